@@ -1,0 +1,68 @@
+# Two commands do everything: `make cook` and `make test`. Each makes its own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard src/kilogram/native/src/*)
+
+.PHONY: cook test lint bench docs clean help check-tools
+
+help:
+	@echo "make cook   build, install into $(VENV), cook the bundled table, say where the report is"
+	@echo "make test   build with the test tools, check style, types and floors, run the whole suite"
+	@echo "make lint   style, types and floors only"
+	@echo "make bench  Kilogram beside its peers: time, memory, quality, in one run"
+	@echo "make docs   the documentation as HTML in docs/_build/html"
+
+check-tools:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "Kilogram needs Python 3.11 or newer, and '$(PYTHON)' was not found: install it, or say where it is with PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Kilogram needs Python 3.11 or newer; $$($(PYTHON) --version 2>&1) is too old: use PYTHON=python3.11 make ..."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Kilogram makes its own environment and needs Python's venv module: install it (on Debian and Ubuntu: python3-venv)."; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null 2>&1 || { echo "Kilogram builds a small C++ core and no compiler was found: install one (on Debian and Ubuntu: g++; on macOS: xcode-select --install), or set CXX."; exit 1; }
+
+$(STAMPS)/venv: | check-tools
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@touch $@
+
+$(STAMPS)/cook: $(STAMPS)/venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMPS)/test: $(STAMPS)/venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	@touch $@ $(STAMPS)/cook
+
+$(STAMPS)/bench: $(STAMPS)/cook
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/cook
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	@touch $@
+
+cook: $(STAMPS)/cook
+	$(BIN)/kg cook
+
+test: $(STAMPS)/test lint-only
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+lint: $(STAMPS)/test lint-only
+
+.PHONY: lint-only
+lint-only: $(STAMPS)/test
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMPS)/docs
+	$(BIN)/python -m sphinx -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+clean:
+	rm -rf build dist $(VENV) docs/_build

@@ -1,0 +1,198 @@
+"""Validation at the door: whatever container comes in, the page behind sees rows of floats.
+
+Three kinds of guests are let in:
+
+- NumPy arrays, sparse matrices, lists and data frames pass scikit-learn's own `validate_data`;
+- arrays of another library (torch, CuPy, array-api-strict) are checked in that library;
+- streamed rows (Dask, Parquet, blocks) are checked for their columns now, for their values as they flow.
+
+The search for NaN and infinity is left to the statistic wherever there is one: a sum over the rows is not
+finite exactly when some value is not, so the check costs no extra pass over the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from kilogram.arrays.frames import column_names, is_frame, to_array
+from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import column_count, is_streamed, row_count
+
+
+class Door(NamedTuple):
+    """What came through: rows, targets and weights (the last two may be None)."""
+
+    X: Any
+    y: Any = None
+    w: Any = None
+
+
+def is_foreign(X: Any) -> bool:
+    """An array of a library other than NumPy: it stays on its device."""
+    return hasattr(X, "shape") and not (
+        is_numpy(X) or is_sparse(X) or is_frame(X) or is_streamed(X)
+    )
+
+
+def enter(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
+    finite: bool = True,
+    sparse: bool = True,
+    numeric_y: bool = True,
+    min_samples: int = 1,
+    order: str | None = None,
+    dtype: Any = (np.float64, np.float32),
+) -> Door:
+    """Check X (n, d), y (n,) or (n, t) and weights (n,); `finite=False` defers the NaN search."""
+    if is_streamed(X):
+        _record_columns(estimator, column_count(X), _streamed_names(X), reset)
+        return Door(X, y, sample_weight)
+    if is_foreign(X):
+        return _enter_foreign(estimator, X, y, sample_weight, reset, finite, min_samples)
+    names = None
+    if is_frame(X) and type(X).__module__.startswith("pyarrow"):
+        # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
+        names = column_names(X)
+        X = to_array(X)
+    params: dict[str, Any] = {
+        "accept_sparse": ("csr", "csc") if sparse else False,
+        "dtype": list(dtype),
+        "order": order,
+        "ensure_all_finite": finite,
+        "ensure_min_samples": min_samples,
+        "reset": reset,
+    }
+    if y is None:
+        X = validate_data(estimator, X, **params)
+    else:
+        X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=numeric_y, **params)
+    if names is not None:
+        _record_columns(estimator, X.shape[1], names, reset)
+    if y is not None and numeric_y:
+        y = np.asarray(y, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
+    return Door(X, y, _enter_weights(sample_weight, X))
+
+
+def _enter_foreign(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, reset: bool, finite: bool, min_samples: int
+) -> Door:
+    xp = namespace(X)
+    name = type(estimator).__name__
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: {name} needs rows (n, d)."
+        )
+    if X.shape[0] < min_samples:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum "
+            f"of {min_samples} is required by {name}."
+        )
+    if not xp.isdtype(X.dtype, "real floating"):
+        X = xp.astype(X, float_dtype(X, xp))
+    if finite:
+        _raise_unless_finite(xp, X, "X", name)
+    _record_columns(estimator, X.shape[1], None, reset)
+    if y is not None:
+        y = like(y, X)
+        if y.shape[0] != X.shape[0]:
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"[{X.shape[0]}, {y.shape[0]}]"
+            )
+        _raise_unless_finite(xp, y, "y", name)
+    if sample_weight is not None:
+        on_host = _enter_weights(to_numpy(sample_weight), np.empty((X.shape[0], 0)))
+        sample_weight = like(on_host, X)
+    return Door(X, y, sample_weight)
+
+
+def _enter_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights (n,) as floats, or None; negative and all-zero weights are errors."""
+    if sample_weight is None:
+        return None
+    n = row_count(X)
+    dtype = X.dtype if getattr(X, "dtype", None) in (np.float32, np.float64) else np.float64
+    if np.ndim(sample_weight) == 0:
+        w = np.full(n, sample_weight, dtype=dtype)
+    else:
+        w = check_array(
+            sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight", order="C"
+        )
+    if w.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
+    check_consistent_length(X, w)
+    if w.shape[0] and w.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: the smallest is {w.min():g}."
+        )
+    if w.shape[0] and not w.any():
+        raise ValueError("All sample weights are zero: no row would count. Give some a weight.")
+    return w
+
+
+def _record_columns(estimator: Any, d: int, names: Any, reset: bool) -> None:
+    """Remember, or compare with, the number and the names of the columns."""
+    if reset:
+        estimator.n_features_in_ = d
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if hasattr(estimator, "n_features_in_") and d != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {d} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(known) != list(names):
+        raise ValueError(
+            f"The feature names should match those that were passed during fit: fitted on "
+            f"{list(known)[:5]}..., got {list(names)[:5]}...; bring the columns into that order."
+        )
+
+
+def _streamed_names(X: Any) -> Any:
+    names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    listed = [str(name) for name in names]
+    return listed if all(isinstance(name, str) for name in names) else None
+
+
+def _raise_unless_finite(xp: Any, array: Any, what: str, name: str) -> None:
+    if not xp.isdtype(array.dtype, "real floating"):
+        return
+    if bool(xp.all(xp.isfinite(array))):
+        return
+    kind = "NaN" if bool(xp.any(xp.isnan(array))) else "infinity"
+    raise ValueError(f"Input {what} contains {kind}.\n{name} does not accept missing values.")
+
+
+def raise_why_not_finite(estimator: Any, X: Any, statistic: Any) -> None:
+    """Called when a statistic came out not finite: name the cause the way scikit-learn does."""
+    name = type(estimator).__name__
+    if not is_streamed(X):
+        if is_foreign(X):
+            _raise_unless_finite(namespace(X), X, "X", name)
+        else:
+            check_array(
+                X, accept_sparse=True, estimator=estimator, input_name="X", ensure_min_samples=0
+            )
+        raise ValueError(
+            f"{name}: the values of X are finite, but their squares overflow {X.dtype}. "
+            "Divide the columns by their scale first (StandardScaler does)."
+        )
+    kind = "NaN" if bool(np.isnan(np.asarray(statistic)).any()) else "infinity"
+    raise ValueError(
+        f"Input X contains {kind} (or values whose squares overflow) in some block of its rows.\n"
+        f"{name} does not accept missing values: impute or drop those rows first."
+    )

@@ -1,0 +1,87 @@
+"""`kg.estimate(model, n, d)`: what a fit will cost, before the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kilogram.base.budget import Budget
+
+
+def _human_bytes(count: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def _human_seconds(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.2g} ms"
+    if seconds < 120:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Time and memory of one fit: `road` is how it would be solved, `fits` whether memory allows."""
+
+    model: str
+    n: int
+    d: int
+    road: str
+    seconds: float
+    bytes: int
+    fits: bool
+    reason: str = ""
+
+    def __str__(self) -> str:
+        verdict = "fits in memory" if self.fits else "does NOT fit in memory"
+        text = (
+            f"{self.model} on {self.n:,} x {self.d:,}: {self.road}, "
+            f"about {_human_seconds(self.seconds)}, {_human_bytes(self.bytes)} ({verdict})."
+        )
+        return f"{text} {self.reason}" if self.reason else text
+
+
+def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
+    """Estimate time and memory of `model.fit` on n rows and d columns.
+
+    Rates are measured once per process on this machine, so the figures orient rather than promise.
+
+    Parameters
+    ----------
+    model : Kilogram estimator
+    n, d : int
+        Rows and columns of the training data.
+    dtype : {"float64", "float32"}
+
+    Returns
+    -------
+    Estimate
+        With `road`, `seconds`, `bytes`, `fits`, and a sentence when printed.
+
+    Examples
+    --------
+    >>> import kilogram as kg
+    >>> cost = kg.estimate(kg.KernelRidge(kernel="rbf"), n=5_000, d=20)
+    >>> cost.fits
+    True
+    """
+    if n < 1 or d < 1:
+        raise ValueError(f"n and d must be positive, got n={n}, d={d}.")
+    cost = getattr(model, "_estimate", None)
+    if cost is None:
+        raise TypeError(
+            f"{type(model).__name__} cannot estimate its cost; kg.estimate takes a Kilogram model."
+        )
+    found: Estimate = cost(int(n), int(d), dtype)
+    return found
+
+
+def within(model: Any, n: int, d: int, road: str, seconds: float, size: float) -> Estimate:
+    """The Estimate of a model that has no choice of roads: `size` bytes against its budget."""
+    limit = Budget(None, getattr(model, "max_memory", None)).bytes
+    return Estimate(type(model).__name__, n, d, road, seconds, int(size), size <= limit)

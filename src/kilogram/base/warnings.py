@@ -1,0 +1,33 @@
+"""The two things a fit may have to say: it stopped early, or it took a cheaper road."""
+
+from __future__ import annotations
+
+import warnings as _warnings
+
+from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+
+from kilogram.solvers.solution import Solution
+
+
+class ConvergenceWarning(_SklearnConvergenceWarning):
+    """A fit stopped before its tolerance; the model is usable and the message says how far it is."""
+
+
+class MemoryRoadWarning(UserWarning):
+    """The exact road does not fit in memory; the message names the road taken instead."""
+
+
+def warn_if_unfinished(name: str, found: Solution, advice: str) -> None:
+    """One warning for every iterative fit: what stopped, how far it got, what to do."""
+    if not found.converged:
+        _warnings.warn(
+            f"{name} stopped after {found.n_iter} steps: {found.message} "
+            f"The model is usable as it is. {advice}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def announce_road(name: str, sentence: str) -> None:
+    """Say that a cheaper road is taken, before the work starts."""
+    _warnings.warn(f"{name}: {sentence}", MemoryRoadWarning, stacklevel=3)
