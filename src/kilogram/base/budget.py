@@ -1,7 +1,7 @@
 """A budget of time and memory: given by the user, kept by the solvers.
 
-A solver never sees the budget. It is handed one function, `tick(step, objective) -> bool`, and stops
-when the answer is True; the budget and the user's callbacks stand behind that function.
+A solver never sees the budget. It is handed one function, `tick(step, objective) -> bool`, and
+stops when the answer is True; the budget and the user's callbacks stand behind that function.
 """
 
 from __future__ import annotations

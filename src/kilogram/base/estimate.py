@@ -26,7 +26,7 @@ def _human_seconds(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time and memory of one fit: `road` is how it would be solved, `fits` whether memory allows."""
+    """Time and memory of one fit: `road` is how it is solved, `fits` whether memory allows."""
 
     model: str
     n: int

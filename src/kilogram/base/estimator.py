@@ -1,4 +1,4 @@
-"""What every Kilogram estimator is: scikit-learn's BaseEstimator with one door and declared laws."""
+"""What every estimator is: scikit-learn's BaseEstimator with one door and declared laws."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Progress of a fit, told through scikit-learn's own callbacks where its version has them.
 
-A solver calls `tick(step, objective)` once per step; a True answer asks it to stop. Behind it stand the
-time budget and whatever callbacks the user attached with `set_callbacks`.
+A solver calls `tick(step, objective)` once per step; a True answer asks it to stop. Behind it stand
+the time budget and whatever callbacks the user attached with `set_callbacks`.
 """
 
 from __future__ import annotations

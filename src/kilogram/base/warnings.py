@@ -10,7 +10,7 @@ from kilogram.solvers.solution import Solution
 
 
 class ConvergenceWarning(_SklearnConvergenceWarning):
-    """A fit stopped before its tolerance; the model is usable and the message says how far it is."""
+    """A fit stopped before its tolerance; the model is usable, the message says how far it is."""
 
 
 class MemoryRoadWarning(UserWarning):
