@@ -1,0 +1,121 @@
+"""How far a cross-validated score can be trusted: corrected resampled intervals and comparisons.
+
+The scores s_1 .. s_J of J folds share training rows, so their variance understates the variance of
+their mean. Nadeau and Bengio's correction adds the share of test to training rows:
+
+    t = mean(s) / sqrt( (1/J + n_test/n_train) var(s) ),      J - 1 degrees of freedom
+
+where var is the unbiased sample variance. An interval is the mean plus and minus the t quantile
+times that root. Two recipes judged on the same folds are compared through their differences.
+When the interval of the difference contains zero the verdict is "tie".
+
+Reference: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning 52, 2003.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+Verdict = Literal["better", "worse", "tie"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with the ends of its interval at the given confidence."""
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+
+    def clipped(self, low: float = -math.inf, high: float = math.inf) -> Interval:
+        """The same interval inside the range the score can take."""
+        return Interval(self.mean, max(self.low, low), min(self.high, high), self.confidence)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired difference of two recipes over the same folds, and what it allows one to say."""
+
+    difference: Interval
+    p_value: float
+    verdict: Verdict
+
+
+def corrected_error(scores: Sequence[float], n_train: float, n_test: float) -> float:
+    """Standard error of the mean of (J,) fold scores, corrected for shared training rows."""
+    s = _checked(scores, n_train, n_test)
+    return math.sqrt((1 / len(s) + n_test / n_train) * float(np.var(s, ddof=1)))
+
+
+def corrected_interval(
+    scores: Sequence[float], n_train: float, n_test: float, *, confidence: float = 0.95
+) -> Interval:
+    """Mean of (J,) fold scores with its Nadeau-Bengio interval."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    s = _checked(scores, n_train, n_test)
+    mean = float(np.mean(s))
+    quantile = float(stats.t.ppf((1 + confidence) / 2, len(s) - 1))
+    half = quantile * corrected_error(s, n_train, n_test)
+    return Interval(mean, mean - half, mean + half, confidence)
+
+
+def compare(
+    scores: Sequence[float],
+    reference: Sequence[float],
+    n_train: float,
+    n_test: float,
+    *,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+) -> Comparison:
+    """Is `scores` better than `reference`, fold by fold, by more than `margin`?"""
+    if len(scores) != len(reference):
+        raise ValueError(
+            f"A paired comparison needs the same folds: got {len(scores)} and {len(reference)} "
+            "scores."
+        )
+    if not margin >= 0:
+        raise ValueError(f"margin must be zero or more, got {margin!r}.")
+    d = np.subtract(np.asarray(scores, dtype=float), np.asarray(reference, dtype=float))
+    difference = corrected_interval(d, n_train, n_test, confidence=confidence)
+    error = corrected_error(d, n_train, n_test)
+    return Comparison(
+        difference, _p_value(difference.mean, error, len(d)), _say(difference, margin)
+    )
+
+
+def _say(difference: Interval, margin: float) -> Verdict:
+    if difference.low > margin:
+        return "better"
+    return "worse" if difference.high < -margin else "tie"
+
+
+def _p_value(mean: float, error: float, count: int) -> float:
+    """Two-sided, of no difference; without any spread only an exact zero is unsurprising."""
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stats.t.sf(abs(mean) / error, count - 1))
+
+
+def _checked(scores: Sequence[float], n_train: float, n_test: float) -> np.ndarray:
+    s = np.asarray(scores, dtype=float)
+    if s.ndim != 1 or len(s) < 2:
+        raise ValueError(f"An interval needs the scores of at least 2 folds, got {s.size}.")
+    if not np.all(np.isfinite(s)):
+        raise ValueError("Fold scores must be finite numbers; a fold without a score has no place.")
+    if not (n_train > 0 and n_test > 0):
+        raise ValueError(
+            f"n_train and n_test are rows per fold, both positive; got {n_train} and {n_test}."
+        )
+    return s

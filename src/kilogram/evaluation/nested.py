@@ -1,0 +1,182 @@
+"""Nested cross-validation of any scikit-learn estimator or search.
+
+For each outer fold the whole estimator, its search included, sees only the training part:
+
+    inner    the search picks parameters by its own best score, on the training part alone
+    outer    the picked model is scored on the test part, which nothing has seen
+
+    score      mean of the outer scores: what new rows will get
+    optimism   mean of (inner best score - outer score): how much the search flatters itself
+    stability  share of folds whose winner is the most frequent one
+
+An inner best score is the largest of many noisy numbers, so it promises more than it keeps; the
+outer score does not. Optimism is a difference of like things only when the search and `scoring`
+use the same measure. Reference: G. Cawley, N. Talbot, On over-fitting in model selection and
+subsequent selection bias in performance evaluation, JMLR 11, 2010.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+
+# in scikit-learn's __all__ and its API reference, for all the underscore
+from sklearn.utils import _safe_indexing as take
+
+from kilogram.evaluation.intervals import Comparison, Interval, compare, corrected_interval
+
+# Attributes that the searches and CV classes of scikit-learn and Kilogram leave after `fit`.
+_CHOSEN = ("alpha_", "C_", "l1_ratio_")
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One outer fold: its score on unseen rows, and what the search inside it believed."""
+
+    score: float
+    inner_score: float | None
+    winner: dict[str, Any]
+    train: np.ndarray
+    test: np.ndarray
+    prediction: np.ndarray
+    seconds: float
+    model: Any = None
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Outer folds of one estimator; `optimism` and `stability` are None where nothing was tuned."""
+
+    folds: tuple[Fold, ...]
+
+    @property
+    def scores(self) -> np.ndarray:
+        return np.array([fold.score for fold in self.folds])
+
+    @property
+    def inner_scores(self) -> np.ndarray | None:
+        inner = [fold.inner_score for fold in self.folds]
+        return None if any(s is None for s in inner) else np.array(inner, dtype=float)
+
+    @property
+    def rows(self) -> tuple[float, float]:
+        """Rows per fold to learn from and to test on, on average."""
+        train = float(np.mean([len(fold.train) for fold in self.folds]))
+        return train, float(np.mean([len(fold.test) for fold in self.folds]))
+
+    @property
+    def optimism(self) -> float | None:
+        inner = self.inner_scores
+        return None if inner is None else float(np.mean(inner - self.scores))
+
+    @property
+    def winners(self) -> tuple[dict[str, Any], ...]:
+        return tuple(fold.winner for fold in self.folds)
+
+    @property
+    def stability(self) -> float | None:
+        if not any(self.winners):
+            return None
+        counts = Counter(repr(sorted(winner.items())) for winner in self.winners)
+        return max(counts.values()) / len(self.folds)
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Mean outer score with its corrected resampled interval."""
+        return corrected_interval(self.scores, *self.rows, confidence=confidence)
+
+    def against(self, other: Nested, confidence: float = 0.95) -> Comparison:
+        """Paired comparison with another estimator judged on the same folds."""
+        mine, theirs = ([fold.test for fold in nested.folds] for nested in (self, other))
+        if len(mine) != len(theirs) or not all(map(np.array_equal, mine, theirs)):
+            raise ValueError("A paired comparison needs both estimators judged on the same folds.")
+        return compare(self.scores, other.scores, *self.rows, confidence=confidence)
+
+
+def nested_cross_validate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    keep_models: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Nested:
+    """Judge `estimator` (a search, a CV class, a pipeline ending in one, or a plain model).
+
+    `cv` is the outer splitter as scikit-learn takes it, `scoring` one scorer, `progress(done, all)`
+    is called after each fold; `keep_models` leaves the fitted clone on every fold.
+    """
+    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
+    splits = list(splitter.split(X, y, groups))
+    folds = []
+    for fold in judge_folds(estimator, X, y, splits, scoring=scoring):
+        folds.append(fold if keep_models else replace(fold, model=None))
+        if progress is not None:
+            progress(len(folds), len(splits))
+    return Nested(tuple(folds))
+
+
+def judge_folds(
+    estimator: Any, X: Any, y: Any, splits: Iterable[tuple[Any, Any]], *, scoring: Any = None
+) -> Iterator[Fold]:
+    """The folds of (train, test) index pairs, one at a time, so that a caller can stop between."""
+    scorer = check_scoring(estimator, scoring=scoring)
+    for train, test in splits:
+        yield judge_fold(estimator, X, y, np.asarray(train), np.asarray(test), scorer)
+
+
+def judge_fold(
+    estimator: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, scorer: Callable
+) -> Fold:
+    """Fit a clone on the rows `train`, score it on the rows `test`."""
+    started = time.perf_counter()
+    model = clone(estimator).fit(take(X, train), take(y, train))
+    held_out, answers = take(X, test), take(y, test)
+    return Fold(
+        score=float(scorer(model, held_out, answers)),
+        inner_score=inner_score(model),
+        winner=winner(model),
+        train=train,
+        test=test,
+        prediction=np.asarray(model.predict(held_out)),
+        seconds=time.perf_counter() - started,
+        model=model,
+    )
+
+
+def inner_score(model: Any) -> float | None:
+    """The best score a fitted search gave itself, or None where nothing was searched."""
+    score = getattr(_search(model), "best_score_", None)
+    return None if score is None else float(score)
+
+
+def winner(model: Any) -> dict[str, Any]:
+    """The parameters a fitted search chose, empty where nothing was searched."""
+    search = _search(model)
+    found = getattr(search, "best_params_", None)
+    if found is not None:
+        return dict(found)
+    chosen = {name: getattr(search, name, None) for name in _CHOSEN}
+    return {
+        name.rstrip("_"): value
+        for name, value in chosen.items()
+        if np.ndim(value) == 0 and value is not None
+    }
+
+
+def _search(model: Any) -> Any:
+    """The part of a fitted model that searched: a pipeline ends in it."""
+    while isinstance(model, Pipeline):
+        model = model[-1]
+    return model
