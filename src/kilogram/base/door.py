@@ -4,7 +4,7 @@ Three kinds of guests are let in:
 
 - NumPy arrays, sparse matrices, lists and data frames pass scikit-learn's own `validate_data`;
 - arrays of another library (torch, CuPy, array-api-strict) are checked in that library;
-- streamed rows (Dask, Parquet, blocks) are checked for their columns now, their values as they flow.
+- streamed rows (Dask, Parquet, blocks) are checked for columns now, for values as they flow.
 
 The search for NaN and infinity is left to the statistic wherever there is one: a sum over the rows
 is not finite when some value is not, so the check costs no extra pass over the data.

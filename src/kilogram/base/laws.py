@@ -40,5 +40,7 @@ class Laws:
     textbook: Holds = True
     #: Parameters that make a small, deterministic instance for the tests.
     example: Mapping[str, Any] = field(default_factory=dict)
+    #: Parameters that put the estimator on an iterative road, for the budget law.
+    budget_example: Mapping[str, Any] = field(default_factory=dict)
     #: Relative tolerance between two exact roads in float64.
     rtol: float = 1e-7

@@ -1,0 +1,102 @@
+"""The estimators that every law runs over: all public ones, by being in the registry."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+
+import kilogram as kg
+from kilogram.base import Estimator, Laws
+from kilogram.registry import PUBLIC
+
+
+def estimators() -> dict[str, type[Estimator]]:
+    """Every public estimator class by name."""
+    found = {
+        name: getattr(kg, name) for name in PUBLIC if PUBLIC[name].startswith("kilogram.models")
+    }
+    return {
+        name: cls
+        for name, cls in found.items()
+        if inspect.isclass(cls) and issubclass(cls, Estimator)
+    }
+
+
+ESTIMATORS = estimators()
+
+
+def under(law: str) -> Any:
+    """Parametrise a test over the estimators that declare this law; the others give a reason."""
+    names = []
+    for name, cls in ESTIMATORS.items():
+        holds = getattr(cls.laws, law)
+        if isinstance(holds, str):
+            assert len(holds) > 10, f"{name} must say why the {law} law does not apply"
+        else:
+            names.append(name)
+    return pytest.mark.parametrize("name", names)
+
+
+def make(name: str, **params: Any) -> BaseEstimator:
+    """The small deterministic instance that an estimator declares for its tests."""
+    cls = ESTIMATORS[name]
+    return cls(**{**cls.laws.example, **params})
+
+
+def laws(name: str) -> Laws:
+    return ESTIMATORS[name].laws
+
+
+def data(n: int = 60, d: int = 5, *, seed: int = 0, dtype: Any = np.float64) -> tuple:
+    """Correlated rows off the origin, a smooth target with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ np.diag(np.linspace(1.5, 0.4, d)) + 0.3
+    X[:, 1] += 0.5 * X[:, 0]
+    y = np.sin(X[:, 0]) + X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)
+    return X.astype(dtype), y.astype(dtype)
+
+
+def target_for(model: BaseEstimator, y: np.ndarray) -> np.ndarray:
+    """Real targets for regressors, three classes for classifiers."""
+    if is_classifier(model):
+        return np.digitize(y, np.quantile(y, [0.33, 0.66]))
+    return y
+
+
+def fit(model: BaseEstimator, X: Any, y: Any, w: Any = None) -> BaseEstimator:
+    """Fit a fresh clone; weights are passed only when given."""
+    weights = {} if w is None else {"sample_weight": w}
+    return clone(model).fit(X, y, **weights)
+
+
+def answer(model: BaseEstimator, X: Any) -> Any:
+    """What a user reads off a fitted model: decision values, predictions or scores."""
+    if is_classifier(model):
+        return model.decision_function(X)
+    if is_regressor(model):
+        return model.predict(X)
+    return model.transform(X)
+
+
+def has_signs(model: BaseEstimator) -> bool:
+    """Principal directions are known up to sign: compare after fixing it."""
+    return hasattr(model, "explained_variance_") or hasattr(model, "eigenvalues_")
+
+
+def assert_same(model: BaseEstimator, got: Any, want: Any, rtol: float) -> None:
+    """Equal to a tolerance relative to the size of the answer; up to sign for directions."""
+    got, want = np.asarray(got, dtype=float), np.asarray(want, dtype=float)
+    assert got.shape == want.shape
+    if has_signs(model) and want.ndim == 2:
+        flip = np.sign(np.sum(got * want, axis=0))
+        got = got * np.where(flip == 0, 1, flip)
+    scale = np.max(np.abs(want)) or 1.0
+    np.testing.assert_allclose(got / scale, want / scale, rtol=0, atol=rtol)
+
+
+Maker = Callable[..., BaseEstimator]

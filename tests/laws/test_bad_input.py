@@ -1,0 +1,145 @@
+"""Law: bad input gets a clear error or a right answer; never a crash, a hang or silence."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import is_regressor
+
+from tests.laws.cases import ESTIMATORS, answer, data, fit, make, target_for
+
+EVERY = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+@EVERY
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_not_finite(name, bad):
+    X, y = data()
+    X[3, 2] = bad
+    with pytest.raises(ValueError, match=r"(?i)nan|inf"):
+        fit(make(name), X, target_for(make(name), y))
+
+
+@EVERY
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_not_finite_sparse(name, bad):
+    X, y = data()
+    X[3, 2] = bad
+    with pytest.raises((ValueError, TypeError)):
+        fit(make(name), sp.csr_array(X), target_for(make(name), y))
+
+
+@EVERY
+def test_not_finite_in_use(name):
+    X, y = data()
+    model = fit(make(name), X, target_for(make(name), y))
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"(?i)nan|inf"):
+        answer(model, X)
+
+
+@EVERY
+def test_not_finite_target(name):
+    X, y = data()
+    if not is_regressor(make(name)):
+        return
+    y[4] = np.nan
+    with pytest.raises(ValueError, match=r"(?i)nan|inf"):
+        fit(make(name), X, y)
+
+
+@EVERY
+def test_strings(name):
+    X, y = data()
+    words = np.full(X.shape, "heavy", dtype=object)
+    with pytest.raises(ValueError, match=r"(?i)string|float|numeric"):
+        fit(make(name), words, target_for(make(name), y))
+
+
+@EVERY
+@pytest.mark.parametrize("shape", [(0, 5), (10, 0), (10,), (2, 3, 4)])
+def test_wrong_shape(name, shape):
+    model = make(name)
+    y = target_for(model, np.linspace(0, 1, shape[0]))
+    with pytest.raises(ValueError, match=r"(?i)sample|feature|expected 2D|dim|shape"):
+        fit(model, np.zeros(shape), y)
+
+
+@EVERY
+def test_lengths_differ(name):
+    X, y = data()
+    model = make(name)
+    if not (hasattr(model, "predict")):
+        return
+    with pytest.raises(ValueError, match=r"(?i)inconsistent|length|samples"):
+        fit(model, X, target_for(model, y)[:-1])
+
+
+@EVERY
+def test_constant_columns_and_duplicates(name):
+    X, y = data()
+    X[:, 2] = 4.0
+    X = np.vstack([X, X[:5]])
+    y = np.concatenate([y, y[:5]])
+    model = fit(make(name), X, target_for(make(name), y))
+    assert np.isfinite(np.asarray(answer(model, X))).all()
+
+
+@EVERY
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_scales(name, scale):
+    X, y = data()
+    model = fit(make(name), X * scale, target_for(make(name), y))
+    assert np.isfinite(np.asarray(answer(model, X * scale))).all()
+
+
+@EVERY
+def test_wrong_columns_in_use(name):
+    X, y = data()
+    model = fit(make(name), X, target_for(make(name), y))
+    with pytest.raises(ValueError, match="features"):
+        answer(model, X[:, :-1])
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("w", "match"),
+    [(-np.ones(60), "(?i)negative"), (np.zeros(60), "(?i)zero"), (np.ones(59), "(?i)inconsistent")],
+)
+def test_bad_weights(name, w, match):
+    if isinstance(ESTIMATORS[name].laws.weight, str):
+        return
+    X, y = data()
+    with pytest.raises(ValueError, match=match):
+        fit(make(name), X, target_for(make(name), y), w)
+
+
+@EVERY
+def test_read_only_rows(name):
+    X, y = data()
+    X.setflags(write=False)
+    y.setflags(write=False)
+    before = X.copy()
+    fit(make(name), X, target_for(make(name), y))
+    np.testing.assert_array_equal(X, before)
+
+
+@EVERY
+def test_inputs_are_left_alone(name):
+    X, y = data()
+    kept_X, kept_y = X.copy(), y.copy()
+    model = fit(make(name), X, target_for(make(name), y))
+    answer(model, X)
+    np.testing.assert_array_equal(X, kept_X)
+    np.testing.assert_array_equal(y, kept_y)
+
+
+@EVERY
+@pytest.mark.parametrize("order", ["F", "strided"])
+def test_memory_order_does_not_matter(name, order):
+    X, y = data()
+    other = np.asfortranarray(X) if order == "F" else np.repeat(X, 2, axis=0)[::2]
+    model = make(name)
+    y = target_for(model, y)
+    want = answer(fit(model, X, y), X)
+    got = answer(fit(model, other, y), other)
+    np.testing.assert_allclose(np.abs(got), np.abs(want), rtol=1e-6, atol=1e-7)

@@ -1,0 +1,28 @@
+"""Law: scikit-learn's own estimator checks, with no expected failure."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.laws.cases import ESTIMATORS, make
+
+#: check name -> written reason, per estimator. Empty is the aim.
+EXPECTED: dict[str, dict[str, str]] = {}
+
+
+@parametrize_with_checks(
+    [make(name) for name in ESTIMATORS],
+    expected_failed_checks=lambda model: EXPECTED.get(type(model).__name__, {}),
+    xfail_strict=True,
+)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_parameter_is_documented(name):
+    cls = ESTIMATORS[name]
+    text = cls.__doc__ or ""
+    for part in ("Parameters", "Attributes", "Examples"):
+        assert part in text, f"{name} lacks the section {part}"
+    missing = [p for p in cls().get_params(deep=False) if p not in text]
+    assert not missing
