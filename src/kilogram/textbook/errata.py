@@ -1,0 +1,65 @@
+"""Errata of the five texts: where it is printed, what it says, the right form, and the test.
+
+The entries stand in `errata_tables/*.toml`, one file per text. An entry names the test that shows
+both that the printed form fails and that the right one holds; `tests/books` checks that it exists.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+TEXTS = {
+    "cookbook": "Machine Learning Cookbook (Bießmann, Müller, von Bünau)",
+    "first_encounter": "A First Encounter with Machine Learning (Welling)",
+    "lecture_notes": "Machine Learning, lecture notes, winter term 2015/16",
+    "summary": "Summary - Machine Learning (Hägele)",
+    "slides": "Machine Learning, lecture slides (Bießmann)",
+}
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One error of a printed page. `pages` names the methods concerned, `test` a pytest node."""
+
+    id: str
+    text: str
+    where: str
+    printed: str
+    right: str
+    why: str
+    test: str
+    pages: tuple[str, ...]
+
+
+def _read(text: str) -> Iterator[Erratum]:
+    table = files(__package__).joinpath("errata_tables", f"{text}.toml").read_text("utf-8")
+    for number, entry in tomllib.loads(table).items():
+        pages = tuple(entry.pop("pages"))
+        yield Erratum(id=f"{text} {number}", text=text, pages=pages, **entry)
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """Every erratum, text by text, in the order of the pages."""
+    return tuple(erratum for text in TEXTS for erratum in _read(text))
+
+
+def concerning(page: str) -> tuple[Erratum, ...]:
+    """The errata of one method, e.g. "pca"."""
+    return tuple(erratum for erratum in errata() if page in erratum.pages)
+
+
+def as_markdown() -> str:
+    """All errata as one Markdown document (docs/errata.md is made from it)."""
+    lines = ["# What the printed pages get wrong", ""]
+    lines += ["Each entry has a test in which the printed form fails and the right form holds.", ""]
+    for text, title in TEXTS.items():
+        lines += [f"## {title}", ""]
+        for e in (e for e in errata() if e.text == text):
+            lines += [f"### {e.id}: {e.where}", "", f"- Printed: {e.printed}"]
+            lines += [f"- Right: {e.right}", f"- Why: {e.why}", f"- Test: `{e.test}`", ""]
+    return "\n".join(lines)
