@@ -1,0 +1,1 @@
+"""Kilogram beside its peers: same data, one run, same number of threads."""

@@ -1,0 +1,70 @@
+"""What this machine can do at best: the floor that a method's flops and bytes are divided by."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Best rates seen: flops per second of gemm, bytes per second read, exponentials per second."""
+
+    gemm64: float
+    gemm32: float
+    read: float
+    exp: float
+
+    def floor(
+        self, *, flops: float = 0, bytes: float = 0, exps: float = 0, dtype: str = "f8"
+    ) -> float:
+        """Seconds that no program can beat: the slowest of its three resources."""
+        gemm = self.gemm64 if dtype == "f8" else self.gemm32
+        return max(flops / gemm, bytes / self.read) + exps / self.exp
+
+
+def _best(work, repeats: int = 4) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure() -> Rates:
+    """A second or two of gemm, summation and vector exp (the last by Kilogram's own loop)."""
+    from kilogram import native
+
+    rng = np.random.default_rng(0)
+    rates = {}
+    for dtype in ("f8", "f4"):
+        A = rng.standard_normal((3000, 3000)).astype(dtype)
+        out = np.empty_like(A)
+        rates[dtype] = 2 * 3000**3 / _best(lambda A=A, out=out: np.dot(A, A, out=out))
+    big = np.ones(100_000_000)
+    read = big.nbytes / _best(lambda: big.sum()) * (os.cpu_count() or 1) ** 0.5
+    X = rng.standard_normal((4000, 1))
+    exp = 4000 * 4000 / 2 / _best(lambda: native.kernel_block("gaussian", X, X, (1.0,)))
+    return Rates(rates["f8"], rates["f4"], read, exp)
+
+
+def describe() -> str:
+    """Processor, cores and versions, for the head of the table."""
+    import scipy
+    import sklearn
+
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as lines:
+            name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        name = name or "unknown processor"
+    return (
+        f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    )

@@ -1,0 +1,78 @@
+"""One contestant in one fresh process: time, peak memory above the data, quality."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+from benchmarks.task import Task
+
+LIMIT = 900  # seconds for one contestant, data included
+
+
+def _status(field: str) -> int:
+    with open("/proc/self/status") as lines:
+        for line in lines:
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _reset_peak() -> None:
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:  # not Linux, or not allowed: the peak then counts the making of the data too
+        return
+
+
+def measure(task: Task, who: str) -> dict[str, Any]:
+    """Run in the child: warm up on nothing, time `repeats` runs, keep the best."""
+    data = task.make()
+    gc.collect()
+    before = _status("VmRSS:")
+    _reset_peak()
+    times, result = [], None
+    for _ in range(task.repeats):
+        result = None
+        start = time.perf_counter()
+        result = task.run[who](data)
+        times.append(time.perf_counter() - start)
+    peak = _status("VmHWM:") - before
+    return {"seconds": min(times), "peak": peak, "quality": dict(task.quality(result, data))}
+
+
+def run_alone(task: Task, who: str, threads: int) -> dict[str, Any]:
+    """A fresh process for one contestant; a crash is a result too."""
+    module = task.needs.get(who)
+    if module and importlib.util.find_spec(module) is None:
+        return {"error": f"{module} is not installed"}
+    limit = str(threads)
+    env = {
+        **os.environ,
+        "OMP_NUM_THREADS": limit,
+        "OPENBLAS_NUM_THREADS": limit,
+        "MKL_NUM_THREADS": limit,
+    }
+    command = [sys.executable, "-m", "benchmarks", "--child", task.name, who]
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return {"error": f"not finished after {LIMIT} s"}
+    if done.returncode:
+        tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        died = f"killed by signal {-done.returncode}" if done.returncode < 0 else tail[0][:120]
+        return {"error": died}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def best_of(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The best of several rounds, so that a passing disturbance hurts nobody."""
+    finished = [r for r in rounds if "error" not in r]
+    return min(finished, key=lambda r: r["seconds"]) if finished else rounds[0]

@@ -1,0 +1,10 @@
+"""Every benchmark task by name: the next page adds its file here."""
+
+from __future__ import annotations
+
+from benchmarks.task import Task
+from benchmarks.tasks import fresh, linalg, ridge, small, subspace
+
+TASKS: dict[str, Task] = {
+    task.name: task for page in (linalg, ridge, subspace, small, fresh) for task in page.TASKS
+}
