@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,14 @@ def _best(work, repeats: int = 4) -> float:
     return min(times)
 
 
+def _read_rate(threads: int = 2) -> float:
+    """Bytes per second of summing an array far larger than the caches, one part a thread."""
+    parts = np.array_split(np.ones(100_000_000), threads)
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = _best(lambda: list(pool.map(np.sum, parts)))
+    return sum(part.nbytes for part in parts) / seconds
+
+
 def measure() -> Rates:
     """A second or two of gemm, summation and vector exp (the last by Kilogram's own loop)."""
     from kilogram import native
@@ -46,8 +55,7 @@ def measure() -> Rates:
         A = rng.standard_normal((3000, 3000)).astype(dtype)
         out = np.empty_like(A)
         rates[dtype] = 2 * 3000**3 / _best(lambda A=A, out=out: np.dot(A, A, out=out))
-    big = np.ones(100_000_000)
-    read = big.nbytes / _best(lambda: big.sum()) * (os.cpu_count() or 1) ** 0.5
+    read = _read_rate()
     X = rng.standard_normal((4000, 1))
     exp = 4000 * 4000 / 2 / _best(lambda: native.kernel_block("gaussian", X, X, (1.0,)))
     return Rates(rates["f8"], rates["f4"], read, exp)
@@ -65,6 +73,6 @@ def describe() -> str:
     except (OSError, StopIteration):
         name = name or "unknown processor"
     return (
-        f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+        f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     )
