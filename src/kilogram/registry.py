@@ -1,15 +1,137 @@
-"""One table of everything public: name, where it lives, what it is.
+"""One table of everything public: where a name lives, and the page of the book it belongs to.
 
 The lazy namespace of `kilogram`, the laws, the documentation and `kg explain` all read this table,
-so a new page becomes visible everywhere by one line here.
+so a new page becomes visible everywhere by one entry here.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: a linear method and its kernel twin, what they minimise, cost and limits."""
+
+    slug: str
+    title: str
+    names: tuple[str, ...]
+    objective: str
+    when: str
+    cost: str
+    limits: str
+    sources: tuple[str, ...]
+    #: Names of the tellings in `kilogram.textbook.TELLINGS`.
+    tellings: tuple[str, ...] = ()
+
+
+PAGES: tuple[Page, ...] = (
+    Page(
+        slug="ridge",
+        title="Ridge and kernel ridge regression",
+        names=("Ridge", "KernelRidge", "RidgeCV", "KernelRidgeCV"),
+        objective=r"\min_f \sum_i w_i \, |y_i - f(x_i)|^2 + \alpha \, \|f\|^2",
+        when=(
+            "A numeric target. Start with `Ridge`; if `KernelRidge` with a Gaussian kernel is not "
+            "clearly better under nested cross-validation, there is no useful non-linear structure "
+            "to find."
+        ),
+        cost=(
+            "Linear: one pass over the rows, n d^2 flops. Kernel: n^2 d for the Gram matrix and "
+            "n^3/3 for its Cholesky factor while it fits in memory; beyond that, n m per step "
+            "with m centres. `kg.estimate(model, n, d)` says which, before the work."
+        ),
+        limits=(
+            "Squared loss: one gross outlier moves the fit. The penalty sees the scale of the "
+            "columns: standardise first. `KernelRidge` has no intercept unless "
+            "`fit_intercept=True`, as in scikit-learn."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapters 17, 23, B.3, B.4, C.3",
+            "A First Encounter with Machine Learning, chapter 10",
+        ),
+        tellings=("ridge", "kernel_ridge", "gaussian_process"),
+    ),
+    Page(
+        slug="pca",
+        title="Principal components and kernel principal components",
+        names=("PCA", "KernelPCA"),
+        objective=r"\max_{W' W = I} \operatorname{tr}(W' S W), \quad "
+        r"S = \tfrac1n \sum_i (x_i - \bar x)(x_i - \bar x)'",
+        when=(
+            "To look at data, to compress or denoise it, to remove a strong nuisance direction. "
+            "The kernel twin when the structure is curved, or when there are more columns than "
+            "rows (with the linear kernel the answer is the same)."
+        ),
+        cost=(
+            "Tall data: one pass, n d^2. Wide data: the Gram matrix of the rows, n^2 d. Large or "
+            "sparse data: a few products with the centred rows. Kernel: the Gram matrix and some "
+            "block products with it; never a full eigendecomposition for a few components."
+        ),
+        limits=(
+            "Directions of large variance need not matter for a target. One gross outlier turns "
+            "the first direction. Signs are a convention. Kernel components have no loadings."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapters 7, 8, A.3, B.1",
+            "A First Encounter with Machine Learning, chapter 12",
+        ),
+        tellings=("pca", "kernel_pca"),
+    ),
+    Page(
+        slug="feature_maps",
+        title="Feature maps: a kernel method as its linear twin",
+        names=("FourierFeatures", "Nystroem", "KitchenSinksRegressor", "KitchenSinksClassifier"),
+        objective=r"k(x, y) \approx \langle \varphi(x), \varphi(y) \rangle, \quad "
+        r"\varphi(x) \in \mathbb{R}^D",
+        when=(
+            "When there are too many rows for a Gram matrix: a linear method on the features is "
+            "the kernel method, block by block, also on a cluster."
+        ),
+        cost="n d D for the features and n D^2 for a ridge regression on them; never all at once.",
+        limits=(
+            "The error of random features falls like one over the square root of their number; "
+            "`approximation_error` tells it on your data. Nystroem landmarks adapt to the data "
+            "and usually need fewer."
+        ),
+        sources=("Machine Learning Cookbook, chapter 24",),
+        tellings=("random_kitchen_sinks",),
+    ),
+    Page(
+        slug="kernels",
+        title="Kernels and their algebra",
+        names=(
+            "Linear",
+            "Polynomial",
+            "AllSubsets",
+            "Gaussian",
+            "Laplacian",
+            "Matern",
+            "RationalQuadratic",
+            "Chi2",
+            "Precomputed",
+            "FromCallable",
+            "OnColumns",
+        ),
+        objective=r"k(x, y) = \langle \varphi(x), \varphi(y) \rangle",
+        when=(
+            "The Gaussian kernel with the median rule is the default. Sums say 'either is "
+            "similar', products 'both are'; `OnColumns` gives each group of columns its own."
+        ),
+        cost="n^2 d for a Gram matrix; `k.matmul` multiplies with it without storing it.",
+        limits="A kernel must be positive semi-definite: `kilogram.kernels.check_psd` tells.",
+        sources=(
+            "Machine Learning Cookbook, appendix A",
+            "A First Encounter with Machine Learning, appendix B",
+        ),
+        tellings=("kernel_template",),
+    ),
+)
+
 PUBLIC: dict[str, str] = {
     # regression
     "Ridge": "kilogram.models.regression.ridge",
-    "KernelRidge": "kilogram.models.regression.ridge",
+    "KernelRidge": "kilogram.models.regression.kernel_ridge",
     "RidgeCV": "kilogram.models.regression.ridge_cv",
     "KernelRidgeCV": "kilogram.models.regression.ridge_cv",
     # subspaces
@@ -38,3 +160,8 @@ PUBLIC: dict[str, str] = {
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
 }
+
+
+def page_of(name: str) -> Page | None:
+    """The page on which a public name is told."""
+    return next((page for page in PAGES if name in page.names), None)
