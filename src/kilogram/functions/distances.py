@@ -1,0 +1,94 @@
+"""Inner products and distances between the rows of two tables.
+
+    inner      <x, y>                                    X Y'
+    squared    |x - y|^2 = |x|^2 - 2 <x, y> + |y|^2      one matrix product
+    separable  sum_j t(x_j, y_j)  or  prod_j t(x_j, y_j) one column at a time
+
+One body for dense and sparse: sparse tables enter through the matrix product or column by column,
+and only the (n, m) result is dense. `Y=None` stands for `Y = X`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kilogram.arrays.namespace import is_sparse, namespace
+
+
+def inner(X: Any, Y: Any = None) -> Any:
+    """<x_i, y_j> for all rows, (n, m), dense."""
+    Y = X if Y is None else Y
+    K = X @ Y.T
+    return K.toarray() if is_sparse(K) else K
+
+
+def squared_norms(X: Any) -> Any:
+    """|x_i|^2, (n,)."""
+    if is_sparse(X):
+        xp = namespace(X)
+        return xp.asarray(X.multiply(X).sum(axis=1)).reshape(-1)
+    return namespace(X).sum(X * X, axis=1)
+
+
+def squared_distances(X: Any, Y: Any = None) -> Any:
+    """|x_i - y_j|^2, (n, m), never negative; exactly 0 on the diagonal when Y is None."""
+    xp = namespace(X, Y)
+    X, Y = centred_pair(X, Y)
+    a = squared_norms(X)
+    b = a if Y is None else squared_norms(Y)
+    D = a[:, None] + b[None, :] - 2.0 * inner(X, Y)
+    # clipped at 0: the three terms cancel for near points
+    D = xp.where(D > 0, D, xp.zeros_like(D))
+    return without_diagonal(D) if Y is None else D
+
+
+def centred_pair(X: Any, Y: Any) -> tuple[Any, Any]:
+    """X and Y moved to mean 0: distances stay, their cancellation error shrinks."""
+    if is_sparse(X) or is_sparse(Y):
+        return X, Y  # moving would fill the zeros
+    xp = namespace(X, Y)
+    centre = xp.mean(X if Y is None else Y, axis=0)
+    return X - centre, (None if Y is None else Y - centre)
+
+
+def without_diagonal(D: Any) -> Any:
+    """D with an exactly zero diagonal."""
+    xp = namespace(D)
+    on_diagonal = xp.eye(D.shape[0], dtype=xp.bool, device=D.device)
+    return xp.where(on_diagonal, xp.zeros_like(D), D)
+
+
+def separable(
+    term: Callable[[Any, Any], Any], X: Any, Y: Any = None, *, product: bool = False
+) -> Any:
+    """Sum (or product) over columns j of term(x_ij, y_kj), for all pairs of rows, (n, m)."""
+    X = X.tocsc() if is_sparse(X) else X
+    Y = X if Y is None else (Y.tocsc() if is_sparse(Y) else Y)
+    total = term(_column(X, 0)[:, None], _column(Y, 0)[None, :])
+    for j in range(1, X.shape[1]):
+        next_term = term(_column(X, j)[:, None], _column(Y, j)[None, :])
+        total = total * next_term if product else total + next_term
+    return total
+
+
+def city_block(X: Any, Y: Any = None) -> Any:
+    """sum_j |x_j - y_j|, (n, m)."""
+    xp = namespace(X, Y)
+    return separable(lambda x, y: xp.abs(x - y), X, Y)
+
+
+def chi_squared(X: Any, Y: Any = None) -> Any:
+    """sum_j (x_j - y_j)^2 / (x_j + y_j) with 0/0 = 0, (n, m), for nonnegative rows."""
+    xp = namespace(X, Y)
+
+    def term(x: Any, y: Any) -> Any:
+        total, gap = x + y, x - y
+        safe = xp.where(total > 0, total, xp.ones_like(total))
+        return gap * gap / safe
+
+    return separable(term, X, Y)
+
+
+def _column(X: Any, j: int) -> Any:
+    return X[:, [j]].toarray()[:, 0] if is_sparse(X) else X[:, j]
