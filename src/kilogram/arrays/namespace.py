@@ -1,0 +1,110 @@
+"""Which library an array belongs to, and the few moves between libraries.
+
+A page asks once, `xp = namespace(X, Y)`, and writes its formulas in `xp`: the array API standard,
+spoken by NumPy, torch, CuPy and array-api-strict alike through array-api-compat. What is no array
+of its own (lists, sparse matrices, data frames, memory maps, Dask collections, streams of blocks)
+is worked on in NumPy blocks, so its namespace is NumPy's.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import array_api_compat
+import array_api_compat.numpy as numpy_namespace
+import numpy as np
+import scipy.sparse
+
+
+def namespace(*arrays: Any) -> Any:
+    """The one array-API namespace of the arrays given; None and Python numbers have no say."""
+    foreign = [a for a in arrays if not isinstance(a, np.ndarray) and _is_foreign_array(a)]
+    if not foreign:
+        return numpy_namespace
+    host = [a for a in arrays if isinstance(a, np.ndarray)]
+    if host:
+        names = sorted({type(a).__module__.split(".")[0] for a in foreign})
+        raise TypeError(
+            f"arrays of different libraries in one call: numpy and {', '.join(names)}. "
+            "Convert them to one library first."
+        )
+    return array_api_compat.array_namespace(*foreign)
+
+
+def _is_foreign_array(x: Any) -> bool:
+    """True for arrays of a library other than NumPy that work in memory."""
+    if x is None or isinstance(x, (list, tuple, int, float, complex, str, np.generic)):
+        return False
+    if scipy.sparse.issparse(x) or is_dask(x):
+        return False
+    return bool(array_api_compat.is_array_api_obj(x))
+
+
+def is_numpy(x: Any) -> bool:
+    """True for a dense NumPy array (memory maps included)."""
+    return isinstance(x, np.ndarray)
+
+
+def is_sparse(x: Any) -> bool:
+    """True for SciPy's sparse arrays and matrices."""
+    return bool(scipy.sparse.issparse(x))
+
+
+def is_array(x: Any) -> bool:
+    """True for a dense in-process array of any library of the standard."""
+    return isinstance(x, np.ndarray) or _is_foreign_array(x)
+
+
+def is_dask(x: Any) -> bool:
+    """True for Dask collections; told by the name of the type's module, so dask is not imported."""
+    return type(x).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def to_numpy(x: Any) -> Any:
+    """The array on the host, as NumPy; sparse matrices are there already and stay sparse."""
+    if x is None or isinstance(x, np.ndarray) or is_sparse(x):
+        return x
+    if not _is_foreign_array(x):
+        return np.asarray(x)
+    if array_api_compat.is_torch_array(x):
+        return x.detach().cpu().numpy()
+    if array_api_compat.is_cupy_array(x):
+        return x.get()
+    default = array_api_compat.array_namespace(x).__array_namespace_info__().default_device()
+    return np.asarray(array_api_compat.to_device(x, default))
+
+
+def like(x: Any, ref: Any) -> Any:
+    """x in the library and on the device of ref; floats also take ref's float type."""
+    xp = namespace(ref)
+    dtype = getattr(ref, "dtype", None)
+    if xp is numpy_namespace:
+        x = to_numpy(x)
+        floats = x.dtype.kind == "f" and dtype is not None and np.dtype(dtype).kind == "f"
+        return x.astype(dtype, copy=False) if floats else x
+    device = array_api_compat.device(ref)
+    if not _is_foreign_array(x) or namespace(x) is not xp:
+        x = xp.asarray(np.ascontiguousarray(to_numpy(x)), device=device)
+    else:
+        x = array_api_compat.to_device(x, device)
+    floats = xp.isdtype(x.dtype, "real floating") and xp.isdtype(dtype, "real floating")
+    return xp.astype(x, dtype, copy=False) if floats else x
+
+
+def float_dtype(X: Any, xp: Any) -> Any:
+    """The float type X is worked in: float32 stays, everything else is float64."""
+    return xp.float32 if getattr(X, "dtype", None) == xp.float32 else sum_dtype(X, xp)
+
+
+def sum_dtype(X: Any, xp: Any) -> Any:
+    """The float type sums over rows of X are kept in: float64 wherever the device has it."""
+    if xp is numpy_namespace:
+        return xp.float64
+    return _widest_float(xp, array_api_compat.device(X))
+
+
+@lru_cache(maxsize=64)
+def _widest_float(xp: Any, device: Any) -> Any:
+    floats = xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
+    return floats.get("float64", xp.float32)
