@@ -1,7 +1,7 @@
 """Random directions for kernel spectra: standard normal vectors, independent or orthogonal.
 
 Orthogonal draws (Yu et al., Orthogonal random features, 2016): blocks of d columns Q diag(r), with
-Q uniform among orthogonal matrices and r_i the length of a standard normal vector. Each column alone
+Q uniform among orthogonal matrices and r_i the length of a normal vector. Each column alone
 is still N(0, I), so the kernel estimate stays unbiased; its variance is smaller, because no two
 directions of a block repeat each other.
 """
