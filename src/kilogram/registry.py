@@ -155,7 +155,7 @@ PUBLIC: dict[str, str] = {
     "OnColumns": "kilogram.kernels",
     "FromCallable": "kilogram.kernels",
     # rows of any size, and what a fit will cost
-    "open_rows": "kilogram.arrays.rows",
+    "open_rows": "kilogram.arrays.rows_files",
     "estimate": "kilogram.base.estimate",
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",

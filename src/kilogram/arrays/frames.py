@@ -40,7 +40,7 @@ def _wrapped(x: Any) -> Any:
     return nw.from_native(x, eager_only=True, allow_series=True, pass_through=True)
 
 
-def frame_columns(frame: Any) -> list[str]:
+def column_names(frame: Any) -> list[str]:
     """The names of the columns, as strings."""
     return [str(name) for name in _wrapped(frame).columns]
 
@@ -55,7 +55,7 @@ def frame_rows(frame: Any, start: int, stop: int) -> Any:
     return _wrapped(frame)[start:stop]
 
 
-def frame_to_array(frame: Any) -> np.ndarray:
+def to_array(frame: Any) -> np.ndarray:
     """The frame as an (n, d) float array; TypeError names columns that are no numbers."""
     wrapped = _wrapped(frame)
     dtype = frame_dtype(wrapped)
@@ -101,6 +101,6 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _column(series: Any, dtype: np.dtype) -> np.ndarray:
-    if not dtype == np.float32 or series.null_count():
+    if dtype != np.float32 or series.null_count():
         series = series.cast(nw.Float64)
     return np.asarray(series.to_numpy(), dtype=dtype)

@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.frames import frame_columns, frame_length, frame_rows, is_frame, is_series
+from kilogram.arrays.frames import column_names as frame_columns
+from kilogram.arrays.frames import frame_length, frame_rows, is_frame, is_series
 from kilogram.arrays.namespace import is_array, is_dask, is_numpy, is_sparse, namespace
 from kilogram.arrays.rows_align import aligned_blocks
 from kilogram.arrays.rows_memmap import is_memmap, memmap_blocks
@@ -96,8 +97,22 @@ def map_rows(f: Callable[..., Any], X: Any, *others: Any, block_rows: int | None
         return rows_dask.map_rows(f, X, *others, block_rows=block_rows)
     X = _as_container(X)
     if isinstance(X, RowSource):
-        return RowStream(lambda: (f(*b) for b in row_blocks(X, *others, block_rows=block_rows)))
-    return _gather((f(*b) for b in row_blocks(X, *others, block_rows=block_rows)), row_count(X))
+        return RowStream(lambda: _mapped(f, row_blocks(X, *others, block_rows=block_rows)))
+    return _gather(_mapped(f, row_blocks(X, *others, block_rows=block_rows)), row_count(X))
+
+
+def _mapped(f: Callable[..., Any], blocks: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+    """f of every block; empty blocks are left out unless there is no other."""
+    empty: tuple[Any, ...] | None = None
+    some = False
+    for block in blocks:
+        if length(block[0]):
+            some = True
+            yield f(*block)
+        else:
+            empty = block
+    if not some and empty is not None:
+        yield f(*empty)
 
 
 def _gather(results: Iterator[Any], n: int) -> Any:
@@ -121,7 +136,7 @@ def row_count(X: Any) -> int:
         from kilogram.arrays import rows_dask
 
         return rows_dask.row_count(X)
-    X = _as_container(X)
+    X = _as_container(_counted(X))
     if isinstance(X, RowSource):
         return X.row_count()
     return frame_length(X) if is_frame(X) or is_series(X) else length(X)
@@ -131,7 +146,7 @@ def column_count(X: Any) -> int:
     """The number of columns."""
     if is_dask(X):
         return int(X.shape[1]) if len(X.shape) > 1 else 1
-    X = _as_container(X)
+    X = _as_container(_counted(X))
     if isinstance(X, RowSource):
         return X.column_count()
     return len(frame_columns(X)) if is_frame(X) else width(X)
@@ -184,6 +199,10 @@ def sample_rows(X: Any, m: int, rng: np.random.Generator) -> Any:
     The same rng draws the same rows from every container of the same rows, one-shot iterators
     excepted: their length is not known beforehand, so they keep the m rows of smallest random key.
     """
+    if is_dask(X):
+        from kilogram.arrays import rows_dask
+
+        X = rows_dask.known_rows(X)
     X = _as_container(X)
     if isinstance(X, RowStream) and X.once:
         return _reservoir(X, m, rng)
@@ -209,6 +228,16 @@ def is_streamed(X: Any) -> bool:
     Memory maps count as arrays: they can be indexed, and `reduce_rows` reads them in blocks.
     """
     return is_dask(X) or isinstance(X, RowSource) or is_stream(X)
+
+
+def _counted(X: Any) -> Any:
+    """Refuse a bare iterator: to look at its first block would lose that block."""
+    if isinstance(X, Iterator) and not isinstance(X, RowSource):
+        raise ValueError(
+            "a bare iterator of blocks can only be read, not counted: wrap it first with "
+            "X, y, w = as_rows(X)"
+        )
+    return X
 
 
 def _as_container(X: Any) -> Any:

@@ -11,13 +11,13 @@ door turns the latter into one source each, which share a single run over the st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from kilogram.arrays.frames import frame_to_array, is_frame, is_series, series_to_array
+from kilogram.arrays.frames import is_frame, is_series, series_to_array, to_array
 from kilogram.arrays.namespace import is_array, is_dask, is_sparse, namespace
 
 
@@ -131,11 +131,9 @@ class StreamPart(RowSource):
 def as_rows(X: Any, y: Any = None, w: Any = None) -> tuple[Any, Any, Any]:
     """(X, y, w) as the rows functions take them; call it once, at the door.
 
-    Lists of numbers become arrays; iterables of blocks become a `RowStream`; if its blocks are
-    tuples (X, y[, w]), each member becomes a source of its own. Everything else stays as it is.
+    Iterables of blocks become a `RowStream`; if its blocks are tuples (X, y[, w]), each member
+    becomes a source of its own. Everything else stays as it is.
     """
-    if isinstance(X, list) and not is_block_list(X):
-        X = np.asarray(X)
     if not isinstance(X, (RowStream, StreamPart)) and is_stream(X):
         X = RowStream(X)
     if not isinstance(X, RowStream) or not isinstance(first := X.first(), tuple):
@@ -163,6 +161,8 @@ def is_stream(x: Any) -> bool:
         return False
     if isinstance(x, (list, tuple)):
         return is_block_list(x)
+    if isinstance(x, (Mapping, Set)):
+        return False
     return callable(x) or isinstance(x, Iterable)
 
 
@@ -173,10 +173,13 @@ def as_block(x: Any) -> Any:
     if is_sparse(x):
         return x if x.format == "csr" else x.tocsr()
     if is_frame(x):
-        return frame_to_array(x)
+        return to_array(x)
     if is_series(x):
         return series_to_array(x)
-    return np.asarray(x)
+    block = np.asarray(x)
+    if block.ndim not in (1, 2):
+        raise TypeError(f"a block of rows must be an array of rows, got {type(x).__name__}")
+    return block
 
 
 def as_parts(block: tuple[Any, ...], number: int) -> tuple[Any, ...]:

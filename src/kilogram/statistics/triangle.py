@@ -4,8 +4,8 @@
 
 Triangles of two sets of rows merge as the R factor of one stacked on the other (tall-skinny QR,
 Demmel et al. 2012). R'R is the Gram matrix of the columns, but R is found without squaring the
-condition number: take it where moments lose too many digits. `Triangle.of(X, Y)` factors [X, Y];
-then
+condition number: take it where moments lose too many digits. `Triangle.joint(X, Y)` factors
+[X, Y]; then
 
     R = [ R_x  C  ]         least squares of Y on X:   R_x B = C,   residual  |R_y|^2
         [  0   R_y ]
@@ -26,18 +26,23 @@ PANEL_ROWS = 4096  # rows factored at once, at least; wide matrices take twice t
 class Triangle:
     """Upper triangular R (k, d) with R'R = X' diag(w) X, and the total weight of the rows."""
 
-    weight: float
     R: Any
+    weight: float
 
     @classmethod
-    def of(cls, X: Any, Y: Any = None, w: Any = None) -> Triangle:
-        """Of the rows of X (n, d), or of [X, Y] with Y (n, t) or (n,), with weights w >= 0 (n,)."""
+    def of(cls, X: Any, w: Any = None) -> Triangle:
+        """Of the rows of X (n, d) with weights w >= 0 (n,)."""
+        return cls.joint(X, None, w)
+
+    @classmethod
+    def joint(cls, X: Any, Y: Any, w: Any = None) -> Triangle:
+        """Of the rows of [X, Y] with X (n, d), Y (n, t) or (n,) and weights w >= 0 (n,)."""
         step = max(PANEL_ROWS, 2 * X.shape[1])
         R = None
         for start in range(0, max(X.shape[0], 1), step):
             P = _panel(X, Y, w, start, min(start + step, X.shape[0]))
             R = _triangle_of(P if R is None else namespace(P).concat([R, P], axis=0))
-        return cls(total_weight(X, w), R)
+        return cls(R, total_weight(X, w))
 
     def __add__(self, other: Triangle | int) -> Triangle:
         if other == 0:  # so that sum() works
@@ -46,7 +51,7 @@ class Triangle:
             return NotImplemented
         xp = namespace(self.R)
         R = _triangle_of(xp.concat([self.R, other.R], axis=0))
-        return Triangle(self.weight + other.weight, R)
+        return Triangle(R, self.weight + other.weight)
 
     __radd__ = __add__
 
