@@ -1,0 +1,38 @@
+"""Loops over raw buffers that BLAS cannot say: fused kernel matrices, scatter sums, Cholesky.
+
+NumPy arrays of float32 or float64 in (any strides, read-only too), new C-contiguous arrays out.
+Every sum runs in an order fixed by the shapes alone, so results do not depend on the number of threads.
+Each function has a ten-line NumPy twin in `tests/native`.
+"""
+
+from kilogram.native.kernels import (
+    kernel_block,
+    kernel_matmul,
+    kernel_normal_matmul,
+    normal_matmul,
+)
+from kilogram.native.simd import set_simd_level, simd_level, simd_levels
+from kilogram.native.sums import (
+    PairSums,
+    cholesky_inplace,
+    fourier_block,
+    fourier_scatter,
+    scatter,
+    scatter_pair,
+)
+
+__all__ = [
+    "PairSums",
+    "cholesky_inplace",
+    "fourier_block",
+    "fourier_scatter",
+    "kernel_block",
+    "kernel_matmul",
+    "kernel_normal_matmul",
+    "normal_matmul",
+    "scatter",
+    "scatter_pair",
+    "set_simd_level",
+    "simd_level",
+    "simd_levels",
+]

@@ -1,0 +1,189 @@
+"""Dense linear algebra over any array namespace; NumPy takes the native or the fastest LAPACK road.
+
+Conventions: factors are lower, eigenvalues and singular values come largest first.
+`scatter` of float32 NumPy rows returns float64 sums (see `kilogram.native.sums`); every other function
+keeps the type of its argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from kilogram import native
+from kilogram.arrays.namespace import is_numpy, is_sparse, namespace
+
+# `eigh`: divide and conquer is the faster LAPACK driver at every order measured.
+_EIGH_DRIVER = "evd"
+
+
+class NotPositiveDefinite(np.linalg.LinAlgError):
+    """The leading minor of this `order` is not positive: the matrix has no Cholesky factor."""
+
+    def __init__(self, order: int) -> None:
+        super().__init__(
+            f"the matrix is not positive definite: its leading minor of order {order} is not positive. "
+            "Add to the diagonal (a larger alpha), or drop duplicate rows."
+        )
+        self.order = order
+
+
+def _is_native(X: Any) -> bool:
+    return is_numpy(X) and X.dtype in (np.float32, np.float64)
+
+
+def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
+    """S = (X - shift)' diag(w) (X - shift), (d, d), and s = sum_i w_i (x_i - shift), (d,)."""
+    if is_sparse(X):
+        return _scatter_sparse(X, w, shift)
+    if _is_native(X):
+        return native.scatter(X, w, shift)
+    xp = namespace(X)
+    Z = X if shift is None else X - shift
+    WZ = Z if w is None else Z * w[:, None]
+    return Z.T @ WZ, xp.sum(WZ, axis=0)
+
+
+def _scatter_sparse(X: Any, w: Any, shift: Any) -> tuple[Any, Any]:
+    """The shift is applied to the sums, so X stays sparse; float64 keeps the cancellation small."""
+    X = X.astype(np.float64)
+    n = X.shape[0]
+    WX = X if w is None else X.multiply(np.asarray(w, dtype=np.float64)[:, None]).tocsr()
+    S = np.asarray((X.T @ WX).todense() if hasattr(X.T @ WX, "todense") else X.T @ WX)
+    s = np.asarray(WX.sum(axis=0)).ravel()
+    if shift is not None:
+        c, total = np.asarray(shift, dtype=np.float64), float(n if w is None else np.sum(w))
+        cs = np.outer(c, s)
+        S, s = S - cs - cs.T + total * np.outer(c, c), s - total * c
+    return S, s
+
+
+def cholesky(A: Any, *, overwrite: bool = False) -> Any:
+    """Lower L with L L' = A. Of a NumPy A only the lower triangle is read.
+
+    With `overwrite`, a C-contiguous NumPy A becomes L, upper triangle zeroed, without a second matrix.
+    """
+    if not _is_native(A):
+        return _cholesky_standard(A)
+    L = A if overwrite and A.flags.c_contiguous and A.flags.writeable else A.copy(order="C")
+    order = native.cholesky_inplace(L)
+    if order:
+        raise NotPositiveDefinite(order)
+    for i in range(L.shape[0] - 1):  # row by row: np.tril would take a second matrix
+        L[i, i + 1 :] = 0
+    return L
+
+
+def _cholesky_standard(A: Any) -> Any:
+    """Other libraries raise their own errors, or return NaN; both become NotPositiveDefinite."""
+    xp = namespace(A)
+    try:
+        L = xp.linalg.cholesky(A)
+    except (np.linalg.LinAlgError, RuntimeError) as error:
+        raise NotPositiveDefinite(_failing_order(str(error))) from error
+    if not bool(xp.all(xp.isfinite(L))):
+        raise NotPositiveDefinite(0)
+    return L
+
+
+def _failing_order(message: str) -> int:
+    """The order a library's error message names, 0 where it names none."""
+    words = message.replace("-", " ").split()
+    after = [b for a, b in zip(words, words[1:], strict=False) if a == "order"]
+    return int(after[0]) if after and after[0].isdigit() else 0
+
+
+def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
+    """X of L X = B, or of L' X = B; L (n, n) lower, B (n,) or (n, t)."""
+    if is_numpy(L):
+        return scipy.linalg.solve_triangular(
+            L, B, lower=True, trans="T" if transposed else "N", check_finite=False
+        )
+    xp = namespace(L, B)
+    A, upper = (L.T, True) if transposed else (L, False)
+    columns = B[:, None] if B.ndim == 1 else B
+    solve = getattr(xp.linalg, "solve_triangular", None)  # torch, CuPy; not in the standard
+    X = solve(A, columns, upper=upper) if solve else xp.linalg.solve(A, columns)
+    return X[:, 0] if B.ndim == 1 else X
+
+
+def cholesky_solve(L: Any, B: Any) -> Any:
+    """X of L L' X = B."""
+    return solve_triangular(L, solve_triangular(L, B), transposed=True)
+
+
+def eigh(A: Any) -> tuple[Any, Any]:
+    """Eigenvalues (n,), largest first, and eigenvectors in the columns of (n, n), of a symmetric A."""
+    xp = namespace(A)
+    if is_numpy(A):
+        values, vectors = scipy.linalg.eigh(A, driver=_EIGH_DRIVER, check_finite=False)
+        return values[::-1], vectors[:, ::-1]
+    values, vectors = xp.linalg.eigh(A)
+    return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
+
+
+def qr(X: Any) -> tuple[Any, Any]:
+    """Q (n, k) with orthonormal columns and R (k, d) upper, X = Q R, k = min(n, d)."""
+    if is_numpy(X):
+        Q, R = scipy.linalg.qr(X, mode="economic", check_finite=False)
+        return Q, R
+    Q, R = namespace(X).linalg.qr(X, mode="reduced")
+    return Q, R
+
+
+def svd(X: Any) -> tuple[Any, Any, Any]:
+    """U (n, k), s (k,) largest first, Vt (k, d), X = U diag(s) Vt, k = min(n, d).
+
+    Much longer than wide (or the reverse), X is reduced to its small triangular factor first: the
+    singular values are those of R, to full accuracy, for a fraction of the work.
+    """
+    n, d = X.shape
+    if d > n:
+        U, s, Vt = svd(X.T)
+        return Vt.T, s, U.T
+    if n > 1.6 * d and d > 0:
+        Q, R = qr(X)
+        U, s, Vt = svd(R)
+        return Q @ U, s, Vt
+    if is_numpy(X):
+        return scipy.linalg.svd(X, full_matrices=False, check_finite=False)
+    U, s, Vt = namespace(X).linalg.svd(X, full_matrices=False)
+    return U, s, Vt
+
+
+def refine(
+    matvec: Callable[[Any], Any],
+    solve: Callable[[Any], Any],
+    B: Any,
+    *,
+    tol: float = 1e-12,
+    max_iter: int = 20,
+) -> tuple[Any, int, float]:
+    """Iterative refinement of A X = B: matvec(X) = A X in full precision, solve(R) an approximate A^-1 R.
+
+    Returns X, the number of steps and the last |A X - B| / |B|. Stops when the residual is below `tol` or
+    no longer halves, which means that `solve` is too rough for this matrix.
+    """
+    xp = namespace(B)
+
+    def norm(R: Any) -> float:
+        return float(xp.sqrt(xp.sum(R * R)))
+
+    scale = norm(B) or 1.0
+    X = solve(B)
+    R = B - matvec(X)
+    error, step = norm(R) / scale, 0
+    while error > tol and step < max_iter:
+        candidate = X + solve(R)
+        residual = B - matvec(candidate)
+        smaller = norm(residual) / scale
+        step += 1
+        if not smaller < error:
+            break
+        X, R, stalled, error = candidate, residual, smaller > 0.5 * error, smaller
+        if stalled:
+            break
+    return X, step, error

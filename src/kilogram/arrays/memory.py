@@ -1,0 +1,93 @@
+"""How much memory there is, and how a user says how much may be used."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {f"{letter}I": 2 ** (10 * i) for i, letter in enumerate("KMGT", start=1)}
+_PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
+
+
+def parse_memory(limit: str | int | float | None) -> int | None:
+    """Bytes of "12GiB", "500MB", "1.5 GB" or a number; None stays None."""
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, str | int | float):
+        raise TypeError(f"a memory limit is bytes, text like '12GiB', or None, not {limit!r}")
+    if isinstance(limit, str):
+        match = _PATTERN.fullmatch(limit)
+        if match is None or match[2].upper() not in _UNITS:
+            raise ValueError(
+                f"cannot read {limit!r} as memory; write for example '12GiB' or '500MB'"
+            )
+        limit = float(match[1]) * _UNITS[match[2].upper()]
+    if not 0 < limit < float("inf"):
+        raise ValueError(f"a memory limit must be positive, not {limit!r}")
+    return int(limit)
+
+
+def available_memory() -> int:
+    """Bytes this process can still take: the system's estimate, and less where a container says so."""
+    return max(0, min(_system_memory(), _cgroup_memory(Path("/sys/fs/cgroup"))))
+
+
+def _system_memory() -> int:
+    """MemAvailable of /proc/meminfo (free plus what caches would give back); free pages elsewhere."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    pages = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf(pages)
+
+
+def _cgroup_memory(root: Path) -> int:
+    """What the process's control groups (version 2, then 1) leave of their limits."""
+    left = 1 << 62
+    for folder, limit, usage in _cgroup_files(root):
+        try:
+            bound = (folder / limit).read_text().strip()
+            used = int((folder / usage).read_text())
+            cache = _reclaimable(folder / "memory.stat")
+        except (OSError, ValueError):
+            continue  # not a memory group at this level
+        if bound.isdigit():  # version 2 writes "max" where there is no limit
+            left = min(left, int(bound) - used + cache)
+    return left
+
+
+def _cgroup_files(root: Path) -> list[tuple[Path, str, str]]:
+    """(folder, limit file, usage file) of the group of this process and all groups above it."""
+    found = []
+    for line in _own_groups():
+        _, controllers, path = line.split(":", 2)
+        names = "memory.max", "memory.current"
+        base = root
+        if controllers:
+            if "memory" not in controllers.split(","):
+                continue
+            base, names = root / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        own = base / path.lstrip("/")
+        for folder in [own, *own.parents]:
+            found.append((folder, *names))
+            if folder == base:
+                break
+    return found
+
+
+def _own_groups() -> list[str]:
+    try:
+        return Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _reclaimable(stat: Path) -> int:
+    """Bytes of file cache in the group, which the kernel gives back before it refuses memory."""
+    rows = dict(line.split()[:2] for line in stat.read_text().splitlines())
+    return int(rows.get("inactive_file", rows.get("total_inactive_file", 0)))
