@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from kilogram.arrays.frames import column_names, is_frame, to_array
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed, row_count
+from kilogram.arrays.rows_stream import as_rows
 
 
 class Door(NamedTuple):
@@ -52,6 +53,7 @@ def enter(
     dtype: Any = (np.float64, np.float32),
 ) -> Door:
     """Check X (n, d), y (n,) or (n, t) and weights (n,); `finite=False` defers the NaN search."""
+    X, y, sample_weight = as_rows(X, y, sample_weight)  # blocks (X, y, w) are taken apart
     if is_streamed(X):
         _record_columns(estimator, column_count(X), _streamed_names(X), reset)
         return Door(X, y, sample_weight)
