@@ -1,13 +1,14 @@
 """Dense linear algebra over any array namespace; NumPy takes the native or the fastest LAPACK road.
 
 Conventions: factors are lower, eigenvalues and singular values come largest first.
-`scatter` of float32 NumPy rows returns float64 sums (see `kilogram.native.sums`); every other function
-keeps the type of its argument.
+`scatter` of float32 NumPy rows returns float64 sums (see `kilogram.native.sums`); every other
+function keeps the type of its argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
 
     def __init__(self, order: int) -> None:
         super().__init__(
-            f"the matrix is not positive definite: its leading minor of order {order} is not positive. "
-            "Add to the diagonal (a larger alpha), or drop duplicate rows."
+            f"the matrix is not positive definite: its leading minor of order {order} is not "
+            "positive. Add to the diagonal (a larger alpha), or drop duplicate rows."
         )
         self.order = order
 
@@ -64,7 +65,7 @@ def _scatter_sparse(X: Any, w: Any, shift: Any) -> tuple[Any, Any]:
 def cholesky(A: Any, *, overwrite: bool = False) -> Any:
     """Lower L with L L' = A. Of a NumPy A only the lower triangle is read.
 
-    With `overwrite`, a C-contiguous NumPy A becomes L, upper triangle zeroed, without a second matrix.
+    With `overwrite`, a C-contiguous NumPy A becomes L, upper triangle zeroed; no second matrix.
     """
     if not _is_native(A):
         return _cholesky_standard(A)
@@ -92,7 +93,7 @@ def _cholesky_standard(A: Any) -> Any:
 def _failing_order(message: str) -> int:
     """The order a library's error message names, 0 where it names none."""
     words = message.replace("-", " ").split()
-    after = [b for a, b in zip(words, words[1:], strict=False) if a == "order"]
+    after = [b for a, b in pairwise(words) if a == "order"]
     return int(after[0]) if after and after[0].isdigit() else 0
 
 
@@ -116,7 +117,7 @@ def cholesky_solve(L: Any, B: Any) -> Any:
 
 
 def eigh(A: Any) -> tuple[Any, Any]:
-    """Eigenvalues (n,), largest first, and eigenvectors in the columns of (n, n), of a symmetric A."""
+    """Eigenvalues (n,), largest first, and eigenvectors in columns (n, n), of a symmetric A."""
     xp = namespace(A)
     if is_numpy(A):
         values, vectors = scipy.linalg.eigh(A, driver=_EIGH_DRIVER, check_finite=False)
@@ -162,10 +163,10 @@ def refine(
     tol: float = 1e-12,
     max_iter: int = 20,
 ) -> tuple[Any, int, float]:
-    """Iterative refinement of A X = B: matvec(X) = A X in full precision, solve(R) an approximate A^-1 R.
+    """Iterative refinement of A X = B: matvec(X) = A X exactly, solve(R) an approximate A^-1 R.
 
-    Returns X, the number of steps and the last |A X - B| / |B|. Stops when the residual is below `tol` or
-    no longer halves, which means that `solve` is too rough for this matrix.
+    Returns X, the number of steps and the last |A X - B| / |B|. Stops when the residual is below
+    `tol` or no longer halves, which means that `solve` is too rough for this matrix.
     """
     xp = namespace(B)
 
