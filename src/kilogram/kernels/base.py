@@ -22,9 +22,9 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from kilogram import native
 from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.kernels.pairs import as_pair, blocked_matmul, dense, runs_native
+from kilogram.native import kernel_block, kernel_matmul
 
 
 class Kernel(BaseEstimator, ABC):
@@ -87,7 +87,7 @@ class Kernel(BaseEstimator, ABC):
         plan = self.native(X.shape[1])
         if plan is not None and runs_native(X, Y):
             kind, params = plan
-            return native.kernel_block(kind, X, X if Y is None else Y, params)
+            return kernel_block(kind, X, Y, params)
         return self.formula(X, Y)
 
     def matmul(self, X: Any, Y: Any, V: Any) -> Any:
@@ -98,10 +98,7 @@ class Kernel(BaseEstimator, ABC):
         plan = self.native(X.shape[1])
         if plan is not None and runs_native(X, Y) and is_numpy(V):
             kind, params = plan
-            flat = native.kernel_matmul(
-                kind, X, X if Y is None else Y, params, V.reshape(len(V), -1)
-            )
-            return flat.reshape(X.shape[0], *V.shape[1:])
+            return kernel_matmul(kind, X, Y, params, V)
         return blocked_matmul(self, X, X if Y is None else Y, V)
 
     def __add__(self, other: Any) -> Sum:

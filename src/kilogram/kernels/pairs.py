@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kilogram import native
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def cast(X: Any, dtype: Any) -> Any:
 
 def runs_native(X: Any, Y: Any = None) -> bool:
     """Whether the compiled loops can read these tables: both are dense NumPy."""
-    return hasattr(native, "kernel_block") and is_numpy(X) and (Y is None or is_numpy(Y))
+    return is_numpy(X) and (Y is None or is_numpy(Y))
 
 
 def dense(X: Any) -> Any:
