@@ -11,10 +11,8 @@ import time
 from dataclasses import dataclass, field
 from numbers import Real
 
-from kilogram.arrays.memory import available_memory, parse_memory
-
-# Part of the free memory that a fit may take unasked: the rest belongs to the user's other work.
-FREE_FRACTION = 0.6
+from kilogram.arrays.memory import parse_memory
+from kilogram.operators.memory_plan import memory_limit
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class Budget:
     @property
     def bytes(self) -> int:
         """Bytes the fit may use."""
-        limit = parse_memory(self.max_memory)
-        return int(FREE_FRACTION * available_memory()) if limit is None else limit
+        return memory_limit(self.max_memory)
 
     @property
     def left(self) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, validate_data
 
 from kilogram.arrays.frames import column_names, is_frame, to_array
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, namespace, to_numpy
@@ -59,28 +59,32 @@ def enter(
         return Door(X, y, sample_weight)
     if is_foreign(X):
         return _enter_foreign(estimator, X, y, sample_weight, reset, finite, min_samples)
-    names = None
-    if is_frame(X) and type(X).__module__.startswith("pyarrow"):
-        # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
-        names = column_names(X)
-        X = to_array(X)
     params: dict[str, Any] = {
         "accept_sparse": ("csr", "csc") if sparse else False,
         "dtype": list(dtype),
         "order": order,
         "ensure_all_finite": finite,
         "ensure_min_samples": min_samples,
-        "reset": reset,
     }
-    if y is None:
-        X = validate_data(estimator, X, **params)
+    if y is not None:
+        params |= {"multi_output": True, "y_numeric": numeric_y}
+    if is_frame(X) and type(X).__module__.startswith("pyarrow"):
+        # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
+        X, y = _enter_arrow(estimator, X, y, reset, params)
+    elif y is None:
+        X = validate_data(estimator, X, reset=reset, **params)
     else:
-        X, y = validate_data(estimator, X, y, multi_output=True, y_numeric=numeric_y, **params)
-    if names is not None:
-        _record_columns(estimator, X.shape[1], names, reset)
+        X, y = validate_data(estimator, X, y, reset=reset, **params)
     if y is not None and numeric_y:
         y = np.asarray(y, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
     return Door(X, y, _enter_weights(sample_weight, X))
+
+
+def _enter_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[str, Any]) -> tuple:
+    _record_columns(estimator, column_count(X), column_names(X), reset)
+    if y is None:
+        return check_array(to_array(X), estimator=estimator, **params), None
+    return check_X_y(to_array(X), y, estimator=estimator, **params)
 
 
 def _enter_foreign(

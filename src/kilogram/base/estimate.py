@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.base.budget import Budget
-
-
-def _human_bytes(count: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
-        count /= 1024
-    return f"{count:.3g} TiB"
+from kilogram.operators.memory_plan import human_bytes
 
 
 def _human_seconds(seconds: float) -> str:
@@ -41,7 +34,7 @@ class Estimate:
         verdict = "fits in memory" if self.fits else "does NOT fit in memory"
         text = (
             f"{self.model} on {self.n:,} x {self.d:,}: {self.road}, "
-            f"about {_human_seconds(self.seconds)}, {_human_bytes(self.bytes)} ({verdict})."
+            f"about {_human_seconds(self.seconds)}, {human_bytes(self.bytes)} ({verdict})."
         )
         return f"{text} {self.reason}" if self.reason else text
 
