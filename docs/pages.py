@@ -7,21 +7,28 @@ from pathlib import Path
 
 from kilogram.registry import PAGES, Page
 from kilogram.textbook import TELLINGS
-from kilogram.textbook.errata import ERRATA
+from kilogram.textbook.errata import as_markdown, errata
 
 
 def _section(title: str, text: str) -> str:
     return f"## {title}\n\n{text}\n"
 
 
-def _telling(name: str) -> str:
-    telling = TELLINGS[name]
-    source = inspect.getsource(inspect.getmodule(telling.function))
-    return f"### {telling.title}\n\n```python\n{source.rstrip()}\n```\n"
+def _tellings(page: Page) -> list[str]:
+    """The source of every telling that explains a class of this page, each file once."""
+    files: dict[str, str] = {}
+    for telling in TELLINGS.values():
+        if set(telling.explains) & set(page.names):
+            module = inspect.getmodule(telling.function)
+            files.setdefault(module.__name__, inspect.getsource(module))
+    return [
+        f"### {name.rsplit('.', 1)[1].replace('_', ' ')}\n\n```python\n{text.rstrip()}\n```\n"
+        for name, text in files.items()
+    ]
 
 
 def _errata(page: Page) -> str:
-    rows = [e for e in ERRATA if set(e.pages) & {page.slug, *page.names}]
+    rows = [e for e in errata() if set(e.pages) & {page.slug, *page.names}]
     if not rows:
         return ""
     lines = ["| where | printed | right | shown by |", "|---|---|---|---|"]
@@ -43,12 +50,12 @@ def page(entry: Page) -> str:
         _section("Where it fails", entry.limits),
         "## The classes\n",
         *(
-            f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n   :members:\n   :inherited-members: BaseEstimator\n```\n"
+            f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n   :members:\n```\n"
             for name in entry.names
         ),
     ]
-    if entry.tellings:
-        parts += ["## As the books tell it\n", *(_telling(name) for name in entry.tellings)]
+    if tellings := _tellings(entry):
+        parts += ["## As the books tell it\n", *tellings]
     parts += [_errata(entry), _section("Sources", "\n".join(f"- {s}" for s in entry.sources))]
     return "\n".join(parts)
 
@@ -58,3 +65,4 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for entry in PAGES:
         (folder / f"{entry.slug}.md").write_text(page(entry))
+    (folder / "errata.md").write_text(as_markdown())

@@ -21,8 +21,6 @@ class Page:
     cost: str
     limits: str
     sources: tuple[str, ...]
-    #: Names of the tellings in `kilogram.textbook.TELLINGS`.
-    tellings: tuple[str, ...] = ()
 
 
 PAGES: tuple[Page, ...] = (
@@ -50,7 +48,6 @@ PAGES: tuple[Page, ...] = (
             "Machine Learning Cookbook, chapters 17, 23, B.3, B.4, C.3",
             "A First Encounter with Machine Learning, chapter 10",
         ),
-        tellings=("ridge", "kernel_ridge", "gaussian_process"),
     ),
     Page(
         slug="pca",
@@ -76,7 +73,6 @@ PAGES: tuple[Page, ...] = (
             "Machine Learning Cookbook, chapters 7, 8, A.3, B.1",
             "A First Encounter with Machine Learning, chapter 12",
         ),
-        tellings=("pca", "kernel_pca"),
     ),
     Page(
         slug="feature_maps",
@@ -95,7 +91,6 @@ PAGES: tuple[Page, ...] = (
             "and usually need fewer."
         ),
         sources=("Machine Learning Cookbook, chapter 24",),
-        tellings=("random_kitchen_sinks",),
     ),
     Page(
         slug="kernels",
@@ -124,7 +119,6 @@ PAGES: tuple[Page, ...] = (
             "Machine Learning Cookbook, appendix A",
             "A First Encounter with Machine Learning, appendix B",
         ),
-        tellings=("kernel_template",),
     ),
 )
 
