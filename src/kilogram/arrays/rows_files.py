@@ -27,7 +27,7 @@ from kilogram.arrays.rows_memmap import memmap_blocks
 from kilogram.arrays.rows_stream import RowSource, RowStream
 
 BLOCK_BYTES = 8 * 2**20
-BUFFER_BYTES = 2**20
+BUFFER_BYTES = 2**16  # per column
 
 
 def open_rows(

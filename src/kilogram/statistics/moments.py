@@ -22,8 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_sparse, namespace, sum_dtype
-from kilogram.statistics.products import scatter, scatter_pair
+from kilogram.statistics.products import as_floats, scatter_pair
 
 PILOT_ROWS = 256
 
@@ -39,6 +40,7 @@ class Moments:
     @classmethod
     def of(cls, X: Any, w: Any = None) -> Moments:
         """Of the rows of X (n, d), dense or sparse, with weights w (n,)."""
+        X = as_floats(X)
         p = pilot(X)
         S, s = scatter(X, w, p)
         W = total_weight(X, w)
@@ -99,8 +101,8 @@ class JointMoments:
     @classmethod
     def of(cls, X: Any, Y: Any, w: Any = None) -> JointMoments:
         """Of the rows of X (n, d) and Y (n, t) or (n,), with weights w (n,)."""
-        xp = namespace(Y)
-        Y = Y if Y.ndim == 2 else xp.reshape(Y, (-1, 1))
+        Y = Y if len(Y.shape) == 2 else Y[:, None]
+        X, Y = as_floats(X), as_floats(Y, like=X)
         p, q = pilot(X), pilot(Y)
         Sxx, Sxy, Syy, sx, sy = scatter_pair(X, Y, w, p, q)
         W = total_weight(X, w)
@@ -147,12 +149,16 @@ class JointMoments:
 
 
 def pilot(X: Any) -> Any:
-    """The mean of the first rows, near which X is summed; None for sparse X."""
+    """The mean of the first rows, near which X is summed; None for sparse X.
+
+    Rounded to the type of X, so that every library subtracts the same number.
+    """
     if is_sparse(X):
         return None
     xp = namespace(X)
-    head = xp.astype(X[: min(PILOT_ROWS, X.shape[0]), :], sum_dtype(X, xp))
-    return xp.mean(head, axis=0)
+    wide = sum_dtype(X, xp)
+    head = xp.astype(X[: min(PILOT_ROWS, X.shape[0]), :], wide)
+    return xp.astype(xp.astype(xp.mean(head, axis=0), X.dtype), wide)
 
 
 def total_weight(X: Any, w: Any) -> float:

@@ -1,38 +1,45 @@
-"""Weighted products of rows, panel by panel, in any namespace."""
+"""Weighted products of the rows of two blocks, about shifts p and q:
+
+    Sxx = sum_i w_i (x_i - p)(x_i - p)'     Sxy = sum_i w_i (x_i - p)(y_i - q)'
+
+and Syy likewise, with the sums sx = sum_i w_i (x_i - p) and sy. Dense NumPy rows take one native pass over both; a sparse X stays sparse.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kilogram.arrays.namespace import is_sparse, namespace, sum_dtype
-
-PANEL = 4096
-
-
-def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
-    """S = sum w (x - shift)(x - shift)' and s = sum w (x - shift)."""
-    S, _, _, s, _ = scatter_pair(X, X, w, shift, shift)
-    return S, s
+from kilogram import native
+from kilogram.arrays.linalg import scatter
+from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
 
 
-def scatter_pair(X: Any, Y: Any, w: Any = None, shift_x: Any = None, shift_y: Any = None):
-    """(Sxx, Sxy, Syy, sx, sy) about the shifts."""
-    total = None
-    for i in range(0, max(X.shape[0], 1), PANEL):
-        stop = min(i + PANEL, X.shape[0])
-        A, B = _panel(X, i, stop, shift_x), _panel(Y, i, stop, shift_y)
-        v = None if w is None else namespace(w).astype(w[i:stop], sum_dtype(w, namespace(w)))
-        wA = A if v is None else v[:, None] * A
-        wB = B if v is None else v[:, None] * B
-        xp = namespace(A)
-        found = (wA.T @ A, wA.T @ B, wB.T @ B, xp.sum(wA, axis=0), xp.sum(wB, axis=0))
-        total = found if total is None else tuple(t + f for t, f in zip(total, found, strict=True))
-    return total
+def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """(Sxx, Sxy, Syy, sx, sy) of X (n, d) and Y (n, t); p is None for sparse X, q for sparse Y."""
+    if is_numpy(X) and is_numpy(Y):
+        return tuple(native.scatter_pair(X, Y, w, p, q))
+    Sxx, sx = scatter(X, w, p)
+    Syy, sy = scatter(Y, w, q)
+    if is_sparse(X) or is_sparse(Y):
+        return Sxx, _sparse_cross(X, Y, w, p, q), Syy, sx, sy
+    WY = Y - q if w is None else (Y - q) * w[:, None]
+    return Sxx, (X - p).T @ WY, Syy, sx, sy
 
 
-def _panel(X: Any, start: int, stop: int, shift: Any) -> Any:
-    P = X[start:stop, ...]
-    P = P.toarray() if is_sparse(P) else P
-    xp = namespace(P)
-    P = xp.astype(P, sum_dtype(P, xp))
-    return P if shift is None else P - shift
+def _sparse_cross(X: Any, Y: Any, w: Any, p: Any, q: Any) -> Any:
+    """Sxy when one of the two is sparse, and so has no shift: a product with the dense one."""
+    if is_sparse(X) and is_sparse(Y):
+        WY = Y if w is None else Y.multiply(w[:, None])
+        return (X.T @ WY).toarray()
+    if is_sparse(X):
+        return X.T @ (Y - q if w is None else (Y - q) * w[:, None])
+    return _sparse_cross(Y, X, w, q, p).T
+
+
+def as_floats(X: Any, like: Any = None) -> Any:
+    """Rows of a float type: float32 stays, other types become float64; or the type of `like`."""
+    xp = namespace(X)
+    dtype = float_dtype(X if like is None else like, xp)
+    if X.dtype == dtype:
+        return X
+    return X.astype(dtype) if is_sparse(X) else xp.astype(X, dtype)
