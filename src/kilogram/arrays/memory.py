@@ -30,12 +30,12 @@ def parse_memory(limit: str | int | float | None) -> int | None:
 
 
 def available_memory() -> int:
-    """Bytes this process can still take: the system's estimate, and less where a container says so."""
+    """Bytes this process can still take: what the system says, less where a container limits it."""
     return max(0, min(_system_memory(), _cgroup_memory(Path("/sys/fs/cgroup"))))
 
 
 def _system_memory() -> int:
-    """MemAvailable of /proc/meminfo (free plus what caches would give back); free pages elsewhere."""
+    """MemAvailable of /proc/meminfo (free, and what caches would give back); else free pages."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,7 +1,7 @@
 """Loops over raw buffers that BLAS cannot say: fused kernel matrices, scatter sums, Cholesky.
 
 NumPy arrays of float32 or float64 in (any strides, read-only too), new C-contiguous arrays out.
-Every sum runs in an order fixed by the shapes alone, so results do not depend on the number of threads.
+Every sum runs in an order fixed by the shapes alone: results do not depend on the threads.
 Each function has a ten-line NumPy twin in `tests/native`.
 """
 

@@ -55,7 +55,7 @@ def output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> A
 
 
 def run(function: Callable[..., Any], work: float, *args: Any) -> Any:
-    """Call a native function with a team fit for `work` multiplications, BLAS kept to one thread."""
+    """Call a native function with a team fit for `work` multiplications, BLAS on one thread."""
     if work < SMALL_WORK:
         return function(*args, 1)
     with serial_blas():

@@ -13,8 +13,8 @@ Kinds and their parameters (t = |x - y|^2, r = sqrt(t) / length_scale):
     chi2                exp(-gamma sum_k (x_k - y_k)^2 / (x_k + y_k)), 0/0 = 0      (gamma,)
     allsubsets          prod_k (1 + x_k y_k)                  ()
 
-Pass the same object (or None) as Y for K(X, X): half the tiles are computed, and the result is exactly
-symmetric, with an exact unit diagonal where the kernel has one.
+Pass the same object (or None) as Y for K(X, X): half the tiles are computed, and the result is
+exactly symmetric, with an exact unit diagonal where the kernel has one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sums over rows in one pass (scatter, Fourier features) and the Cholesky factor in place.
 
-Sums of squares are float64 also for float32 rows: the panels are multiplied in the type of the data,
-their results added in float64.
+Sums of squares are float64 also for float32 rows: the panels are multiplied in the type of the
+data, their results added in float64.
 """
 
 from __future__ import annotations

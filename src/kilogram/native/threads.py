@@ -1,13 +1,13 @@
 """Threads of the native loops and of the BLAS under them.
 
 The loops are OpenMP teams whose members each call BLAS. SciPy's BLAS starts threads of its own, so
-while a team runs it must keep to one thread, else the two fight for the cores. The setting is global
-to the process: calls from several Python threads share one count, and the last to leave restores it.
+while a team runs it must keep to one thread, else the two fight for the cores. The setting is
+global to the process: calls from several Python threads share one count, and the last to leave
+restores it.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ _saved: list[int] = []
 
 @cache
 def blas_libraries() -> list[Any]:
-    """The BLAS libraries loaded so far (finding them takes over a millisecond, so it is done once)."""
+    """The BLAS libraries loaded so far (finding them takes over a millisecond: done once)."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 @cache
 def _cpu_quota() -> int:
-    """CPUs a container may use, which OpenMP does not know; a large number where there is no limit."""
+    """CPUs a container may use, which OpenMP does not know; large where there is no limit."""
     try:
         with open("/sys/fs/cgroup/cpu.max") as file:
             quota, period = file.read().split()[:2]
@@ -44,13 +44,8 @@ def _cpu_quota() -> int:
 
 
 def n_threads() -> int:
-    """How many threads native code may use: OpenMP's limit (environment, threadpoolctl), the quota."""
-    return min(_core.max_threads(), _cpu_quota(), os.cpu_count() or 1)
-
-
-def team(work: float) -> int:
-    """Threads for about `work` multiplications: 1 where the task is too small to share."""
-    return 1 if work < SMALL_WORK else n_threads()
+    """Threads native code may use: OpenMP's limit (environment, threadpoolctl) and the quota."""
+    return min(_core.max_threads(), _cpu_quota())
 
 
 @contextmanager

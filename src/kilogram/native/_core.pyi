@@ -1,0 +1,58 @@
+"""Types of the compiled module; shapes and checks are in the wrappers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+def kernel_block(
+    kind: str, X: Array, Y: Array, same: bool, params: Sequence[float], out: Array, threads: int
+) -> None: ...
+def kernel_matmul(
+    kind: str,
+    X: Array,
+    Y: Array,
+    same: bool,
+    params: Sequence[float],
+    V: Array,
+    out: Array,
+    threads: int,
+) -> None: ...
+def kernel_normal_matmul(
+    kind: str,
+    X: Array,
+    C: Array,
+    params: Sequence[float],
+    V: Array,
+    w: Array | None,
+    out: Array,
+    threads: int,
+) -> None: ...
+def normal_matmul(K: Array, V: Array, w: Array | None, out: Array, threads: int) -> None: ...
+def scatter(
+    X: Array,
+    Y: Array,
+    shift_x: Array | None,
+    shift_y: Array | None,
+    root_w: Array | None,
+    S: Array,
+    threads: int,
+) -> None: ...
+def fourier_block(X: Array, W: Array, b: Array, scale: float, out: Array, threads: int) -> None: ...
+def fourier_scatter(
+    X: Array,
+    W: Array,
+    b: Array,
+    scale: float,
+    Y: Array,
+    root_w: Array | None,
+    S: Array,
+    threads: int,
+) -> None: ...
+def cholesky(A: Array, threads: int) -> int: ...
+def elementwise(name: str, x: Array, y: Array) -> None: ...
+def simd_level() -> str: ...
+def set_simd_level(name: str) -> None: ...
+def max_threads() -> int: ...
