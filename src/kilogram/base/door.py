@@ -12,6 +12,8 @@ is not finite when some value is not, so the check costs no extra pass over the 
 
 from __future__ import annotations
 
+from numbers import Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,7 +128,7 @@ def _enter_weights(sample_weight: Any, X: Any) -> Any:
         return None
     n = row_count(X)
     dtype = X.dtype if getattr(X, "dtype", None) in (np.float32, np.float64) else np.float64
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         w = np.full(n, sample_weight, dtype=dtype)
     else:
         w = check_array(
