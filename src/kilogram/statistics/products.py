@@ -2,7 +2,8 @@
 
     Sxx = sum_i w_i (x_i - p)(x_i - p)'     Sxy = sum_i w_i (x_i - p)(y_i - q)'
 
-and Syy likewise, with the sums sx = sum_i w_i (x_i - p) and sy. Dense NumPy rows take one native pass over both; a sparse X stays sparse.
+and Syy likewise, with the sums sx = sum_i w_i (x_i - p) and sy. Dense NumPy rows
+take one native pass over both; a sparse X stays sparse.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespac
 def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(Sxx, Sxy, Syy, sx, sy) of X (n, d) and Y (n, t); p is None for sparse X, q for sparse Y."""
     if is_numpy(X) and is_numpy(Y):
-        return tuple(native.scatter_pair(X, Y, w, p, q))
+        return native.scatter_pair(X, Y, w, p, q)
     Sxx, sx = scatter(X, w, p)
     Syy, sy = scatter(Y, w, q)
     if is_sparse(X) or is_sparse(Y):
