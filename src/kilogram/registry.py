@@ -75,6 +75,30 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        slug="cca",
+        title="Canonical correlations and kernel canonical correlations",
+        names=("CCA", "KernelCCA"),
+        objective=r"\max_{A, B} \operatorname{tr}(A' C_{xy} B) \quad \text{s.t.} \quad "
+        r"A'(C_x + \alpha I)A = I, \; B'(C_y + \alpha I)B = I",
+        when=(
+            "Two measurements of the same rows (two languages, two sensors, a picture and its "
+            "text): which combinations of the columns say the same thing in both?"
+        ),
+        cost=(
+            "Linear: one pass over the rows and one small SVD gives all pairs. Kernel: two "
+            "Cholesky factors of order n and a few products; `approximation='nystroem'` for many "
+            "rows."
+        ),
+        limits=(
+            "With as many columns as rows every two views agree perfectly: regularise. Training "
+            "correlations are optimistic: use held-out rows and `permutation_test`."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapters 10, 11, B.2",
+            "A First Encounter with Machine Learning, chapter 14",
+        ),
+    ),
+    Page(
         slug="feature_maps",
         title="Feature maps: a kernel method as its linear twin",
         names=("FourierFeatures", "Nystroem", "KitchenSinksRegressor", "KitchenSinksClassifier"),
@@ -131,6 +155,8 @@ PUBLIC: dict[str, str] = {
     # subspaces
     "PCA": "kilogram.models.subspace.pca",
     "KernelPCA": "kilogram.models.subspace.kernel_pca",
+    "CCA": "kilogram.models.subspace.cca",
+    "KernelCCA": "kilogram.models.subspace.kernel_cca",
     # feature maps
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",

@@ -1,0 +1,311 @@
+"""Canonical correlation analysis.
+
+Objective    max_{A, B} tr(A' C_xy B)   s.t.   A'(C_x + alpha I) A = I,  B'(C_y + alpha I) B = I
+
+with C the covariances of two centred views of the same rows. The columns of A and B are the pairs
+of directions in which the views agree most; at alpha = 0 the values are the canonical correlations,
+the cosines of the principal angles between the views. All pairs come at once from one SVD of the
+whitened cross-covariance (`solvers/eigen/canonical.py`), whatever the order of rows and columns.
+
+In print: the cookbook's algorithm 6 does not centre, and its eigenvectors meet the constraint only
+summed over the views (half for each of two). Here each view meets its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    MultiOutputMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_numpy, namespace
+from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_count
+from kilogram.base import Estimator, Laws, Twin
+from kilogram.base.estimate import Estimate, within
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, safe_factor
+from kilogram.statistics import JointMoments
+
+
+def fix_signs(found: Pairs) -> Pairs:
+    """The largest loading of each x direction is made positive: a convention, but a steady one."""
+    xp = namespace(found.A)
+    at = xp.argmax(xp.abs(found.A), axis=0)
+    largest = xp.stack([found.A[int(at[j]), j] for j in range(found.A.shape[1])])
+    signs = xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
+    return Pairs(found.A * signs, found.B * signs, found.s)
+
+
+def deviation(variances: Any) -> Any:
+    """Standard deviations (d,), one for columns that do not vary."""
+    xp = namespace(variances)
+    return xp.where(variances > 0, xp.sqrt(xp.abs(variances)), xp.ones_like(variances))
+
+
+class CCA(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, RegressorMixin, MultiOutputMixin, Estimator
+):
+    """Canonical correlation analysis of two views: all pairs at once, by QR and SVD.
+
+    Finds directions A, B that maximise tr(A' C_xy B) subject to A'(C_x + alpha I)A = I and the same
+    for B. Unlike alternating algorithms the answer does not depend on the order of rows or columns,
+    and costs one pass over the rows.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Pairs to keep, at most the smaller number of columns.
+    scale : bool, default=True
+        Divide every column by its standard deviation first. Without regularisation this changes
+        the units of the directions only.
+    alpha : float, default=0.0
+        Ridge added to both covariances; needed when a view has as many columns as there are rows.
+    copy : bool, default=True
+        For compatibility; the data is never changed.
+    solver : {"auto", "moments", "svd"}, default="auto"
+        "moments" makes one pass over rows in any container. "svd" works on the centred rows
+        themselves and keeps digits that squaring loses. "auto" takes moments and goes over to svd
+        when they are ill-conditioned and the rows are in memory.
+
+    Attributes
+    ----------
+    correlations_ : (n_components,)
+        Correlations between the paired scores of the training rows.
+    x_rotations_, y_rotations_ : (d_x, n_components), (d_y, n_components)
+        Directions in the (scaled) columns.
+    x_loadings_, y_loadings_ : covariances of the (scaled) columns with their own scores.
+    x_mean_, y_mean_, x_std_, y_std_ : what is subtracted and divided by.
+    coef_ : (d_y, d_x)
+        Coefficients of the prediction of Y through the pairs; `intercept_` likewise.
+    intercept_ : (d_y,)
+    n_iter_ : int
+        1: the pairs come from one decomposition.
+    solver_ : str
+        The road taken.
+
+    Examples
+    --------
+    >>> import numpy as np, kilogram as kg
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.standard_normal((200, 1))
+    >>> X = np.hstack([shared, rng.standard_normal((200, 2))])
+    >>> Y = np.hstack([rng.standard_normal((200, 1)), -shared])
+    >>> kg.CCA(n_components=1).fit(X, Y).correlations_.round(6)
+    array([1.])
+    """
+
+    laws = Laws(
+        twin=Twin(
+            "KernelCCA",
+            kernel_params={"n_components": 1, "alpha": 0.1},
+            linear_params={"n_components": 1, "alpha": 0.1, "scale": False},
+        ),
+        backend=True,
+        example={"n_components": 1, "alpha": 0.1},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        scale: bool = True,
+        alpha: float = 0.0,
+        copy: bool = True,
+        solver: str = "auto",
+    ):
+        self.n_components = n_components
+        self.scale = scale
+        self.alpha = alpha
+        self.copy = copy
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CCA:
+        """Find the pairs of X (n, d_x) and y (n, d_y) or (n,).
+
+        Parameters
+        ----------
+        X, y : rows of the two views, in any container
+        sample_weight : (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        X, Y, w = self._enter(X, y, sample_weight, finite=False, min_samples=2)
+        if Y is None:
+            raise ValueError(
+                "CCA requires y to be passed, but the target y is None: give the second view."
+            )
+        self._one_column = len(getattr(Y, "shape", (0, 0))) == 1
+        joint = reduce_rows(JointMoments.of, X, Y, w)
+        self._ensure_finite(joint.mean, X)
+        self._store(joint, self._pairs(joint, X, Y, w))
+        return self
+
+    def _check_params(self) -> None:
+        if self.solver not in ("auto", "moments", "svd"):
+            raise ValueError(f"solver must be 'auto', 'moments' or 'svd', got {self.solver!r}.")
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be >= 0, got {self.alpha!r}.")
+        if self.solver == "svd" and self.alpha:
+            raise ValueError("solver='svd' is for alpha=0; regularised pairs come from 'moments'.")
+
+    def _pairs(self, joint: JointMoments, X: Any, Y: Any, w: Any) -> Pairs:
+        """Pairs of the scaled columns, by the road that keeps enough digits."""
+        d = min(joint.scatter.shape[0], joint.scatter_y.shape[0])
+        if not 1 <= self.n_components <= d:
+            raise ValueError(
+                f"n_components={self.n_components} must be between 1 and min(d_x, d_y) = {d}."
+            )
+        C_x, C_xy, C_y = self._covariances(joint)
+        self.solver_ = "moments" if self.solver == "auto" else self.solver
+        rows_here = is_numpy(X) and is_numpy(Y)
+        if self.solver == "auto" and rows_here and not self.alpha:
+            safe = safe_factor(C_x) is not None and safe_factor(C_y) is not None
+            self.solver_ = "moments" if safe else "svd"
+        if self.solver_ == "moments":
+            return fix_signs(from_moments(C_x, C_xy, C_y, self.n_components, float(self.alpha)))
+        root = _root_weights(w, row_count(X), X)
+        U = root * (_plain(X) - self.x_mean_) / self.x_std_
+        V = root * (_plain(Y if Y.ndim == 2 else Y[:, None]) - self.y_mean_) / self.y_std_
+        return fix_signs(from_rows(U, V, self.n_components))
+
+    def _covariances(self, joint: JointMoments) -> tuple[Any, Any, Any]:
+        xp = namespace(joint.scatter)
+        self.x_mean_, self.y_mean_ = joint.mean, joint.mean_y
+        C_x, C_xy = joint.x.covariance(), joint.cross / joint.weight
+        C_y = joint.y.covariance()
+        self.x_std_, self.y_std_ = xp.ones_like(joint.mean), xp.ones_like(joint.mean_y)
+        if self.scale:
+            self.x_std_, self.y_std_ = deviation(joint.x.variance()), deviation(joint.y.variance())
+            s, t = self.x_std_, self.y_std_
+            C_x, C_xy, C_y = (
+                C_x / (s[:, None] * s),
+                C_xy / (s[:, None] * t),
+                C_y / (t[:, None] * t),
+            )
+        self._C = C_x, C_xy, C_y
+        return self._C
+
+    def _store(self, joint: JointMoments, found: Pairs) -> None:
+        xp = namespace(found.A)
+        C_x, C_xy, C_y = self.__dict__.pop("_C")
+        A, B = found.A, found.B
+        if A.shape[1] < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components}, but the rows span only {A.shape[1]} "
+                "direction(s) that both views vary in: ask for fewer, or set alpha > 0."
+            )
+        self.x_rotations_, self.y_rotations_ = A, B
+        self.x_loadings_, self.y_loadings_ = C_x @ A, C_y @ B
+        self.correlations_ = found.s  # at alpha = 0 the values are the correlations
+        if self.alpha:
+            var_u = xp.sum(A * self.x_loadings_, axis=0)
+            var_v = xp.sum(B * self.y_loadings_, axis=0)
+            self.correlations_ = xp.sum(A * (C_xy @ B), axis=0) / xp.sqrt(var_u * var_v)
+        # Y is predicted from the scores U = XA: (U'U)^-1 U'Y, with U'U diagonal at alpha = 0
+        U_cov = A.T @ self.x_loadings_
+        through = xp.linalg.solve(U_cov, A.T @ C_xy)
+        coef = (A @ through) / self.x_std_[:, None] * self.y_std_
+        self.coef_ = coef.T
+        self.intercept_ = self.y_mean_ - self.x_mean_ @ coef
+        self.n_iter_ = 1
+        self._n_features_out = A.shape[1]
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X (n, k), or the pair of scores of X and y when y is given."""
+        check_is_fitted(self)
+        X = self._enter(X, reset=False).X
+        scores = map_rows(_scorer(self.x_mean_, self.x_std_, self.x_rotations_), X)
+        if y is None:
+            return scores
+        view = y if hasattr(y, "shape") or is_streamed(y) else np.asarray(y)
+        if len(getattr(view, "shape", ())) == 1:
+            view = view[:, None]
+        if column_count(view) != self.y_mean_.shape[0]:
+            raise ValueError(
+                f"y has {column_count(view)} columns, but CCA was fitted with "
+                f"{self.y_mean_.shape[0]}."
+            )
+        return scores, map_rows(_scorer(self.y_mean_, self.y_std_, self.y_rotations_), view)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then the scores of both views."""
+        return self.fit(X, y, **fit_params).transform(X, y)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Columns of X (and of y) regressed on their scores."""
+        check_is_fitted(self)
+        back = _returner(self.x_mean_, self.x_std_, self.x_loadings_, self.x_rotations_)
+        if y is None:
+            return map_rows(back, X)
+        back_y = _returner(self.y_mean_, self.y_std_, self.y_loadings_, self.y_rotations_)
+        return map_rows(back, X), map_rows(back_y, y)
+
+    def predict(self, X: Any) -> Any:
+        """Y predicted from X through the pairs: a regression of rank n_components."""
+        check_is_fitted(self)
+        X = self._enter(X, reset=False).X
+        coef, intercept, flat = self.coef_, self.intercept_, self._one_column
+
+        def linear(block: Any) -> Any:
+            out = _plain(block) @ _as(coef.T, block) + _as(intercept, block)
+            return out[:, 0] if flat else out
+
+        return map_rows(linear, X)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        flops = n * (2 * d) ** 2 / 2
+        return within(self, n, d, "moments", flops / rates(8).multiply_adds, 8 * 4 * (2 * d) ** 2)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _plain(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+def _as(array: Any, ref: Any) -> Any:
+    """A fitted array in the dtype of a block of rows."""
+    xp = namespace(array)
+    return xp.astype(array, ref.dtype, copy=False)
+
+
+def _root_weights(w: Any, n: int, X: Any) -> Any:
+    w = np.full(n, 1.0 / n) if w is None else w / np.sum(w)
+    return np.sqrt(w)[:, None]
+
+
+def _scorer(mean: Any, std: Any, rotations: Any) -> Any:
+    turned = rotations / std[:, None]
+    offset = mean @ turned
+
+    def scores(block: Any) -> Any:
+        return block @ _as(turned, block) - _as(offset, block)
+
+    return scores
+
+
+def _returner(mean: Any, std: Any, loadings: Any, rotations: Any) -> Any:
+    """Least-squares reconstruction from scores: loadings over the variance of the scores."""
+    xp = namespace(loadings)
+    variance = rotations.T @ loadings
+    back = xp.linalg.solve(variance, loadings.T)
+
+    def columns(block: Any) -> Any:
+        return (block @ _as(back, block)) * _as(std, block) + _as(mean, block)
+
+    return columns

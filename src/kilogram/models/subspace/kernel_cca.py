@@ -1,0 +1,339 @@
+"""Kernel canonical correlation analysis: the twin of CCA in n unknowns.
+
+Objective    max_{a, b}  a' K_x K_y b / W    s.t.   a'(K_x^2 / W + alpha K_x) a = 1, the same for b
+
+which is CCA of phi(x) and psi(y) with the ridge alpha on both covariances, and w = phi(X)'a. K is
+centred, in fit and in use, and W is the number of rows (or their weight). Without the ridge
+every two views of full rank agree perfectly, so alpha > 0 is required.
+
+With the ridge smoothers R = K (K + W alpha I)^-1 of the two views the pairs are
+
+    R_y R_x v = s^2 v,      a = sqrt(W) (K_x + W alpha I)^-1 v,      v' R_x v = 1,
+
+so two Cholesky factors and a few products find the leading pairs: no eigendecomposition of order n,
+and never a matrix of order 2n. Row weights enter as D K D, D = diag(sqrt w). For more rows than a
+Gram matrix allows, `approximation="nystroem"` is CCA itself on Nystroem features of both views.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.base import Budget, Estimator, Laws
+from kilogram.base.estimate import Estimate, within
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.base.warnings import warn_if_unfinished
+from kilogram.kernels import as_kernel
+from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.subspace.cca import CCA
+from kilogram.operators.centred import KernelMeans, centre
+from kilogram.operators.memory_plan import choose_road, human_bytes, rates
+from kilogram.solvers.eigen.canonical import SmootherPairs, from_smoothers
+from kilogram.solvers.solution import Solution
+
+
+class View:
+    """One view: its kernel matrix centred and weighted, and the factor of K + W alpha I."""
+
+    def __init__(self, kernel: Any, X: Any, w: Any, alpha: float):
+        K = kernel(X)
+        self.total = float(len(K)) if w is None else float(w.sum())
+        self.means = KernelMeans.of(K, w)
+        K = centre(K, self.means)
+        self.root = None if w is None else np.sqrt(w)
+        if self.root is not None:
+            K *= self.root[:, None]
+            K *= self.root
+        self.ridge = self.total * alpha
+        K.flat[:: len(K) + 1] += self.ridge
+        self.L = cholesky(K, overwrite=True)
+
+    def smooth(self, V: Any) -> Any:
+        """R V = V - W alpha (K + W alpha I)^-1 V."""
+        return V - self.ridge * cholesky_solve(self.L, V)
+
+    def coefficients(self, V: Any) -> Any:
+        """a = sqrt(W) (K + W alpha I)^-1 v, in the unweighted rows."""
+        a = np.sqrt(self.total) * cholesky_solve(self.L, V)
+        return a if self.root is None else self.root[:, None] * a
+
+
+class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Kernel canonical correlation analysis, regularised, centred in fit and in transform.
+
+    Maximises the covariance of f(x) and g(y) over functions of the two kernels' spaces, with
+    variance plus alpha times the squared norm equal to one for both.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Pairs to find.
+    kernel : str, Kernel or callable, default="linear"
+        Kernel of the first view.
+    kernel_y : str, Kernel, callable or None, default=None
+        Kernel of the second view; None takes the first, with its data-driven widths found on y.
+    alpha : float, default=0.1
+        The regulariser it cannot live without, on the scale of the kernels' variances.
+    gamma, degree, coef0, kernel_params
+        Parameters of kernels given by name, as in scikit-learn.
+    approximation : {None, "nystroem"}, default=None
+        "nystroem": CCA on Nystroem features of both views, for many rows.
+    n_features : int, default=500
+        Landmarks per view of the approximation.
+    tol : float, default=1e-8
+        Largest change of a canonical value in the last step.
+    max_iter : int, default=60
+        Most steps of the Krylov method.
+    max_time : float or None, default=None
+        Seconds after which the best pairs so far are kept.
+    max_memory : int, str or None, default=None
+        Most memory for the two kernel matrices.
+    random_state : int, RandomState or None, default=None
+        For the starting block and the landmarks.
+
+    Attributes
+    ----------
+    correlations_ : (n_components,)
+        Correlations of the paired scores on the training rows: optimistic, so test them with
+        `score` on held-out rows or with `permutation_test`.
+    values_ : (n_components,)
+        Values of the regularised objective; smaller than the correlations.
+    dual_x_, dual_y_ : (n, n_components)
+        Coefficients of the training rows.
+    X_fit_, Y_fit_ : training rows.
+    kernel_x_, kernel_y_ : kernels with their numbers found.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np, kilogram as kg
+    >>> z = np.random.default_rng(0).uniform(0, 2 * np.pi, (300, 1))
+    >>> X, Y = np.sin(z), np.cos(z)
+    >>> model = kg.KernelCCA(1, kernel=kg.Gaussian(sigma=1.0), alpha=1e-3).fit(X, Y)
+    >>> bool(model.correlations_[0] > 0.95)
+    True
+    """
+
+    laws = Laws(
+        block="with the exact road all rows meet in one kernel matrix; see approximation",
+        backend="works on NumPy arrays",
+        budget=True,
+        example={"n_components": 1, "kernel": "rbf", "gamma": 0.3, "random_state": 0},
+        budget_example={"tol": 0.0},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "linear",
+        kernel_y: Any = None,
+        alpha: float = 0.1,
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        approximation: str | None = None,
+        n_features: int = 500,
+        tol: float = 1e-8,
+        max_iter: int = 60,
+        max_time: float | None = None,
+        max_memory: int | str | None = None,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_y = kernel_y
+        self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.approximation = approximation
+        self.n_features = n_features
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelCCA:
+        """Find the leading pairs of X (n, d_x) and y (n, d_y) or (n,).
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time, self.max_memory)
+        self._check_params()
+        X, Y, w = self._enter(X, y, sample_weight, min_samples=2)
+        if Y is None:
+            raise ValueError(
+                "KernelCCA requires y to be passed, but the target y is None: give the second view."
+            )
+        Y = Y if Y.ndim == 2 else Y[:, None]
+        self.n_features_y_ = Y.shape[1]
+        self.kernel_x_ = self._kernel(self.kernel).resolve(X)
+        self.kernel_y_ = self._kernel(self.kernel if self.kernel_y is None else self.kernel_y)
+        self.kernel_y_ = self.kernel_y_.resolve(Y)
+        if self.approximation is not None:
+            return self._fit_features(X, Y, w)
+        self._check_memory(len(Y), budget)
+        with ticking(self, "krylov step", budget.deadline) as tick:
+            self._fit_exact(X, Y, w, tick)
+        return self
+
+    def _kernel(self, spec: Any) -> Any:
+        return as_kernel(
+            spec,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            params=self.kernel_params,
+        )
+
+    def _check_params(self) -> None:
+        if not self.alpha > 0:
+            raise ValueError(
+                f"alpha must be > 0, got {self.alpha!r}: without it any two views agree perfectly."
+            )
+        if self.n_components < 1:
+            raise ValueError(f"n_components must be at least 1, got {self.n_components!r}.")
+        if self.approximation not in (None, "nystroem"):
+            raise ValueError(
+                f"approximation must be None or 'nystroem', got {self.approximation!r}."
+            )
+
+    def _check_memory(self, n: int, budget: Budget) -> None:
+        road = choose_road(n, 1, "float64", max_memory=budget.bytes, copies=2)
+        if not road.stores:
+            raise MemoryError(
+                f"KernelCCA holds two kernel matrices of {n:,} rows, {human_bytes(16 * n * n)}, "
+                f"and {human_bytes(budget.bytes)} are allowed: set approximation='nystroem'."
+            )
+
+    def _fit_exact(self, X: Any, Y: Any, w: Any, tick: Any) -> None:
+        n = len(Y)
+        if self.n_components > n - 1:
+            raise ValueError(
+                f"n_components={self.n_components} must be at most n_samples - 1 = {n - 1}."
+            )
+        w = None if w is None else w.astype(np.float64)
+        view_x = View(self.kernel_x_, X.astype(np.float64), w, self.alpha)
+        view_y = View(self.kernel_y_, Y.astype(np.float64), w, self.alpha)
+        block = min(n, max(self.n_components + 4, 8))
+        rng = check_random_state(self.random_state)
+        start = view_x.smooth(rng.standard_normal((n, block)))
+        found = from_smoothers(
+            view_x.smooth,
+            view_y.smooth,
+            start,
+            self.n_components,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            tick=tick,
+        )
+        self._store(found, view_x, view_y, X, Y, w)
+
+    def _store(self, found: SmootherPairs, x: View, y: View, X: Any, Y: Any, w: Any) -> None:
+        a, b = x.coefficients(found.V_x), y.coefficients(found.V_y)
+        signs = np.where(a[np.argmax(np.abs(a), axis=0), np.arange(a.shape[1])] < 0, -1.0, 1.0)
+        self.dual_x_, self.dual_y_ = a * signs, b * signs
+        self.values_, self.n_iter_ = found.s, found.n_iter
+        self.X_fit_, self.Y_fit_, self.means_x_, self.means_y_ = X, Y, x.means, y.means
+        self._n_features_out = a.shape[1]
+        self.correlations_ = correlations(*self.transform(X, Y), w)
+        done = Solution(
+            None,
+            found.n_iter,
+            float(found.s.sum()),
+            found.change <= self.tol or (found.n_iter < self.max_iter and not self.max_time),
+            f"the canonical values still moved by {found.change:.1e}.",
+        )
+        warn_if_unfinished("KernelCCA", done, "Raise max_iter or max_time, or raise alpha.")
+
+    def _fit_features(self, X: Any, Y: Any, w: Any) -> KernelCCA:
+        """CCA with the same ridge on Nystroem features: the same objective on fewer unknowns."""
+        m, seed = min(self.n_features, len(Y)), self.random_state
+        self.map_x_ = Nystroem(self.kernel_x_, n_components=m, random_state=seed).fit(X)
+        self.map_y_ = Nystroem(self.kernel_y_, n_components=m, random_state=seed).fit(Y)
+        phi, psi = self.map_x_.transform(X), self.map_y_.transform(Y)
+        linear = CCA(self.n_components, scale=False, alpha=self.alpha)
+        self.linear_ = linear.fit(phi, psi, sample_weight=w)
+        self.correlations_, self.n_iter_ = self.linear_.correlations_, 1
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X (n, k), or the pair of scores of X and y when y is given."""
+        check_is_fitted(self)
+        X = self._enter(X, reset=False).X
+        if y is not None:
+            y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y")
+            y = y if y.ndim == 2 else y[:, None]
+            if y.shape[1] != self.n_features_y_:
+                raise ValueError(
+                    f"y has {y.shape[1]} columns, but KernelCCA was fitted with "
+                    f"{self.n_features_y_}."
+                )
+        if self.approximation is not None:
+            pair = None if y is None else self.map_y_.transform(y)
+            return self.linear_.transform(self.map_x_.transform(X), pair)
+        scores = _scores(self.kernel_x_, X, self.X_fit_, self.dual_x_, self.means_x_)
+        if y is None:
+            return scores
+        return scores, _scores(self.kernel_y_, y, self.Y_fit_, self.dual_y_, self.means_y_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean correlation of the paired scores on these rows: give rows not seen in fit."""
+        return float(np.mean(correlations(*self.transform(X, y), sample_weight)))
+
+    def permutation_test(self, X: Any, y: Any, n_permutations: int = 100) -> float:
+        """Share of shuffled pairings whose held-out score reaches that of the true pairing.
+
+        Rows of y are shuffled against those of X (not seen in fit), which breaks their agreement
+        and keeps everything else; a small value says the agreement is real.
+        """
+        U, V = self.transform(X, y)
+        rng = check_random_state(self.random_state)
+        true = np.mean(correlations(U, V, None))
+        beaten = sum(
+            np.mean(correlations(U, V[rng.permutation(len(V))], None)) >= true
+            for _ in range(n_permutations)
+        )
+        return (1 + beaten) / (1 + n_permutations)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        work = (n**3 / 3 + 2 * n * n * d) / rates(8).multiply_adds
+        return within(self, n, d, "two Cholesky factors", work, 16 * n * n)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _scores(kernel: Any, X: Any, X_fit: Any, a: Any, means: KernelMeans) -> Any:
+    """Centred kernel rows times a: k(X, X_fit) (a - w sum a) minus the training means."""
+    total = a.sum(axis=0)
+    shifted = (a - means.weights[:, None] * total).astype(X.dtype)
+    offset = means.columns @ a - means.grand * total
+    return kernel.matmul(X, X_fit.astype(X.dtype, copy=False), shifted) - offset.astype(X.dtype)
+
+
+def correlations(U: Any, V: Any, w: Any) -> Any:
+    """Correlation of each column of U (n, k) with its partner in V."""
+    w = np.ones(len(U)) if w is None else np.asarray(w)
+    w = w / w.sum()
+    U, V = U - w @ U, V - w @ V
+    return (w @ (U * V)) / np.sqrt((w @ U**2) * (w @ V**2))
