@@ -250,7 +250,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.values_, self.n_iter_ = found.s, found.n_iter
         self.X_fit_, self.Y_fit_, self.means_x_, self.means_y_ = X, Y, x.means, y.means
         self._n_features_out = a.shape[1]
-        self.correlations_ = correlations(*self.transform(X, Y), w)
+        U, V = self.transform(X, Y)
+        self.correlations_ = correlations(U, V, w)
         done = Solution(
             None,
             found.n_iter,
@@ -294,7 +295,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean correlation of the paired scores on these rows: give rows not seen in fit."""
-        return float(np.mean(correlations(*self.transform(X, y), sample_weight)))
+        U, V = self.transform(X, y)
+        return float(np.mean(correlations(U, V, sample_weight)))
 
     def permutation_test(self, X: Any, y: Any, n_permutations: int = 100) -> float:
         """Share of shuffled pairings whose held-out score reaches that of the true pairing.
