@@ -35,7 +35,7 @@ def test_other_libraries_speak_for_themselves():
 
 
 def test_two_libraries_in_one_call_are_refused():
-    with pytest.raises(TypeError, match="different libraries.*numpy and torch"):
+    with pytest.raises(TypeError, match=r"different libraries.*numpy and torch"):
         namespace(X, torch.asarray(X))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from itertools import zip_longest
 from operator import add
 from typing import Any
 
@@ -33,9 +34,10 @@ FAN_IN = 8
 
 def reduce_rows(statistic: Callable[..., Any], X: Any, *others: Any, block_rows: int | None) -> Any:
     """The total of the statistic over all chunks, computed."""
-    shared = delayed(statistic, pure=False)
-    make, merge = delayed(_reduce_chunk, pure=False), delayed(_merge, pure=False)
-    parts = [make(shared, block_rows, *blocks) for blocks in _chunk_tuples(X, others)]
+    arrays = align(X, others)
+    nothing = np.empty(0, dtype=object)
+    values = _blockwise(_reduce_chunk, ("row",), (statistic, block_rows), arrays, meta=nothing)
+    parts, merge = _chunks(values), delayed(_merge, pure=False)
     while len(parts) > 1:
         parts = [merge(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
     (total,) = dask.compute(*parts)
@@ -46,26 +48,44 @@ def reduce_rows(statistic: Callable[..., Any], X: Any, *others: Any, block_rows:
 
 def map_rows(f: Callable[..., Any], X: Any, *others: Any, block_rows: int | None) -> Any:
     """A lazy dask.array of the rows of f, in chunks that follow those of X."""
-    X, *companions = align(X, others)
-    sample = f(*(None if a is None else _example(a) for a in (X, *companions)))
+    arrays = align(X, others)
+    sample = f(*(None if a is None else _example(a) for a in arrays))
     empty = sample[:0]
-    arguments: list[Any] = [delayed(f, pure=False), None, block_rows, None, empty, None]
-    for number, a in enumerate((X, *companions)):
+    index, width = ("row", "out")[: sample.ndim], dict(zip(["out"], sample.shape[1:], strict=False))
+    return _blockwise(_map_chunk, index, (f, block_rows, empty), arrays, meta=empty, width=width)
+
+
+def _blockwise(
+    task: Callable[..., Any],
+    index: tuple[str, ...],
+    settings: tuple[Any, ...],
+    arrays: list[Any],
+    *,
+    meta: Any,
+    width: dict[str, int] | None = None,
+) -> Any:
+    """task(*settings, *chunks) for every chunk of rows, as a dask.array; the arrays are aligned."""
+    arguments: list[Any] = []
+    for value in settings:  # a function carries state: one node of the graph, not one per task
+        arguments += [delayed(value, pure=False) if callable(value) else value, None]
+    for number, a in enumerate(arrays):
         arguments += [a, None if a is None else ("row", f"column {number}")[: a.ndim]]
     return da.blockwise(
-        _map_chunk,
-        ("row", "out")[: sample.ndim],
+        task,
+        index,
         *arguments,
-        new_axes={"out": sample.shape[1]} if sample.ndim == 2 else {},
+        new_axes=width or {},
         concatenate=True,
-        dtype=sample.dtype,
-        meta=empty,
+        align_arrays=False,
+        dtype=meta.dtype,
+        meta=meta,
     )
 
 
 def row_blocks(X: Any, *others: Any, block_rows: int | None) -> Iterator[tuple[Any, ...]]:
     """Chunk after chunk, fetched one at a time."""
-    for blocks in _chunk_tuples(X, others):
+    columns = [[] if a is None else _chunks(a) for a in align(X, others)]
+    for blocks in zip_longest(*columns):
         x, *rest = _checked(dask.compute(*blocks))
         pieces = [None if b is None else split(b, block_rows) for b in rest]
         for piece in split(x, block_rows):
@@ -150,18 +170,8 @@ def _unknown(X: Any) -> bool:
 
 
 def _chunks(X: Any) -> list[Any]:
-    """The chunks of rows as delayed values; the graph is optimised before, with its companions."""
-    return list(X.to_delayed(optimize_graph=False).ravel())
-
-
-def _chunk_tuples(X: Any, others: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """One tuple (X_b, *others_b) of delayed chunks per chunk of rows."""
-    arrays = align(X, others)
-    # optimised together, so that a source X and y share is loaded once
-    ready = iter(dask.optimize(*(a for a in arrays if a is not None)))
-    columns = [None if a is None else _chunks(next(ready)) for a in arrays]
-    first: list[Any] = columns[0]  # type: ignore[assignment]
-    return [tuple(None if c is None else c[b] for c in columns) for b in range(len(first))]
+    """The chunks of rows as delayed values."""
+    return list(X.to_delayed().ravel())
 
 
 def _checked(blocks: Sequence[Any]) -> list[Any]:
