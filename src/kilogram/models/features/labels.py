@@ -1,0 +1,60 @@
+"""Class labels as targets of a regression, and scores as labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.rows import is_streamed, reduce_rows
+from kilogram.base import Door, Estimator
+from kilogram.statistics import Counts
+
+
+def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Door:
+    """X, labels and weights through the door; labels on the host unless they are streamed."""
+    X, y, w = model._enter(X, y, sample_weight, numeric_y=False, **checks)
+    if y is None:
+        name = type(model).__name__
+        raise ValueError(f"This {name} requires y to be passed, but the target y is None")
+    if not is_streamed(X):
+        y = column_or_1d(to_numpy(y), warn=True)
+        check_classification_targets(y)
+    return Door(X, y, w)
+
+
+def signs(y: Any, classes: np.ndarray) -> np.ndarray:
+    """-1 and +1, one column per class, a single one for two classes."""
+    is_class = np.asarray(to_numpy(y)).reshape(-1, 1) == classes[None, :]
+    coded = np.where(is_class, 1.0, -1.0)
+    return coded[:, 1:] if len(classes) == 2 else coded
+
+
+def distinct_classes(y: Any) -> np.ndarray:
+    """The classes of the labels, at least two."""
+    found = reduce_rows(Counts.of, y).classes if is_streamed(y) else np.unique(y)
+    if len(found) < 2:
+        raise ValueError(
+            f"The labels have one class only, {found[0]!r}; a classifier needs two classes or more."
+        )
+    return found
+
+
+def refuse_unknown(y: Any, classes: np.ndarray) -> None:
+    """Refuse labels that are none of the classes."""
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(
+            f"y has the classes {unknown.tolist()}, which the first call of partial_fit did not "
+            f"name: it knew {classes.tolist()}. Give all classes there."
+        )
+
+
+def largest(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The class of the largest score; of two classes, by the sign of the second's score."""
+    if scores.ndim == 1:
+        return classes[(scores > 0).astype(int)]
+    return classes[np.argmax(scores, axis=1)]
