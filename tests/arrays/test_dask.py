@@ -164,7 +164,7 @@ def test_empty_partitions():
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="X has 203 rows, but a companion .* has 202"):
+    with pytest.raises(ValueError, match=r"X has 203 rows, but a companion .* has 202"):
         reduce_rows(JointMoments.of, ROWS["array"], y[:-1])
     with pytest.raises(ValueError, match="chunks of X and its companions have"):
         reduce_rows(JointMoments.of, ROWS["frame"], FRAME[FRAME["y"] > 0]["y"])

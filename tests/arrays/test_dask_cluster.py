@@ -42,7 +42,7 @@ def chunked(a):
 
 
 class PoisonedOnce:
-    """JointMoments, but the worker that meets the marked chunk first is killed with all it holds."""
+    """JointMoments, but the first worker to meet the marked chunk is killed with all it holds."""
 
     def __init__(self, marker: Path, poison: float) -> None:
         self.marker, self.poison = marker, poison

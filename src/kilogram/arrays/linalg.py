@@ -53,7 +53,7 @@ def _scatter_sparse(X: Any, w: Any, shift: Any) -> tuple[Any, Any]:
     X = X.astype(np.float64)
     n = X.shape[0]
     WX = X if w is None else X.multiply(np.asarray(w, dtype=np.float64)[:, None]).tocsr()
-    S = np.asarray((X.T @ WX).todense() if hasattr(X.T @ WX, "todense") else X.T @ WX)
+    S = (X.T @ WX).toarray()
     s = np.asarray(WX.sum(axis=0)).ravel()
     if shift is not None:
         c, total = np.asarray(shift, dtype=np.float64), float(n if w is None else np.sum(w))
