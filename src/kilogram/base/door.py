@@ -13,7 +13,6 @@ is not finite when some value is not, so the check costs no extra pass over the 
 from __future__ import annotations
 
 from numbers import Real
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
