@@ -1,0 +1,266 @@
+"""The exact solution of (S K S + alpha I) Z = B for a kernel matrix K = k(X, X).
+
+S = diag(scale) carries the roots of sample weights; alpha is one number per column of B. Three
+roads of the same accuracy, with their memory in units of one float64 K:
+
+    double     L L' = S K S + alpha I in float64, in place                                   1.0
+    mixed      L L' in float32, at twice the speed, and then conjugate gradients on the float64
+               system with L as preconditioner: a few products with K bring back the digits.
+               K stored as the float64 panels of its lower half, L in float32                1.0
+    lean       mixed, with K computed anew at every product                                  0.5
+
+With M = (L L')^-1, M (S K S + alpha I) = I + E where |E| is about 6e-8 |K| / alpha times a modest
+growth in n: while that is below one half, each step gains at least a few bits. When float32 breaks
+down or the steps stall, the double road is taken and the message says so. A matrix that is not
+positive definite at all (alpha = 0 and repeated rows, or a function that is no kernel) is solved
+in the least-squares sense from its eigenvectors.
+
+Reference: Higham and Pranesh, Exploiting lower precision arithmetic in solving symmetric positive
+definite linear systems, SISC 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve, eigh
+from kilogram.arrays.namespace import is_numpy, namespace
+from kilogram.kernels import FromCallable, Kernel, Precomputed
+from kilogram.solvers.linear.cg import Tick, cg
+from kilogram.solvers.solution import Solution
+
+Precision = Literal["auto", "double", "mixed", "lean"]
+
+MIXED_FROM = 1500  # rows from which the float32 factor and its refinement are the faster road
+EIGEN_FROM = 12  # different alphas from which one eigendecomposition beats as many factorisations
+REFINED = 1e-13  # relative residual at which the mixed road ends
+PATIENCE = 40  # steps of refinement before the double road is the cheaper one
+PANEL = 512  # rows of K in one panel of the lower half
+
+
+def solve_positive(
+    kernel: Kernel,
+    X: Any,
+    B: Any,
+    alpha: Any,
+    *,
+    scale: Any = None,
+    precision: Precision = "auto",
+    callback: Tick | None = None,
+) -> Solution:
+    """Z (n, t) for B (n, t), a sequence of t penalties alpha, and scale (n,) or None."""
+    different = sorted(set(alpha))
+    if len(different) >= EIGEN_FROM:
+        return _by_eigenvectors(kernel, X, B, alpha, scale, "one decomposition for all alphas.")
+    if precision == "auto":
+        large = is_numpy(B) and B.dtype == "float64" and B.shape[0] >= MIXED_FROM
+        precision = "mixed" if large else "double"
+    why = ""
+    if precision != "double":
+        found, why = _mixed(kernel, X, B, alpha, scale, precision == "lean", callback)
+        if found is not None:
+            return found
+    found = _solve_each(_double(kernel, X, scale), B, alpha)
+    return replace(found, message=f"{why}{found.message}")
+
+
+def _mixed(
+    kernel: Kernel, X: Any, B: Any, alpha: Any, scale: Any, lean: bool, callback: Tick | None
+) -> tuple[Solution | None, str]:
+    """The mixed or the lean road: a Solution, or None and the reason."""
+    K = Recomputed(kernel, X, scale) if lean else HalfStored.of(kernel, X, scale)
+    try:
+        found = _solve_each(lambda R, a: _refined(K, R, a, callback), B, alpha)
+    except NotPositiveDefinite as broken:
+        return None, f"float32 broke down at order {broken.order}; solved in float64. "
+    if found.converged:
+        return found, ""
+    return None, f"float32 refinement stalled ({found.message}); solved in float64. "
+
+
+def _solve_each(solve: Callable[[Any, float], Solution], B: Any, alpha: Any) -> Solution:
+    """solve(columns of B, their common alpha) for every different alpha, put back in order."""
+    xp = namespace(B)
+    if len(set(alpha)) == 1:
+        return solve(B, alpha[0])
+    Z, steps, good, message = [None] * len(alpha), 0, True, ""
+    for a in sorted(set(alpha)):
+        mine = [j for j, other in enumerate(alpha) if other == a]
+        found = solve(xp.stack([B[:, j] for j in mine], axis=1), a)
+        for k, j in enumerate(mine):
+            Z[j] = found.value[:, k]
+        steps, good = max(steps, found.n_iter), good and found.converged
+        message = message or found.message
+    return Solution(xp.stack(Z, axis=1), steps, None, good, message)
+
+
+def _double(kernel: Kernel, X: Any, scale: Any) -> Callable[[Any, float], Solution]:
+    """The road in the precision of the data: factor in place, solve; eigenvectors if it must."""
+
+    def solve(B: Any, alpha: float) -> Solution:
+        try:
+            L = cholesky(add_diagonal(scaled_gram(kernel, X, scale), alpha), overwrite=True)
+        except NotPositiveDefinite as broken:
+            why = f"K + alpha I is not positive definite ({broken}); solved by least squares."
+            return _by_eigenvectors(kernel, X, B, [alpha] * B.shape[1], scale, why)
+        return Solution(cholesky_solve(L, B), 1)
+
+    return solve
+
+
+def _refined(K: Any, B: Any, alpha: float, callback: Tick | None) -> Solution:
+    """The mixed road for one alpha."""
+    L = cholesky(add_diagonal(K.single(), alpha), overwrite=True)
+    return cg(
+        Ridged(K, alpha),
+        B,
+        preconditioner=SingleFactor(L),
+        tol=REFINED,
+        max_iter=PATIENCE,
+        callback=callback,
+    )
+
+
+def _by_eigenvectors(kernel: Kernel, X: Any, B: Any, alpha: Any, scale: Any, why: str) -> Solution:
+    """Z = Q (l + alpha)^-1 Q'B, without the directions in which l + alpha is rounding."""
+    xp = namespace(B)
+    l, Q = eigh(scaled_gram(kernel, X, scale))
+    shifted = l[:, None] + xp.asarray(list(alpha), dtype=B.dtype, device=l.device)[None, :]
+    size = xp.max(xp.abs(shifted), axis=0, keepdims=True)
+    kept = xp.abs(shifted) > size * l.shape[0] * float(xp.finfo(l.dtype).eps)
+    inverse = xp.where(kept, 1.0 / xp.where(kept, shifted, xp.ones_like(shifted)), 0.0 * shifted)
+    return Solution(Q @ (inverse * (Q.T @ B)), 1, None, True, why)
+
+
+def scaled_gram(kernel: Kernel, X: Any, scale: Any) -> Any:
+    """S k(X, X) S as an array of its own, free to be overwritten."""
+    K = kernel(X)
+    if isinstance(kernel, Precomputed | FromCallable):  # theirs may be the user's own array
+        K = namespace(K).asarray(K, copy=True)
+    if scale is None:
+        return K
+    if is_numpy(K):
+        K *= scale[:, None]
+        K *= scale[None, :]
+        return K
+    return scale[:, None] * K * scale[None, :]
+
+
+def add_diagonal(K: Any, alpha: float) -> Any:
+    """K + alpha I, in place where the library allows it without a second matrix."""
+    n = K.shape[0]
+    if is_numpy(K):
+        K.reshape(-1)[:: n + 1] += alpha
+        return K
+    xp = namespace(K)
+    return K + alpha * xp.eye(n, dtype=K.dtype, device=K.device)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfStored:
+    """The lower half of S K S in float64: panel i holds its rows up to their own last column."""
+
+    panels: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, scale: Any) -> HalfStored:
+        n, panels = X.shape[0], []
+        for start in range(0, n, PANEL):
+            stop = min(start + PANEL, n)
+            if isinstance(kernel, Precomputed):
+                P = X[start:stop, :stop].copy()
+            else:
+                P = kernel(X[start:stop], X[:stop])
+            if scale is not None:
+                P = P * scale[start:stop, None]
+                P *= scale[None, :stop]
+            panels.append(P)
+        return cls(tuple(panels))
+
+    def __matmul__(self, V: Any) -> Any:
+        out, stop = namespace(V).zeros_like(V), 0
+        for P in self.panels:
+            start, stop = stop, stop + P.shape[0]
+            out[start:stop] += P @ V[:stop]
+            out[:start] += P[:, :start].T @ V[start:stop]
+        return out
+
+    def single(self) -> Any:
+        """The matrix in float32; only its lower half is filled, which is all a factor reads."""
+        xp, n = namespace(self.panels[0]), self.panels[-1].shape[1]
+        F, stop = xp.empty((n, n), dtype=xp.float32), 0
+        for P in self.panels:
+            start, stop = stop, stop + P.shape[0]
+            F[start:stop, :stop] = P
+        return F
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """S A S for anything with `@`."""
+
+    A: Any
+    scale: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.A.shape
+
+    def __matmul__(self, V: Any) -> Any:
+        if self.scale is None:
+            return self.A @ V
+        s = self.scale[:, None]
+        return s * (self.A @ (s * V))
+
+
+@dataclass(frozen=True, eq=False)
+class Recomputed:
+    """S K S known by its kernel only."""
+
+    kernel: Kernel
+    X: Any
+    scale: Any
+
+    def __matmul__(self, V: Any) -> Any:
+        if self.scale is None:
+            return self.kernel.matmul(self.X, None, V)
+        s = self.scale[:, None]
+        return s * self.kernel.matmul(self.X, None, s * V)
+
+    def single(self) -> Any:
+        X, xp = self.X, namespace(self.X)
+        if self.kernel.stationary:
+            X = X - xp.mean(X, axis=0)  # an offset would take the digits that float32 has
+        K = self.kernel(xp.astype(X, xp.float32))
+        if self.scale is not None:
+            s = xp.astype(self.scale, xp.float32)
+            K *= s[:, None]
+            K *= s[None, :]
+        return K
+
+
+@dataclass(frozen=True, eq=False)
+class SingleFactor:
+    """(L L')^-1 for a float32 factor L, applied to float64 columns."""
+
+    L: Any
+
+    def __matmul__(self, R: Any) -> Any:
+        xp = namespace(R)
+        size = xp.linalg.vector_norm(R, axis=0)
+        size = xp.where(size > 0, size, xp.ones_like(size))  # float32 has a short range
+        Z = cholesky_solve(self.L, xp.astype(R / size, xp.float32))
+        return xp.astype(Z, R.dtype) * size
+
+
+@dataclass(frozen=True, eq=False)
+class Ridged:
+    """K + alpha I, with one alpha for all columns it is applied to, or one each (t,)."""
+
+    K: Any
+    alpha: Any
+
+    def __matmul__(self, V: Any) -> Any:
+        return self.K @ V + self.alpha * V
