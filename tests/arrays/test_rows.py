@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse
 import torch
@@ -181,3 +182,34 @@ def test_empty_blocks_among_others_do_no_harm():
     blocks = [X[:0], X[:4], X[:0], X[4:], X[:0]]
     assert_same(reduce_rows(JointMoments.of, blocks, y, w), JointMoments.of(X, y, w))
     np.testing.assert_array_equal(np.asarray(map_rows(lambda x: x, blocks)), X)
+
+
+def test_what_has_no_rows_is_refused():
+    with pytest.raises(TypeError, match=r"open_rows\('table\.parquet'\)"):
+        reduce_rows(JointMoments.of, "table.parquet", [1.0])
+    with pytest.raises(TypeError, match=r"rows come as an array.*got LazyFrame"):
+        row_count(pl.LazyFrame({"a": [1.0]}))
+    with pytest.raises(TypeError, match=r"rows come as an array.*got dict"):
+        row_count({"a": [1.0]})
+
+
+def test_a_map_must_give_a_row_for_every_row():
+    with pytest.raises(ValueError, match="the function gave 3 rows for 9 rows"):
+        map_rows(lambda x: x[:1], np.ones((9, 2)), block_rows=3)
+
+
+def test_a_column_ordered_memory_map(tmp_path):
+    X, y, w = data(101, 3)
+    np.save(tmp_path / "f.npy", np.asfortranarray(X))
+    mapped = np.load(tmp_path / "f.npy", mmap_mode="r")
+    assert_same(reduce_rows(JointMoments.of, mapped, y, w, block_rows=7), JointMoments.of(X, y, w))
+
+
+def test_pages_of_a_private_map_are_kept(tmp_path):
+    X, y, w = data(101, 3)
+    np.save(tmp_path / "c.npy", np.zeros((101, 3)))
+    mapped = np.load(tmp_path / "c.npy", mmap_mode="c")
+    mapped[:] = X  # lives in memory only: giving the pages back would lose it
+    for _ in range(2):
+        found = reduce_rows(JointMoments.of, mapped, y, w, block_rows=7)
+        assert_same(found, JointMoments.of(X, y, w))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from kilogram.arrays.rows import column_count, map_rows, reduce_rows, row_count, sample_rows
 from kilogram.arrays.rows_stream import RowStream, as_rows
@@ -117,3 +118,11 @@ def test_an_endless_source_is_read_as_it_comes():
     with pytest.raises(KeyboardInterrupt):
         reduce_rows(stop_at, endless)
     assert stop_at.seen == 5
+
+
+def test_a_data_loader():
+    dataset = torch.utils.data.TensorDataset(*(torch.asarray(a) for a in (X, y, w)))
+    loader = torch.utils.data.DataLoader(dataset, batch_size=12)
+    rows, targets, weights = as_rows(loader)
+    for _ in range(2):
+        assert_whole(reduce_rows(JointMoments.of, rows, targets, weights))

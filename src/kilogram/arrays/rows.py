@@ -21,6 +21,7 @@ The arguments after X (targets, weights) may be any of these too, or None; they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,8 @@ def _gather(results: Iterator[Any], n: int) -> Any:
             out = out.astype(np.result_type(block, out))  # labels of growing length, for one
         out[at : at + length(block)] = block
         at += length(block)
+    if at != n:
+        raise ValueError(f"the function gave {at} rows for {n} rows")
     return out
 
 
@@ -244,7 +247,18 @@ def _as_container(X: Any) -> Any:
     """Lists of numbers to arrays, iterables of blocks to a stream; the rest as it is."""
     if isinstance(X, (list, tuple)) and not is_block_list(X):
         return np.asarray(X)
-    return RowStream(X) if is_stream(X) else X
+    if is_stream(X):
+        return RowStream(X)
+    if hasattr(X, "shape") or isinstance(X, RowSource) or is_frame(X) or is_series(X):
+        return X
+    if isinstance(X, (str, PathLike)):
+        raise TypeError(f"rows in files are opened with kilogram.open_rows({str(X)!r})")
+    if hasattr(X, "__array__"):
+        return np.asarray(X)
+    raise TypeError(
+        "rows come as an array, a sparse matrix, a data frame, a Dask collection, open_rows(path) "
+        f"or an iterable of blocks; got {type(X).__name__}"
+    )
 
 
 def _local(other: Any) -> Any:

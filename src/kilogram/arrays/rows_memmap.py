@@ -40,12 +40,12 @@ def memmap_blocks(X: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
 
 
 def release_pages(block: np.ndarray) -> None:
-    """Give the pages of a block of rows back to the system; they are read again when touched."""
+    """Give the pages a block of rows lies on back to the system; read again when touched."""
     root = _root(block)
-    if root is None or root.mode == "c" or not block.flags.c_contiguous or not block.size:
+    if root is None or root.mode == "c" or not block.size or not hasattr(mmap, "MADV_DONTNEED"):
         return
     mapped: mmap.mmap = root.base  # type: ignore[assignment]
     origin = np.frombuffer(mapped, dtype=np.uint8).__array_interface__["data"][0]
-    start = block.__array_interface__["data"][0] - origin
-    first = start // mmap.PAGESIZE * mmap.PAGESIZE
-    mapped.madvise(mmap.MADV_DONTNEED, first, start + block.nbytes - first)
+    low, high = (address - origin for address in np.lib.array_utils.byte_bounds(block))
+    first = low // mmap.PAGESIZE * mmap.PAGESIZE
+    mapped.madvise(mmap.MADV_DONTNEED, first, high - first)

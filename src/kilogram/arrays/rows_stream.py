@@ -60,7 +60,11 @@ class RowStream(RowSource):
         self._head: list[Any] = []  # the first block of a one-shot iterator, once looked at
 
     def raw_blocks(self) -> Iterator[Any]:
-        """One run over the blocks as they come: arrays or tuples."""
+        """One run over the blocks: arrays or tuples; a data loader's lists [X, y] are tuples."""
+        for block in self._run():
+            yield tuple(block) if isinstance(block, list) and is_block_list(block) else block
+
+    def _run(self) -> Iterator[Any]:
         if self.once:
             if self._spent:
                 raise ValueError(
@@ -83,7 +87,8 @@ class RowStream(RowSource):
             found = _take_one(self.raw_blocks())
         if not found:
             raise ValueError("there are no rows: the iterable of blocks is empty")
-        return found[0]
+        head = found[0]
+        return tuple(head) if isinstance(head, list) and is_block_list(head) else head
 
     def blocks(self, block_rows: int | None) -> Iterator[Any]:
         for number, block in enumerate(self.raw_blocks()):
