@@ -99,6 +99,29 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        slug="fisher",
+        title="Fisher's discriminant and its kernel twin",
+        names=("FisherDiscriminant", "KernelFisherDiscriminant"),
+        objective=r"\max_W \operatorname{tr}\left((W'(S_W + \alpha I)W)^{-1} W' S_B W\right)",
+        when=(
+            "Classes, and the question which directions tell them apart: for a picture of the "
+            "classes, and for a classifier that is right when classes are roughly Gaussian with "
+            "the same shape."
+        ),
+        cost=(
+            "Linear: one pass over the rows, n d^2. Kernel: one Cholesky factor of order n; "
+            "`approximation='nystroem'` for many rows."
+        ),
+        limits=(
+            "At most one direction fewer than classes. With more columns than rows set `alpha` or "
+            "`shrinkage`. Classes of different shape want `rule='per_class'`."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapters 16, C.1",
+            "A First Encounter with Machine Learning, chapter 13",
+        ),
+    ),
+    Page(
         slug="feature_maps",
         title="Feature maps: a kernel method as its linear twin",
         names=("FourierFeatures", "Nystroem", "KitchenSinksRegressor", "KitchenSinksClassifier"),
@@ -157,6 +180,9 @@ PUBLIC: dict[str, str] = {
     "KernelPCA": "kilogram.models.subspace.kernel_pca",
     "CCA": "kilogram.models.subspace.cca",
     "KernelCCA": "kilogram.models.subspace.kernel_cca",
+    # classification
+    "FisherDiscriminant": "kilogram.models.classification.fisher",
+    "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
     # feature maps
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",

@@ -1,0 +1,124 @@
+"""Gaussian classes in a small space: distances, decisions and probabilities.
+
+    log p(c | z) = log prior_c - 1/2 log det V_c - 1/2 (z - z_c)' V_c^-1 (z - z_c) + const
+
+With one covariance V for all classes the quadratic term drops out and the rule is linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.rows import reduce_rows
+from kilogram.statistics import Moments
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianRule:
+    """Class means (K, k), roots (K, k, k) of inverse covariances, log-determinants, priors."""
+
+    classes: Any
+    means: Any
+    roots: Any
+    logdets: Any
+    priors: Any
+
+    @classmethod
+    def shared(cls, classes: Any, means: Any, weights: Any, priors: Any) -> GaussianRule:
+        """All classes with the covariance I, which the scaling of the directions has made."""
+        K, k = means.shape
+        found = checked_priors(priors, weights / weights.sum())
+        return cls(classes, means, np.stack([np.eye(k)] * K), np.zeros(K), found)
+
+    @classmethod
+    def per_class(cls, classes: Any, Z: Any, y: Any, w: Any, priors: Any) -> GaussianRule:
+        """Each class with its own covariance, by one pass over the scores Z (n, k)."""
+        found = reduce_rows(ClassSums(classes), Z, y, w)
+        k = found.means.shape[1]
+        # a class of one row has no spread: a trace of the shared covariance I stands in
+        covariances = [C + 1e-9 * np.eye(k) for C in found.covariances]
+        roots = [np.linalg.inv(np.linalg.cholesky(C)) for C in covariances]
+        logdets = np.array([-2 * np.sum(np.log(np.diag(R))) for R in roots])
+        shares = checked_priors(priors, found.weights / found.weights.sum())
+        return cls(classes, found.means, np.stack(roots), logdets, shares)
+
+    def scores(self, Z: Any) -> Any:
+        """log p(c | z) up to a constant, (n, K), in the library of Z."""
+        xp = namespace(Z)
+        columns = []
+        for c in range(len(self.classes)):
+            R = like(self.roots[c], Z)
+            away = (Z - like(self.means[c], Z)) @ R.T
+            fixed = float(np.log(max(self.priors[c], 1e-300)) - self.logdets[c] / 2)
+            columns.append(fixed - xp.sum(away * away, axis=1) / 2)
+        return xp.stack(columns, axis=1)
+
+    def decision(self, Z: Any) -> Any:
+        """scores, or for two classes the second minus the first, (n,)."""
+        found = self.scores(Z)
+        return found[:, 1] - found[:, 0] if len(self.classes) == 2 else found
+
+    def predict(self, Z: Any) -> Any:
+        """The class of the largest score."""
+        return self.classes[np.argmax(to_numpy(self.scores(Z)), axis=1)]
+
+    def probabilities(self, Z: Any) -> Any:
+        """Softmax of the scores."""
+        xp = namespace(Z)
+        found = self.scores(Z)
+        found = xp.exp(found - xp.max(found, axis=1, keepdims=True))
+        return found / xp.sum(found, axis=1, keepdims=True)
+
+
+class ClassSums:
+    """The statistic of rows of a small space: `Moments` of every class, added class by class."""
+
+    def __init__(self, classes: Any):
+        self.classes = classes
+
+    def __call__(self, Z: Any, y: Any, w: Any = None) -> PerClass:
+        Z, y = to_numpy(Z).astype(np.float64), to_numpy(y)
+        w = None if w is None else to_numpy(w).astype(np.float64)
+        parts = []
+        for c in self.classes:
+            mine = y == c
+            parts.append(Moments.of(Z[mine], None if w is None else w[mine]) if mine.any() else 0)
+        return PerClass(tuple(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class PerClass:
+    """One `Moments` (or 0 where there are no rows yet) per class."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: PerClass) -> PerClass:
+        return PerClass(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+    @property
+    def weights(self) -> Any:
+        return np.array([m.weight for m in self.parts])
+
+    @property
+    def means(self) -> Any:
+        return np.stack([m.mean for m in self.parts])
+
+    @property
+    def covariances(self) -> list[Any]:
+        return [m.covariance() for m in self.parts]
+
+
+def checked_priors(priors: Any, shares: Any) -> Any:
+    """The priors asked for, or the classes' shares of the rows."""
+    if priors is None:
+        return shares
+    priors = np.asarray(priors, dtype=float)
+    if priors.shape != shares.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+        raise ValueError(
+            f"priors must be {len(shares)} non-negative numbers that sum to 1, got {priors}."
+        )
+    return priors

@@ -1,0 +1,290 @@
+"""Fisher's linear discriminant.
+
+Objective    max_W  tr( (W'(S_W + alpha I) W)^-1  W' S_B W )
+
+    S_W = (1/W) sum_i w_i (x_i - m_{c_i})(x_i - m_{c_i})'      within the classes
+    S_B = (1/W) sum_c W_c (m_c - m)(m_c - m)'                   between the classes
+
+The directions are the generalised eigenvectors S_B w = lambda (S_W + alpha I) w, at most K - 1 of
+them, scaled so that W'(S_W + alpha I)W = I: only then is the distance between projected points the
+Mahalanobis distance (the cookbook's algorithm 15 needs this and does not say it). With T a
+whitener of S_W + alpha I they come from the SVD of the K weighted class means seen through T.
+
+With z = W'x the class is argmin_c
+
+    |z - z_c|^2 - 2 log prior_c                                     rule="shared"
+    (z - z_c)' V_c^-1 (z - z_c) + log det V_c - 2 log prior_c       rule="per_class"
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.linalg import svd
+from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
+from kilogram.base import Estimator, Laws, Twin
+from kilogram.base.estimate import Estimate, within
+from kilogram.models.classification.discriminants import GaussianRule
+from kilogram.models.features.labels import distinct_classes, enter_labels
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.eigen.canonical import whitener
+from kilogram.statistics.classes import ClassMoments
+
+# Rows of a block: the statistic centres a copy of it by class, so it should stay in cache.
+BLOCK_ROWS = 4096
+
+
+def directions(T: Any, means: Any, shares: Any, k: int) -> tuple[Any, Any]:
+    """W (d, k) and eigenvalues (k,) from a whitener T and centred class means (K, d)."""
+    xp = namespace(T)
+    _, s, Vt = svd((means * xp.sqrt(shares)[:, None]) @ T)
+    W = T @ Vt[:k, :].T
+    at = xp.argmax(xp.abs(W), axis=0)
+    largest = xp.stack([W[int(at[j]), j] for j in range(W.shape[1])])
+    return W * xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest)), s[:k] ** 2
+
+
+def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Positions of the labels among the sorted classes."""
+    return np.searchsorted(classes, to_numpy(y)).astype(np.int64)
+
+
+def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
+    """The rows of positive weight: a class is there only if one of its rows counts."""
+    if w is None or is_streamed(X) or bool(namespace(w).all(w > 0)):
+        return X, y, w
+    kept = np.flatnonzero(to_numpy(w) > 0)
+    return take_rows(X, kept), y[kept], take_rows(w, kept)
+
+
+def class_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
+    """One pass over the rows in blocks, whatever holds them."""
+    statistic = partial(_block_moments, classes=classes)
+    return reduce_rows(statistic, X, y, w, block_rows=BLOCK_ROWS)
+
+
+def _block_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
+    return ClassMoments.of(X, codes_of(y, classes), w, n_classes=len(classes))
+
+
+class FisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Estimator
+):
+    """Fisher's discriminant directions, and the classifier in their space.
+
+    Maximises scatter between the classes over scatter within them. Projects onto at most
+    `n_classes - 1` directions and assigns the class whose projected mean is nearest.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Directions to keep; None keeps all n_classes - 1 (or n_features if fewer).
+    alpha : float, default=0.0
+        Ridge on the within-class covariance.
+    shrinkage : float in [0, 1], "auto" or None, default=None
+        Pull the within-class covariance towards a multiple of the identity; "auto" finds the
+        amount by Ledoit and Wolf's formula.
+    priors : (n_classes,) or None, default=None
+        Class probabilities; None takes their shares of the rows.
+    balanced : bool, default=False
+        Count every class equally in both scatters, as the cookbook prints it; False weighs
+        classes by their rows.
+    rule : {"shared", "per_class"}, default="shared"
+        One covariance for all classes in the projected space, or one for each.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    priors_ : (n_classes,)
+    means_ : (n_classes, d)
+        Class means.
+    scalings_ : (d, n_components)
+        The directions W.
+    eigenvalues_ : (n_components,)
+        Values of the objective, one per direction.
+    mean_ : (d,)
+        Subtracted before projecting.
+    rule_ : GaussianRule
+        Means, covariances and priors in the projected space.
+
+    Examples
+    --------
+    >>> import kilogram as kg
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(kg.FisherDiscriminant().fit(X, y).score(X, y) > 0.97)
+    True
+    """
+
+    laws = Laws(
+        twin=Twin(
+            "KernelFisherDiscriminant",
+            kernel_params={"alpha": 0.1},
+            linear_params={"alpha": 0.1},
+        ),
+        example={"alpha": 0.05},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        alpha: float = 0.0,
+        shrinkage: float | str | None = None,
+        priors: Any = None,
+        balanced: bool = False,
+        rule: str = "shared",
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.balanced = balanced
+        self.rule = rule
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> FisherDiscriminant:
+        """Find the directions that separate the classes y of the rows X.
+
+        Returns
+        -------
+        self
+        """
+        check_rule(self)
+        entered = enter_labels(self, X, y, sample_weight, finite=False, min_samples=2)
+        X, y, w = counted_rows(*entered)
+        self.classes_ = distinct_classes(y)
+        found = class_moments(X, y, w, self.classes_)
+        self._ensure_finite(found.means, X)
+        self._fit_directions(found, X, y, w)
+        if self.rule == "shared":
+            centres = to_numpy((self.means_ - self.mean_) @ self.scalings_)
+            weights = to_numpy(found.weights)
+            self.rule_ = GaussianRule.shared(self.classes_, centres, weights, self.priors)
+        else:
+            Z = map_rows(self._project, X)
+            self.rule_ = GaussianRule.per_class(self.classes_, Z, y, w, self.priors)
+        self.priors_ = self.rule_.priors
+        return self
+
+    def _fit_directions(self, found: ClassMoments, X: Any, y: Any, w: Any) -> None:
+        xp = namespace(found.within)
+        K, d = found.means.shape
+        k = checked_components(self.n_components, K, d)
+        shares = found.weights / found.weight
+        C = found.within / found.weight
+        if self.balanced:
+            shares = xp.full(K, 1.0 / K, dtype=C.dtype, device=C.device)
+            C = self._balanced_within(X, y, w, found)
+        C = self._regularised(C, X, y)
+        self.mean_ = shares @ found.means
+        self.means_ = found.means
+        self.scalings_, self.eigenvalues_ = directions(
+            whitener(C), found.means - self.mean_, shares, k
+        )
+        self._n_features_out = self.scalings_.shape[1]
+
+    def _balanced_within(self, X: Any, y: Any, w: Any, found: ClassMoments) -> Any:
+        """The mean of the classes' covariances: rows weighted by one over their class's weight."""
+        inverse = to_numpy(1.0 / found.weights)
+
+        def block(X: Any, y: Any, w: Any) -> ClassMoments:
+            codes = codes_of(y, self.classes_)
+            row = inverse[codes] if w is None else inverse[codes] * to_numpy(w)
+            return ClassMoments.of(X, codes, like(row, X) if not is_numpy(X) else row, n_classes=K)
+
+        K = len(self.classes_)
+        return reduce_rows(block, X, y, w, block_rows=BLOCK_ROWS).within / K
+
+    def _regularised(self, C: Any, X: Any, y: Any) -> Any:
+        xp = namespace(C)
+        d = C.shape[0]
+        eye = xp.eye(d, dtype=C.dtype, device=C.device)
+        if self.shrinkage is not None:
+            amount = self._shrinkage_amount(X, y)
+            level = float(xp.sum(xp.linalg.diagonal(C))) / d
+            C = (1 - amount) * C + amount * level * eye
+        return C + float(self.alpha) * eye if self.alpha else C
+
+    def _shrinkage_amount(self, X: Any, y: Any) -> float:
+        if self.shrinkage != "auto":
+            return float(self.shrinkage)  # type: ignore[arg-type]
+        if is_streamed(X):
+            raise ValueError(
+                "shrinkage='auto' needs the rows in memory: give a number between 0 and 1 instead."
+            )
+        dense = to_numpy(X.toarray() if hasattr(X, "toarray") else X)
+        codes = codes_of(y, self.classes_)
+        means = np.stack([dense[codes == c].mean(axis=0) for c in range(len(self.classes_))])
+        return float(ledoit_wolf_shrinkage(dense - means[codes], assume_centered=True))
+
+    def _project(self, block: Any) -> Any:
+        W = like(self.scalings_, _like_rows(block))
+        offset = like(self.mean_ @ self.scalings_, _like_rows(block))
+        return block @ W - offset
+
+    def transform(self, X: Any) -> Any:
+        """Rows projected onto the directions, (n, n_components)."""
+        check_is_fitted(self)
+        return map_rows(self._project, self._enter(X, reset=False).X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Log-probability of each class up to a constant, (n, K); two classes: their difference."""
+        check_is_fitted(self)
+        rows = self._enter(X, reset=False).X
+        return map_rows(lambda block: self.rule_.decision(self._project(block)), rows)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row."""
+        check_is_fitted(self)
+        rows = self._enter(X, reset=False).X
+        return map_rows(lambda block: self.rule_.predict(self._project(block)), rows)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities under Gaussian classes in the projected space, (n, K)."""
+        check_is_fitted(self)
+        rows = self._enter(X, reset=False).X
+        return map_rows(lambda block: self.rule_.probabilities(self._project(block)), rows)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _like_rows(block: Any) -> Any:
+    return np.empty(0, dtype=block.dtype) if hasattr(block, "toarray") else block
+
+
+def checked_components(n_components: int | None, K: int, d: int) -> int:
+    """The number of directions asked for, at most min(K - 1, d)."""
+    most = min(K - 1, d)
+    if n_components is None:
+        return most
+    if not 1 <= n_components <= most:
+        raise ValueError(
+            f"n_components={n_components} must be between 1 and "
+            f"min(n_classes - 1, n_features) = {most}."
+        )
+    return int(n_components)
+
+
+def check_rule(model: Any) -> None:
+    """Parameters that both twins share."""
+    if model.rule not in ("shared", "per_class"):
+        raise ValueError(f"rule must be 'shared' or 'per_class', got {model.rule!r}.")
+    if not model.alpha >= 0:
+        raise ValueError(f"alpha must be >= 0, got {model.alpha!r}.")
+    shrinkage = getattr(model, "shrinkage", None)
+    if shrinkage is not None and shrinkage != "auto" and not 0 <= float(shrinkage) <= 1:
+        raise ValueError(f"shrinkage must be between 0 and 1, 'auto' or None, got {shrinkage!r}.")

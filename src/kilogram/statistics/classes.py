@@ -1,0 +1,99 @@
+"""Moments of the rows class by class, with one scatter about the class means, as a value with `+`.
+
+For K classes with rows x_i of class c_i and weights w_i,
+
+    weights  W_c = sum_{i in c} w_i
+    means    m_c = (1/W_c) sum_{i in c} w_i x_i
+    within   S_W = sum_i w_i (x_i - m_{c_i})(x_i - m_{c_i})'
+
+and the rest follows: the mean m = sum_c W_c m_c / W, the scatter between the classes
+S_B = sum_c W_c (m_c - m)(m_c - m)', and the total S_T = S_W + S_B. Two sets of rows merge class by
+class as in `Moments`. The rows are centred before they are squared, so classes that lie far apart
+cost no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.linalg import scatter
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.statistics.products import as_floats
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments:
+    """Weights (K,) and means (K, d) of the classes, and the scatter (d, d) about the means."""
+
+    weights: Any
+    means: Any
+    within: Any
+
+    @classmethod
+    def of(cls, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> ClassMoments:
+        """Of rows X (n, d) whose class is codes (n,), integers below n_classes."""
+        X = as_floats(X)
+        xp = namespace(X)
+        member = like(_membership(to_numpy(codes), w, n_classes), _dense_ref(X))
+        member = xp.astype(member, sum_dtype(X, xp))
+        weights = xp.sum(member, axis=0)
+        sums = (X.T @ member).T if is_sparse(X) else member.T @ xp.astype(X, member.dtype)
+        means = sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]
+        if is_sparse(X):
+            S, _ = scatter(X, w)
+            return cls(weights, means, S - (means.T * weights) @ means)
+        own = xp.take(means, like_index(codes, X), axis=0)
+        S, _ = scatter(X - xp.astype(own, X.dtype), w)
+        return cls(weights, means, S)
+
+    def __add__(self, other: ClassMoments | int) -> ClassMoments:
+        if isinstance(other, int) and other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, ClassMoments):
+            return NotImplemented
+        xp = namespace(self.within)
+        weights = self.weights + other.weights
+        share = other.weights / xp.where(weights > 0, weights, xp.ones_like(weights))
+        apart = other.means - self.means
+        between = (apart.T * (self.weights * share)) @ apart
+        # a class that one side lacks keeps the other side's mean: its share is 0 or 1
+        means = self.means + share[:, None] * apart
+        return ClassMoments(weights, means, self.within + other.within + between)
+
+    __radd__ = __add__
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return float(namespace(self.weights).sum(self.weights))
+
+    @property
+    def mean(self) -> Any:
+        """The mean of all rows, (d,)."""
+        return (self.weights / self.weight) @ self.means
+
+    @property
+    def between(self) -> Any:
+        """S_B (d, d), of rank at most K - 1."""
+        apart = self.means - self.mean
+        return (apart.T * self.weights) @ apart
+
+
+def _membership(codes: np.ndarray, w: Any, n_classes: int) -> np.ndarray:
+    """(n, K): the weight of each row in the column of its class."""
+    member = np.zeros((len(codes), n_classes))
+    member[np.arange(len(codes)), codes] = 1.0 if w is None else to_numpy(w)
+    return member
+
+
+def like_index(codes: Any, X: Any) -> Any:
+    """Class codes as indices in the library and on the device of X."""
+    xp = namespace(X)
+    return xp.asarray(to_numpy(codes).astype(np.int64), device=X.device)
+
+
+def _dense_ref(X: Any) -> Any:
+    return np.empty(0) if is_sparse(X) else X
