@@ -1,0 +1,63 @@
+"""Eigenpairs of a symmetric matrix or operator by the cheaper of two roads.
+
+full      all n pairs by LAPACK's tridiagonal reduction: about 9 n^3 operations, half of them
+          bound by memory, whatever k
+leading   k pairs by block Lanczos: 2 n^2 b operations a step with blocks of b = O(k) columns
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kilogram.arrays.linalg import eigh
+from kilogram.arrays.namespace import is_array
+from kilogram.solvers.eigen.leading import leading
+from kilogram.solvers.linear.cg import Tick
+from kilogram.solvers.solution import Solution
+
+# Below this order all pairs are found in the time a few Lanczos steps take to be organised.
+SMALL_ORDER = 200
+# Lanczos needs some 10 to 40 steps of 2 n^2 k operations: with more than n / 10 pairs that is the
+# work of the full reduction, which does not depend on the spectrum.
+LARGE_SHARE = 0.1
+
+
+def prefers_full(n: int, k: int | None) -> bool:
+    """Whether all pairs of order n cost less than the k leading ones; k = None asks for all."""
+    return k is None or n <= SMALL_ORDER or k > LARGE_SHARE * n
+
+
+def eigenpairs(
+    A: Any,
+    k: int | None = None,
+    *,
+    tol: float = 0.0,
+    max_iter: int | None = None,
+    rng: Any = None,
+    ref: Any = None,
+    callback: Tick | None = None,
+    deadline: float | None = None,
+) -> Solution:
+    """Values (k,), largest first, and orthonormal vectors (n, k) of a symmetric A (n, n).
+
+    k = None asks for all. A is an array or an operator with `A @ V` and `A.dense()`; the other
+    arguments are those of `leading` and have no part in the full road.
+    """
+    if prefers_full(A.shape[0], k):
+        return full(A, k)
+    return leading(
+        A,
+        k or 1,
+        tol=tol,
+        max_iter=max_iter,
+        rng=rng,
+        ref=ref,
+        callback=callback,
+        deadline=deadline,
+    )
+
+
+def full(A: Any, k: int | None = None) -> Solution:
+    """All pairs of A, of which the k first are returned."""
+    values, vectors = eigh(A if is_array(A) else A.dense())
+    return Solution((values[:k], vectors[:, :k]))
