@@ -20,6 +20,22 @@ TEXTS = {
     "slides": "Machine Learning, lecture slides (Bießmann)",
 }
 
+# the methods an erratum may concern, and the public estimators on those pages
+PAGES: dict[str, tuple[str, ...]] = {
+    "pca": ("PCA",),
+    "whiten": ("PCA",),
+    "kernel_pca": ("KernelPCA",),
+    "least_squares": ("Ridge",),
+    "ridge": ("Ridge", "RidgeCV"),
+    "kernel_ridge": ("KernelRidge", "KernelRidgeCV"),
+    "kernel_regression": (),
+    "gaussian_process": (),
+    "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
+    "kernel_template": ("KernelRidge", "KernelPCA"),
+    "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),
+    "cross_validation": ("RidgeCV", "KernelRidgeCV"),
+}
+
 
 @dataclass(frozen=True)
 class Erratum:
@@ -48,9 +64,10 @@ def errata() -> tuple[Erratum, ...]:
     return tuple(erratum for text in TEXTS for erratum in _read(text))
 
 
-def concerning(page: str) -> tuple[Erratum, ...]:
-    """The errata of one method, e.g. "pca"."""
-    return tuple(erratum for erratum in errata() if page in erratum.pages)
+def concerning(name: str) -> tuple[Erratum, ...]:
+    """The errata of one method ("kernel_pca") or of one estimator ("KernelPCA")."""
+    pages = {page for page, estimators in PAGES.items() if name == page or name in estimators}
+    return tuple(erratum for erratum in errata() if pages & set(erratum.pages))
 
 
 def as_markdown() -> str:
