@@ -8,7 +8,6 @@ is worked on in NumPy blocks, so its namespace is NumPy's.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import array_api_compat
@@ -101,10 +100,12 @@ def sum_dtype(X: Any, xp: Any) -> Any:
     """The float type sums over rows of X are kept in: float64 wherever the device has it."""
     if xp is numpy_namespace:
         return xp.float64
-    return _widest_float(xp, array_api_compat.device(X))
+    device = array_api_compat.device(X)
+    key = (xp.__name__, str(device))  # CuPy's devices have no hash
+    if key not in _WIDEST:
+        floats = xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
+        _WIDEST[key] = floats.get("float64", xp.float32)
+    return _WIDEST[key]
 
 
-@lru_cache(maxsize=64)
-def _widest_float(xp: Any, device: Any) -> Any:
-    floats = xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
-    return floats.get("float64", xp.float32)
+_WIDEST: dict[tuple[str, str], Any] = {}
