@@ -45,7 +45,10 @@ def test_memory_map_and_parquet(name, tmp_path):
     table = pa.table({**{f"x{j}": X[:, j] for j in range(X.shape[1])}, "y": y})
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=17)
     rows = kg.open_rows(tmp_path / "rows.parquet", block_rows=13)
-    _close(name, clone(model).fit(rows.drop("y"), rows.column("y")), want, X)
+    got = clone(model).fit(rows.drop("y"), rows.column("y"))
+    assert list(got.feature_names_in_) == [f"x{j}" for j in range(X.shape[1])]
+    del got.feature_names_in_  # so that plain arrays are taken without a warning
+    _close(name, got, want, X)
 
 
 @under("block")

@@ -14,7 +14,7 @@ def test_pickle(name):
     X, y = data()
     model = fit(make(name), X, target_for(make(name), y))
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(answer(again, X), answer(model, X))
+    np.testing.assert_allclose(answer(again, X), answer(model, X), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -25,4 +25,4 @@ def test_skops(name):
     unknown = skops.io.get_untrusted_types(data=blob)
     assert all(kind.startswith("kilogram.") for kind in unknown), unknown
     again = skops.io.loads(blob, trusted=unknown)
-    np.testing.assert_array_equal(answer(again, X), answer(model, X))
+    np.testing.assert_allclose(answer(again, X), answer(model, X), rtol=1e-9, atol=1e-12)

@@ -47,7 +47,7 @@ class ClassMoments:
             return cls(weights, means, S - (means.T * weights) @ means)
         own = xp.take(means, like_index(codes, X), axis=0)
         S, _ = scatter(X - xp.astype(own, X.dtype), w)
-        return cls(weights, means, S)
+        return cls(weights, means, xp.astype(S, member.dtype))
 
     def __add__(self, other: ClassMoments | int) -> ClassMoments:
         if isinstance(other, int) and other == 0:  # so that sum() works

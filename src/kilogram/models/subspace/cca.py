@@ -144,8 +144,10 @@ class CCA(
             raise ValueError(
                 "CCA requires y to be passed, but the target y is None: give the second view."
             )
-        self._one_column = len(getattr(Y, "shape", (0, 0))) == 1
         joint = reduce_rows(JointMoments.of, X, Y, w)
+        # a streamed target of one column is read as (n,): its blocks are
+        shape = getattr(Y, "shape", None)
+        self._one_column = joint.mean_y.shape[0] == 1 if shape is None else len(shape) == 1
         self._ensure_finite(joint.mean, X)
         self._store(joint, self._pairs(joint, X, Y, w))
         return self
