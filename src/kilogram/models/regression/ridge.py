@@ -43,6 +43,7 @@ from kilogram.models.regression.targets import (
     weighted_objective,
 )
 from kilogram.operators.memory_plan import rates
+from kilogram.statistics import JointMoments
 
 
 class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
@@ -249,7 +250,7 @@ default="auto"
         rows = enter_rows(self, X, y, sample_weight, finite=False, reset=first)
         new, flat = joint_moments(rows)
         self._ensure_finite(new.scatter, rows.X)
-        self.moments_ = new if first else self.moments_ + new
+        self.moments_: JointMoments = new if first else self.moments_ + new
         self._remember(solve_moments(self._problem(rows), self.moments_, flat), rows.X)
         return self
 
