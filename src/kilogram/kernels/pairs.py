@@ -70,5 +70,5 @@ def blocked_matmul(kernel: Kernel, X: Any, Y: Any, V: Any) -> Any:
     step = max(1, BLOCK_ENTRIES // max(1, m))
     if step >= n:
         return kernel(X, Y) @ V
-    blocks = [kernel(X[i : min(i + step, n)], Y) @ V for i in range(0, n, step)]
+    blocks = [kernel(X[i : min(i + step, n), :], Y) @ V for i in range(0, n, step)]
     return namespace(*blocks).concat(blocks, axis=0)

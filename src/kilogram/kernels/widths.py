@@ -68,8 +68,7 @@ def _entry_sums(block: Any, shift: float = 0.0) -> Any:
 
 def median_distance(X: Any, distances: Callable[[Any], Any]) -> float:
     """Median of distances(rows) over the pairs i < j of a fixed sample of the rows of X."""
-    n = row_count(X)
-    rows = X if n <= MEDIAN_ROWS else sample_rows(X, MEDIAN_ROWS, np.random.default_rng(0))
+    rows = sample_rows(X, MEDIAN_ROWS, np.random.default_rng(0))
     rows = rows.toarray() if is_sparse(rows) else to_numpy(rows)
     D = distances(np.asarray(rows, dtype=np.float64))
     pairs = D[np.triu_indices(D.shape[0], 1)]

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Laws
 from kilogram.base.progress import with_callbacks
 from kilogram.models.features.labels import (
@@ -120,7 +120,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         -------
         self
         """
-        rows = enter_rows(self, X, y, sample_weight, finite=False)
+        rows = enter_rows(self, X, y, sample_weight, finite=is_sparse(X))
         return self._learn(rows.X, rows.Y, rows.w, flat=rows.flat)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -136,7 +136,9 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         -------
         self
         """
-        rows = enter_rows(self, X, y, sample_weight, finite=False, reset=self._is_first_part())
+        rows = enter_rows(
+            self, X, y, sample_weight, finite=is_sparse(X), reset=self._is_first_part()
+        )
         return self._learn(rows.X, rows.Y, rows.w, flat=rows.flat, add=True)
 
     def predict(self, X: Any) -> Any:
@@ -237,7 +239,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         -------
         self
         """
-        X, y, w = enter_labels(self, X, y, sample_weight, finite=False)
+        X, y, w = enter_labels(self, X, y, sample_weight, finite=is_sparse(X))
         self.classes_ = distinct_classes(y)
         return self._learn(X, y, w, flat=len(self.classes_) == 2)
 
@@ -260,7 +262,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         self
         """
         first = self._is_first_part()
-        X, y, w = enter_labels(self, X, y, sample_weight, finite=False, reset=first)
+        X, y, w = enter_labels(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         if first:
             self.classes_ = distinct_classes(y if classes is None else np.asarray(classes))
         refuse_unknown(y, self.classes_)

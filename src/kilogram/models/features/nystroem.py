@@ -133,6 +133,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     laws: ClassVar[Laws] = Laws(
         weight="landmarks are rows drawn with equal probability",
         permutation="which rows become landmarks depends on their order",
+        textbook="the texts give landmarks one sentence and no algorithm",
         example={"n_components": 20, "random_state": 0},
         rtol=1e-6,
     )

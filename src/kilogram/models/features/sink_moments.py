@@ -27,7 +27,7 @@ def feature_moments(phi: FourierMap, X: Any, Y: Any, w: Any = None) -> JointMome
         return _native_moments(phi, X, Y, w)
     total: Any = 0
     for i, j in _steps(X.shape[0], phi.b.shape[0]):
-        total = JointMoments.of(phi(X[i:j]), Y[i:j, :], None if w is None else w[i:j]) + total
+        total = JointMoments.of(phi(X[i:j, :]), Y[i:j, :], None if w is None else w[i:j]) + total
     return total
 
 
@@ -50,7 +50,7 @@ def _native_moments(phi: FourierMap, X: Any, Y: Any, w: Any) -> JointMoments:
 def feature_products(phi: FourierMap, X: Any, A: Any) -> Any:
     """phi(X) A for A (D,) or (D, t), holding a block of features at a time."""
     X = as_rows(X)
-    blocks = [phi(X[i:j]) @ A for i, j in _steps(X.shape[0], phi.b.shape[0])]
+    blocks = [phi(X[i:j, :]) @ A for i, j in _steps(X.shape[0], phi.b.shape[0])]
     return blocks[0] if len(blocks) == 1 else namespace(*blocks).concat(blocks, axis=0)
 
 
