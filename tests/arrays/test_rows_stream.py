@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from kilogram.arrays.rows import column_count, map_rows, reduce_rows, row_count, sample_rows
+from kilogram.arrays.rows import (
+    column_count,
+    map_rows,
+    reduce_rows,
+    row_count,
+    sample_rows,
+    take_rows,
+)
 from kilogram.arrays.rows_stream import RowStream, as_rows
 from kilogram.statistics import JointMoments, Moments
 
@@ -126,3 +133,13 @@ def test_a_data_loader():
     rows, targets, weights = as_rows(loader)
     for _ in range(2):
         assert_whole(reduce_rows(JointMoments.of, rows, targets, weights))
+
+
+def test_a_sample_of_rows_that_come_with_their_targets():
+    rows, _, _ = as_rows(TRIPLES)
+    wanted = sample_rows(X, 10, np.random.default_rng(0))
+    np.testing.assert_array_equal(sample_rows(rows, 10, np.random.default_rng(0)), wanted)
+    np.testing.assert_array_equal(sample_rows(TRIPLES, 10, np.random.default_rng(0)), wanted)
+    once, _, _ = as_rows(iter(TRIPLES))
+    assert sample_rows(once, 10, np.random.default_rng(0)).shape == (10, 3)
+    assert take_rows(rows, np.empty(0, int)).shape == (0, 3)

@@ -63,7 +63,9 @@ def row_blocks(X: Any, *others: Any, block_rows: int | None = None) -> Iterator[
     return aligned_blocks(_as_container(X), others, _blocks, block_rows)
 
 
-def reduce_rows(statistic: Callable[..., Any], X: Any, *others: Any, block_rows: int | None = None):
+def reduce_rows(
+    statistic: Callable[..., Any], X: Any, *others: Any, block_rows: int | None = None
+) -> Any:
     """The sum, by `+`, of statistic(X_b, *others_b) over the blocks of rows.
 
     NumPy arrays and sparse matrices in memory go in one block unless block_rows is given.
@@ -183,10 +185,11 @@ def take_rows(X: Any, indices: Any) -> Any:
 def _picked(X: Any, indices: np.ndarray) -> Any:
     """Rows of a container that can only be run over: sorted in passing, then put in order."""
     order = np.argsort(indices, kind="stable")
-    wanted, found, at = indices[order], [], 0
-    for (block,) in row_blocks(X):
+    wanted, at = indices[order], 0
+    found: list[Any] = []
+    for block, *_ in row_blocks(X):
         here = wanted[np.searchsorted(wanted, at) : np.searchsorted(wanted, at + length(block))]
-        if here.size:
+        if here.size or not found:
             found.append(take_rows(block, here - at))
         at += length(block)
     if indices.size and (wanted[-1] >= at or wanted[0] < 0):
@@ -207,14 +210,14 @@ def sample_rows(X: Any, m: int, rng: np.random.Generator) -> Any:
 
         X = rows_dask.known_rows(X)
     X = _as_container(X)
-    if isinstance(X, RowStream) and X.once:
+    if isinstance(X, RowSource) and X.once:
         return _reservoir(X, m, rng)
     n = row_count(X)
     chosen = np.arange(n) if m >= n else np.sort(rng.choice(n, size=m, replace=False))
     return take_rows(X, chosen)
 
 
-def _reservoir(X: RowStream, m: int, rng: np.random.Generator) -> Any:
+def _reservoir(X: RowSource, m: int, rng: np.random.Generator) -> Any:
     kept, keys = None, np.empty(0)
     for block, *_ in row_blocks(X):
         kept = block if kept is None else stack_rows([kept, block])

@@ -45,8 +45,9 @@ def aligned_blocks(
             parts[o.index] if together and o is not None and _shares(X, o) else _next(c, x, read)
             for o, c in zip(others, cursors, strict=True)
         ]
-        yield (x, *found) if together or others else parts
         read += length(x)
+        yield (x, *found) if together or others else parts
+        del block, parts, x, found  # before the next is read: one block at a time
     if columns is None:
         raise ValueError("there are no rows: the iterable of blocks is empty")
     for cursor in cursors:

@@ -24,6 +24,8 @@ from kilogram.arrays.namespace import is_array, is_dask, is_sparse, namespace
 class RowSource(ABC):
     """Rows in blocks, re-run at will: what `row_blocks` asks of a container that is no array."""
 
+    once: bool = False  # true for a stream that can be run over once only
+
     @abstractmethod
     def blocks(self, block_rows: int | None) -> Iterator[Any]:
         """Run over the rows: arrays, or tuples of arrays, of at most block_rows rows if given."""
@@ -119,6 +121,7 @@ class StreamPart(RowSource):
     def __init__(self, stream: RowStream, index: int) -> None:
         self.stream = stream
         self.index = index
+        self.once = stream.once
 
     def blocks(self, block_rows: int | None) -> Iterator[Any]:
         return (parts[self.index] for parts in self.stream.blocks(block_rows))
