@@ -77,7 +77,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         slug="cca",
         title="Canonical correlations and kernel canonical correlations",
-        names=("CCA", "KernelCCA"),
+        names=("CCA", "KernelCCA", "MultiviewCCA"),
         objective=r"\max_{A, B} \operatorname{tr}(A' C_{xy} B) \quad \text{s.t.} \quad "
         r"A'(C_x + \alpha I)A = I, \; B'(C_y + \alpha I)B = I",
         when=(
@@ -180,6 +180,7 @@ PUBLIC: dict[str, str] = {
     "KernelPCA": "kilogram.models.subspace.kernel_pca",
     "CCA": "kilogram.models.subspace.cca",
     "KernelCCA": "kilogram.models.subspace.kernel_cca",
+    "MultiviewCCA": "kilogram.models.subspace.multiview",
     # classification
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
