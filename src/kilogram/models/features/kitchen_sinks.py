@@ -206,10 +206,6 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
-    See Also
-    --------
-    KitchenSinksRegressor : The same for numbers.
-
     Examples
     --------
     >>> import numpy as np
@@ -293,9 +289,8 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         """sum_i w_i |t_i - f(x_i)|^2 + alpha |a|^2 with targets t of -1 and +1, on these rows."""
         check_is_fitted(self)
         X, y, w = enter_labels(self, X, y, sample_weight, reset=False)
-        return self._objective(
-            to_numpy(self.decision_function(X)), signs(y, self.classes_), to_numpy(w)
-        )
+        scores = to_numpy(self.decision_function(X))
+        return self._objective(scores, signs(y, self.classes_), to_numpy(w))
 
     def _coding(self) -> Any:
         classes = self.classes_
