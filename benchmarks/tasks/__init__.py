@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from benchmarks.task import Task
-from benchmarks.tasks import fresh, linalg, ridge, small, subspace
+from benchmarks.tasks import fresh, linalg, ridge, small, subspace, views
 
 TASKS: dict[str, Task] = {
-    task.name: task for page in (linalg, ridge, subspace, small, fresh) for task in page.TASKS
+    task.name: task
+    for page in (linalg, ridge, subspace, views, small, fresh)
+    for task in page.TASKS
 }

@@ -43,7 +43,7 @@ def test_every_view_has_unit_variance(objective):
 
 
 def test_sumcor_is_the_better_sum():
-    """cookbook E10.7: for one pair both meet SUMCOR's constraints, and SUMCOR has the larger sum."""
+    """cookbook E10.7: for one pair both meet the constraints, and SUMCOR has the larger sum."""
     views = three(60, noise=1.5)
 
     def total(model):

@@ -1,0 +1,121 @@
+"""Two views and classes: CCA, kernel CCA and Fisher's discriminant beside their peers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.task import Task
+
+
+def _views(n: int, p: int, q: int, k: int = 10) -> tuple:
+    rng = np.random.default_rng(0)
+    s = rng.standard_normal((n, k))
+    X = s @ rng.standard_normal((k, p)) + rng.standard_normal((n, p))
+    Y = s @ rng.standard_normal((k, q)) + rng.standard_normal((n, q))
+    return X, Y
+
+
+def _agreement(model: Any, data: tuple) -> dict[str, float]:
+    """Sum of the correlations of the paired scores, whatever the peer calls them."""
+    X, Y = data
+    pair = model.transform([X, Y]) if hasattr(model, "n_views_") else model.transform(X, Y)
+    U, V = (np.asarray(scores) for scores in pair)
+    return {
+        "sum_of_correlations": float(
+            sum(abs(np.corrcoef(U[:, j], V[:, j])[0, 1]) for j in range(U.shape[1]))
+        )
+    }
+
+
+def _cca() -> Task:
+    n, p, q, k = 20_000, 100, 80, 10
+
+    def ours(data: tuple) -> Any:
+        import kilogram as kg
+
+        return kg.CCA(k).fit(*data)
+
+    def peer(data: tuple) -> Any:
+        from sklearn.cross_decomposition import CCA
+
+        return CCA(k, max_iter=2000).fit(*data)
+
+    def zoo(data: tuple) -> Any:
+        from cca_zoo.linear import CCA
+
+        return CCA(n_components=k).fit(list(data))
+
+    return Task(
+        name="cca_20000",
+        title=f"CCA, {n:,} rows of {p} and {q}, {k} pairs",
+        make=lambda: _views(n, p, q),
+        run={"kilogram": ours, "scikit-learn": peer, "cca-zoo": zoo},
+        quality=_agreement,
+        floor=lambda rates: rates.floor(flops=n * (p + q) ** 2, bytes=8 * n * (p + q)),
+        counted="the joint covariance (syrk) or one read of both views",
+        needs={"cca-zoo": "cca_zoo"},
+    )
+
+
+def _kernel_cca() -> Task:
+    n = 4_000
+
+    def ours(data: tuple) -> Any:
+        import kilogram as kg
+
+        kernel = kg.Gaussian(gamma=0.05)
+        return kg.KernelCCA(2, kernel=kernel, alpha=0.01, random_state=0).fit(*data)
+
+    def zoo(data: tuple) -> Any:
+        from cca_zoo.nonparametric import KCCA
+
+        return KCCA(n_components=2, kernel="rbf", gamma=0.05, c=0.01).fit(list(data))
+
+    return Task(
+        name="kernel_cca_4000",
+        title=f"KernelCCA, Gaussian, {n:,} rows, 2 pairs",
+        make=lambda: _views(n, 6, 5, 2),
+        run={"kilogram": ours, "cca-zoo": zoo},
+        quality=lambda model, data: {},
+        floor=lambda rates: rates.floor(flops=2 * n**3 / 3, exps=n * n),
+        counted="two Gram matrices and two Cholesky factors",
+        repeats=1,
+        needs={"cca-zoo": "cca_zoo"},
+        long=True,
+    )
+
+
+def _fisher() -> Task:
+    n, d, classes = 500_000, 50, 5
+
+    def make() -> tuple:
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, classes, n)
+        return rng.standard_normal((classes, d))[y] + rng.standard_normal((n, d)), y
+
+    def ours(data: tuple) -> Any:
+        import kilogram as kg
+
+        return kg.FisherDiscriminant().fit(*data)
+
+    def peer(data: tuple) -> Any:
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+        return LinearDiscriminantAnalysis(solver="eigen").fit(*data)
+
+    return Task(
+        name="fisher_500000",
+        title=f"Fisher's discriminant, n = {n:,}, d = {d}, {classes} classes",
+        make=make,
+        run={"kilogram": ours, "scikit-learn LDA eigen": peer},
+        quality=lambda model, data: {
+            "accuracy": float(model.score(data[0][:5000], data[1][:5000]))
+        },
+        floor=lambda rates: rates.floor(flops=n * d * d, bytes=8 * n * d),
+        counted="the within-class scatter (syrk) or one read of X",
+    )
+
+
+TASKS = [_cca(), _kernel_cca(), _fisher()]
