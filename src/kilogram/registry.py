@@ -174,7 +174,7 @@ PUBLIC: dict[str, str] = {
     "Ridge": "kilogram.models.regression.ridge",
     "KernelRidge": "kilogram.models.regression.kernel_ridge",
     "RidgeCV": "kilogram.models.regression.ridge_cv",
-    "KernelRidgeCV": "kilogram.models.regression.ridge_cv",
+    "KernelRidgeCV": "kilogram.models.regression.kernel_ridge_cv",
     # subspaces
     "PCA": "kilogram.models.subspace.pca",
     "KernelPCA": "kilogram.models.subspace.kernel_pca",

@@ -91,7 +91,8 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         rows = enter_rows(self, X, y, sample_weight, reset=False)
         f = self.predict(rows.X)
         W = self.coef_[:, None] if self.coef_.ndim == 1 else self.coef_.T
-        alpha = check_alpha(getattr(self, "alpha_", None) or self.alpha, W.shape[1])
+        chosen = getattr(self, "alpha_", None)
+        alpha = check_alpha(self.alpha if chosen is None else chosen, W.shape[1])
         residual = rows.Y - (f[:, None] if f.ndim == 1 else f)
         return weighted_objective(residual, rows.w, [primal.penalty(W, alpha)])
 

@@ -135,24 +135,26 @@ def _factored(p: Problem, normal: Normal, alpha: Sequence[float], flat: bool) ->
         return None
 
 
-def _means(p: Problem) -> tuple[Any, Any, Any]:
+def weighted_means(
+    rows: Rows, fit_intercept: bool, ensure_finite: Callable[[Any], None]
+) -> tuple[Any, Any, Any]:
     """Weighted means of X and Y (zeros without an intercept), and the roots of the weights."""
-    X, Y, w, _ = p.rows
+    X, Y, w, _ = rows
     xp = namespace(Y)
     dtype = sum_dtype(Y, xp)
     v = xp.ones(Y.shape[0], dtype=dtype, device=Y.device) if w is None else xp.astype(w, dtype)
     v = v / xp.sum(v)
-    mean_x = v @ xp.astype(X, dtype, copy=False) if not is_sparse(X) else X.T @ v
-    p.ensure_finite(mean_x)
+    mean_x = X.T @ v if is_sparse(X) else v @ xp.astype(X, dtype, copy=False)
+    ensure_finite(mean_x)
     mean_y = v @ xp.astype(Y, dtype, copy=False)
-    keep = 1.0 if p.fit_intercept else 0.0
+    keep = 1.0 if fit_intercept else 0.0
     s = None if w is None else xp.sqrt(w)
     return xp.astype(keep * mean_x, Y.dtype), xp.astype(keep * mean_y, Y.dtype), s
 
 
 def _products(p: Problem) -> Answer:
     X, Y, _, flat = p.rows
-    mean_x, mean_y, s = _means(p)
+    mean_x, mean_y, s = weighted_means(p.rows, p.fit_intercept, p.ensure_finite)
     found = primal.from_products(
         CentredColumns(X, mean_x, s),
         Y,
@@ -169,25 +171,25 @@ def _wide(p: Problem) -> Answer:
     """Fewer rows than columns: factor the n x n matrix of inner products."""
     X, Y, _, flat = p.rows
     xp = namespace(Y)
-    mean_x, mean_y, s = _means(p)
+    mean_x, mean_y, s = weighted_means(p.rows, p.fit_intercept, p.ensure_finite)
     alpha = check_alpha(p.alpha, Y.shape[1])
     A: Any = CentredColumns(X, mean_x, s)
     if not is_sparse(X):
-        A = _centred(X, mean_x, s, overwrite=p.overwrite)
+        A = centred(X, mean_x, s, overwrite=p.overwrite)
     B = Y - mean_y if s is None else s[:, None] * (Y - mean_y)
     W, name = None, "cholesky"
     if p.solver != "svd":
         with suppress(NotPositiveDefinite):  # dependent rows: the SVD keeps the digits K has lost
-            W = A.T @ _dual(_inner_products(A), B, alpha)
+            W = A.T @ _dual(inner_products(A), B, alpha)
     if W is None:
-        A = _centred(X.toarray(), mean_x, s, overwrite=True) if is_sparse(X) else A
+        A = centred(X.toarray(), mean_x, s, overwrite=True) if is_sparse(X) else A
         W, name = primal.least_squares(A, B, alpha), "svd"
     R = B - A @ W
     value = float(xp.sum(R * R)) + primal.penalty(W, alpha)
     return Answer(Solution((W, mean_y - mean_x @ W), 1, value), name, bool(flat))
 
 
-def _centred(X: Any, mean: Any, s: Any, *, overwrite: bool) -> Any:
+def centred(X: Any, mean: Any, s: Any, *, overwrite: bool) -> Any:
     """diag(s) (X - 1 m'), in X itself if it may be overwritten."""
     if overwrite and is_numpy(X) and X.flags.writeable:
         X -= mean
@@ -197,7 +199,7 @@ def _centred(X: Any, mean: Any, s: Any, *, overwrite: bool) -> Any:
     return X - mean if s is None else s[:, None] * (X - mean)
 
 
-def _inner_products(A: Any) -> Any:
+def inner_products(A: Any) -> Any:
     """A A' for a dense A, or for the centred columns of a sparse X without writing them out."""
     if not isinstance(A, CentredColumns):
         return A @ A.T
