@@ -8,8 +8,9 @@ For K classes with rows x_i of class c_i and weights w_i,
 
 and the rest follows: the mean m = sum_c W_c m_c / W, the scatter between the classes
 S_B = sum_c W_c (m_c - m)(m_c - m)', and the total S_T = S_W + S_B. Two sets of rows merge class by
-class as in `Moments`. The rows are centred before they are squared, so classes that lie far apart
-cost no digits.
+class as in `Moments`. One pass over the rows beside their class indicators gives S_T and the sums
+of the classes, hence S_W = S_T - S_B; where the classes lie so far apart that this difference
+loses half of its digits, the rows are centred by class and summed again.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.linalg import scatter
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.statistics.moments import JointMoments
 from kilogram.statistics.products import as_floats
+
+HALF_THE_DIGITS = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +40,19 @@ class ClassMoments:
     def of(cls, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> ClassMoments:
         """Of rows X (n, d) whose class is codes (n,), integers below n_classes."""
         X = as_floats(X)
-        xp = namespace(X)
-        member = like(_membership(to_numpy(codes), w, n_classes), _dense_ref(X))
-        member = xp.astype(member, sum_dtype(X, xp))
-        weights = xp.sum(member, axis=0)
-        sums = (X.T @ member).T if is_sparse(X) else member.T @ xp.astype(X, member.dtype)
-        means = sums / xp.where(weights > 0, weights, xp.ones_like(weights))[:, None]
-        if is_sparse(X):
-            S, _ = scatter(X, w)
-            return cls(weights, means, S - (means.T * weights) @ means)
-        own = xp.take(means, like_index(codes, X), axis=0)
+        member = like(_membership(to_numpy(codes), n_classes), _dense_ref(X))
+        joint = JointMoments.of(X, member, w)
+        xp = namespace(joint.scatter)
+        weights = joint.mean_y * joint.weight
+        some = xp.where(weights > 0, weights, xp.ones_like(weights))
+        means = joint.mean + (joint.cross / some).T  # column c of cross is W_c (m_c - m)
+        within = joint.scatter - (joint.cross / some) @ joint.cross.T
+        total, left = xp.linalg.diagonal(joint.scatter), xp.linalg.diagonal(within)
+        if is_sparse(X) or bool(xp.all(left >= HALF_THE_DIGITS * total)):
+            return cls(weights, means, within)
+        own = xp.take(means, _indices(codes, X), axis=0)
         S, _ = scatter(X - xp.astype(own, X.dtype), w)
-        return cls(weights, means, xp.astype(S, member.dtype))
+        return cls(weights, means, xp.astype(S, within.dtype))
 
     def __add__(self, other: ClassMoments | int) -> ClassMoments:
         if isinstance(other, int) and other == 0:  # so that sum() works
@@ -82,18 +87,17 @@ class ClassMoments:
         return (apart.T * self.weights) @ apart
 
 
-def _membership(codes: np.ndarray, w: Any, n_classes: int) -> np.ndarray:
-    """(n, K): the weight of each row in the column of its class."""
+def _membership(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """(n, K): 1 in the column of each row's class."""
     member = np.zeros((len(codes), n_classes))
-    member[np.arange(len(codes)), codes] = 1.0 if w is None else to_numpy(w)
+    member[np.arange(len(codes)), codes] = 1.0
     return member
 
 
-def like_index(codes: Any, X: Any) -> Any:
+def _indices(codes: Any, X: Any) -> Any:
     """Class codes as indices in the library and on the device of X."""
-    xp = namespace(X)
-    return xp.asarray(to_numpy(codes).astype(np.int64), device=X.device)
+    return namespace(X).asarray(to_numpy(codes).astype(np.int64), device=X.device)
 
 
 def _dense_ref(X: Any) -> Any:
-    return np.empty(0) if is_sparse(X) else X
+    return np.empty(0, dtype=X.dtype) if is_sparse(X) else X

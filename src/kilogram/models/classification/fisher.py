@@ -37,8 +37,7 @@ from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.classes import ClassMoments
 
-# Rows of a block: the statistic centres a copy of it by class, so it should stay in cache.
-BLOCK_ROWS = 4096
+INDICATOR_BYTES = 64 * 2**20  # of class indicators made at a time
 
 
 def directions(T: Any, means: Any, shares: Any, k: int) -> tuple[Any, Any]:
@@ -67,7 +66,13 @@ def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
 def class_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
     """One pass over the rows in blocks, whatever holds them."""
     statistic = partial(_block_moments, classes=classes)
-    return reduce_rows(statistic, X, y, w, block_rows=BLOCK_ROWS)
+    return reduce_rows(statistic, X, y, w, block_rows=_block_rows(X, len(classes)))
+
+
+def _block_rows(X: Any, n_classes: int) -> int | None:
+    """Rows of a block, so that the class indicators stay small; None leaves the choice."""
+    most = max(INDICATOR_BYTES // (8 * n_classes), 256)
+    return None if is_streamed(X) or X.shape[0] <= most else most
 
 
 def _block_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
@@ -193,15 +198,14 @@ class FisherDiscriminant(
 
     def _balanced_within(self, X: Any, y: Any, w: Any, found: ClassMoments) -> Any:
         """The mean of the classes' covariances: rows weighted by one over their class's weight."""
-        inverse = to_numpy(1.0 / found.weights)
+        inverse, K = to_numpy(1.0 / found.weights), len(self.classes_)
 
         def block(X: Any, y: Any, w: Any) -> ClassMoments:
             codes = codes_of(y, self.classes_)
             row = inverse[codes] if w is None else inverse[codes] * to_numpy(w)
             return ClassMoments.of(X, codes, like(row, X) if not is_numpy(X) else row, n_classes=K)
 
-        K = len(self.classes_)
-        return reduce_rows(block, X, y, w, block_rows=BLOCK_ROWS).within / K
+        return reduce_rows(block, X, y, w, block_rows=_block_rows(X, K)).within / K
 
     def _regularised(self, C: Any, X: Any, y: Any) -> Any:
         xp = namespace(C)
