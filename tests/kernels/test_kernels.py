@@ -284,3 +284,15 @@ def test_checks_of_gram_matrices():
 def test_all_subsets_overflow_is_infinite_not_nan():
     K = AllSubsets()(np.full((2, 400), 10.0))
     assert np.isinf(K).all()
+
+
+@every
+def test_results_stay_on_the_device(name):
+    device = array_api_strict.Device("device1")
+    kernel, _ = ALL[name]
+    X, Y = rows(name, 8), rows(name, 5, seed=1)
+    A, B = array_api_strict.asarray(X, device=device), array_api_strict.asarray(Y, device=device)
+    for got in (kernel(A, B), kernel(A), kernel.diag(A), kernel.matmul(A, B, B)):
+        assert got.device == device
+    if kernel.has_features:
+        assert kernel.features(A).device == device

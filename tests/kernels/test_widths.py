@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -151,3 +153,21 @@ def test_kernels_do_not_mix_with_other_things():
         Gaussian(1.0) * "a"
     assert Gaussian(1.0) != 3
     assert FromCallable(np.dot) == FromCallable(np.dot)
+    assert OnColumns(Linear(), np.arange(2)) == OnColumns(Linear(), [0, 1])
+    assert OnColumns(Linear(), np.arange(2)) != OnColumns(Linear(), [0, 2])
+
+
+def test_wide_sparse_rows_are_not_written_out():
+    wide = scipy.sparse.random_array((400, 200_000), density=1e-4, rng=np.random.default_rng(0))
+    wide = wide.tocsr()
+    tracemalloc.start()
+    try:
+        gamma = Gaussian(gamma="scale").resolve(wide).gamma
+        sigma = Gaussian("median").resolve(wide).sigma
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    mean, squares = wide.sum() / wide.shape[0] / wide.shape[1], wide.multiply(wide).mean()
+    assert gamma == pytest.approx(1.0 / (200_000 * (squares - mean**2)))
+    assert sigma > 0
+    assert peak < 100 * 2**20

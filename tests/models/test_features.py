@@ -247,3 +247,10 @@ def test_cost_is_foretold():
         assert cost.fits
         assert cost.seconds > 0
     assert not kg.estimate(kg.FourierFeatures(n_components=10_000), 10**8, 20).fits
+
+
+@pytest.mark.parametrize("model", [fourier(), kg.Nystroem(n_components=30, random_state=0)])
+def test_features_stay_on_the_device(model):
+    device = array_api_strict.Device("device1")
+    A = array_api_strict.asarray(X, device=device)
+    assert model.fit(A).transform(A).device == device

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
+import array_api_strict
 import dask.array as da
 import numpy as np
 import pytest
@@ -192,3 +193,11 @@ def test_classes_on_dask_and_in_parts():
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match="two classes"):
         sinks(kg.KitchenSinksClassifier).fit(X, np.zeros(300))
+
+
+def test_predictions_stay_on_the_device():
+    device = array_api_strict.Device("device1")
+    A, t = array_api_strict.asarray(X, device=device), array_api_strict.asarray(y, device=device)
+    model = sinks().fit(A, t)
+    assert model.predict(A).device == device
+    assert model.coef_.device == device

@@ -126,3 +126,11 @@ def test_wrong_shapes_are_refused():
         LowRank(X, Y).diag()
     with pytest.raises(ValueError, match="different length"):
         LowRank(X, Y[:, :2])
+
+
+def test_results_stay_on_the_device():
+    device = array_api_strict.Device("device1")
+    A = array_api_strict.asarray(X, device=device)
+    C = Shifted(Centred(Gram(Gaussian(1.2), A, store=False)), 0.5)
+    for got in (C @ A, C.diag(), C.dense(), C.rows([4, 1])):
+        assert got.device == device

@@ -11,6 +11,7 @@ from kilogram.kernels.matern import Matern, RationalQuadratic
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import AllSubsets, Polynomial
 from kilogram.kernels.table import NAMES, as_kernel
+from kilogram.kernels.white import White
 
 __all__ = [
     "NAMES",
@@ -33,6 +34,7 @@ __all__ = [
     "Scaled",
     "Sigmoid",
     "Sum",
+    "White",
     "as_kernel",
     "check_psd",
     "check_symmetric",

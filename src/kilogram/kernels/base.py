@@ -112,13 +112,23 @@ class Kernel(BaseEstimator, ABC):
     __rmul__ = __mul__
 
     def __eq__(self, other: Any) -> bool:
-        return type(self) is type(other) and self.get_params(False) == other.get_params(False)
+        if type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(False), other.get_params(False)
+        return all(_same(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # set_params changes kernels in place
 
     def replaced(self, **params: Any) -> Self:
         """A copy with some parameters changed."""
         return clone(self).set_params(**params)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two parameters are equal, arrays as a whole."""
+    if hasattr(a, "tolist") or hasattr(b, "tolist"):
+        return list(a) == list(b)
+    return bool(a == b)
 
 
 class Composite(Kernel):

@@ -20,6 +20,7 @@ from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count, reduce_rows, row_count, sample_rows
 
 MEDIAN_ROWS = 1000  # rows in the sample of the median rule: half a million pairs
+BLOCK_ENTRIES = 2**20  # entries of X summed at once
 
 
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
@@ -53,24 +54,27 @@ def only_one(sigma: Any, gamma: Any) -> None:
 def scale_rule(X: Any) -> float:
     """1 / (d var(X)) over all entries of X; 1 when they are all equal."""
     d, n = column_count(X), row_count(X)
-    first = _entry_sums(sample_rows(X, 1, np.random.default_rng(0)))[0] / d
+    shift = _entry_sums(sample_rows(X, 1, np.random.default_rng(0)))[0] / d
     # sums about one row's mean: the variance of far-off data does not cancel
-    s1, s2 = reduce_rows(lambda block: _entry_sums(block, first), X)
+    step = max(1, BLOCK_ENTRIES // d)
+    s1, s2 = reduce_rows(lambda block: _entry_sums(block, shift), X, block_rows=step)
     variance = s2 / (n * d) - (s1 / (n * d)) ** 2
     return float(1.0 / (d * variance)) if variance > 0 else 1.0
 
 
-def _entry_sums(block: Any, shift: float = 0.0) -> Any:
-    B = block.toarray() if is_sparse(block) else to_numpy(block)
-    B = np.asarray(B, dtype=np.float64) - shift
-    return np.asarray([B.sum(), (B * B).sum()])
+def _entry_sums(block: Any, shift: float = 0.0) -> np.ndarray:
+    """Sum and sum of squares of all entries minus shift; zeros of a sparse block only counted."""
+    entries = block.data if is_sparse(block) else to_numpy(block)
+    gaps = np.asarray(entries, dtype=np.float64) - shift
+    zeros = block.shape[0] * block.shape[1] - gaps.size
+    return np.asarray([gaps.sum() - zeros * shift, (gaps * gaps).sum() + zeros * shift**2])
 
 
 def median_distance(X: Any, distances: Callable[[Any], Any]) -> float:
     """Median of distances(rows) over the pairs i < j of a fixed sample of the rows of X."""
     rows = sample_rows(X, MEDIAN_ROWS, np.random.default_rng(0))
-    rows = rows.toarray() if is_sparse(rows) else to_numpy(rows)
-    D = distances(np.asarray(rows, dtype=np.float64))
+    rows = rows if is_sparse(rows) else to_numpy(rows)
+    D = distances(rows.astype(np.float64))
     pairs = D[np.triu_indices(D.shape[0], 1)]
     if pairs.size == 0 or not np.any(pairs > 0):
         return 1.0
