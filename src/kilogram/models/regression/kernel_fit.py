@@ -8,8 +8,7 @@ from typing import Any
 
 from kilogram.arrays.linalg import NotPositiveDefinite
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
-from kilogram.arrays.rows import column_count, reduce_rows, row_blocks, row_count, sample_rows
-from kilogram.arrays.rows_stream import stack_rows
+from kilogram.arrays.rows import column_count, reduce_rows, row_count, sample_rows
 from kilogram.kernels import Kernel
 from kilogram.models.features.random_maps import FourierMap
 from kilogram.models.features.sink_moments import feature_moments
@@ -47,13 +46,6 @@ class Limits:
     def __or__(self, more: dict[str, Any]) -> dict[str, Any]:
         own = ("tol", "max_iter", "callback", "deadline")
         return {name: getattr(self, name) for name in own} | more
-
-
-def gather(rows: Rows) -> tuple[Any, Any, Any]:
-    """Streamed X, y and weights as arrays in memory, in one run over them."""
-    parts = list(zip(*row_blocks(rows.X, rows.Y, rows.w), strict=True))
-    X, Y, w = (None if part[0] is None else stack_rows(list(part)) for part in parts)
-    return X, Y, w
 
 
 def roots(w: Any) -> Any:

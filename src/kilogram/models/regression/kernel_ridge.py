@@ -26,7 +26,7 @@ from kilogram.models.regression import kernel_fit
 from kilogram.models.regression.kernel_fit import Fit, Limits
 from kilogram.models.regression.kernel_plan import APPROXIMATIONS, Ask, Plan, make_plan
 from kilogram.models.regression.kernel_predictor import KernelPredictor
-from kilogram.models.regression.targets import Rows, enter_rows
+from kilogram.models.regression.targets import Rows, enter_gathered, enter_rows
 from kilogram.solvers.linear.positive import Precision
 
 FEATURES = 1000  # of an approximation, unless said otherwise
@@ -213,8 +213,7 @@ class KernelRidge(KernelPredictor):
             announce_road("KernelRidge", plan.said)
         if plan.name == "moments":
             return self._on_features(kernel, rows, "nystroem", plan.centres)
-        if is_streamed(rows.X):
-            rows = enter_rows(self, *kernel_fit.gather(rows))
+        rows = enter_gathered(self, rows)
         self.kernel_ = kernel.resolve(rows.X)
         return self._in_memory(plan, rows, limits)
 

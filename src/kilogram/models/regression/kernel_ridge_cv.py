@@ -14,11 +14,10 @@ from typing import Any, ClassVar, Self
 from sklearn.model_selection import GridSearchCV
 
 from kilogram.arrays.namespace import like, namespace
-from kilogram.arrays.rows import is_streamed
 from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.kernels import Kernel, as_kernel
-from kilogram.models.regression.kernel_fit import Fit, gather
+from kilogram.models.regression.kernel_fit import Fit
 from kilogram.models.regression.kernel_path import Judged, kernel_path
 from kilogram.models.regression.kernel_predictor import KernelPredictor
 from kilogram.models.regression.kernel_ridge import KernelRidge
@@ -29,7 +28,7 @@ from kilogram.models.regression.path_scores import (
     cv_results,
     refuse_with_folds,
 )
-from kilogram.models.regression.targets import Rows, enter_rows
+from kilogram.models.regression.targets import Rows, enter_gathered, enter_rows
 from kilogram.operators.memory_plan import choose_road, rates
 from kilogram.solvers.solution import Solution
 
@@ -175,9 +174,7 @@ class KernelRidgeCV(KernelPredictor):
         kernels = self._kernels()
         if self.cv is not None:
             return self._search(alphas, kernels, X, y, sample_weight)
-        rows = enter_rows(self, X, y, sample_weight)
-        if is_streamed(rows.X):
-            rows = enter_rows(self, *gather(rows))
+        rows = enter_gathered(self, enter_rows(self, X, y, sample_weight))
         self._refuse_beyond_memory(*rows.X.shape)
         self._choose(kernels, rows, alphas)
         return self

@@ -17,6 +17,7 @@ References: Hoerl and Kennard 1970; Saunders, Gammerman and Vovk 1998.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -242,11 +243,12 @@ default="auto"
         -------
         self
         """
-        first = not hasattr(self, "coef_")
-        if not first and not hasattr(self, "moments_"):
-            raise ValueError(
-                "This Ridge was fitted by `fit`, which keeps no moments to add rows to. "
-                "Begin with `partial_fit`, or clone the model first."
+        first = not hasattr(self, "moments_")
+        if first and hasattr(self, "coef_"):
+            warnings.warn(
+                "This Ridge was fitted by `fit`, which keeps no moments to add rows to: "
+                "partial_fit begins anew with these rows.",
+                stacklevel=2,
             )
         rows = enter_rows(self, X, y, sample_weight, finite=False, reset=first)
         new, flat = joint_moments(rows)

@@ -7,8 +7,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from kilogram.arrays.namespace import namespace, to_numpy
-from kilogram.arrays.rows import is_streamed
-from kilogram.arrays.rows_stream import as_rows
+from kilogram.arrays.rows import is_streamed, row_blocks
+from kilogram.arrays.rows_stream import as_rows, stack_rows
 from kilogram.base import Estimator
 
 
@@ -36,6 +36,19 @@ def enter_rows(
         return Rows(X, y, w, None if getattr(y, "ndim", None) is None else y.ndim == 1)
     flat = y.ndim == 1
     return Rows(X, namespace(y).reshape(y, (-1, 1)) if flat else y, w, flat)
+
+
+def enter_gathered(model: Estimator, rows: Rows) -> Rows:
+    """Streamed rows as arrays in memory, in one run over them; in-memory rows as they are."""
+    if not is_streamed(rows.X):
+        return rows
+    parts = list(zip(*row_blocks(rows.X, rows.Y, rows.w), strict=True))
+    X, y, w = (None if part[0] is None else stack_rows(list(part)) for part in parts)
+    names = getattr(model, "feature_names_in_", None)
+    found = enter_rows(model, X, y, w)
+    if names is not None:  # the gathered array has none of its own
+        model.feature_names_in_ = names
+    return found
 
 
 def check_alpha(alpha: Any, targets: int) -> list[float]:
