@@ -154,6 +154,8 @@ PAGES: tuple[Page, ...] = (
             "Precomputed",
             "FromCallable",
             "OnColumns",
+            "Stretched",
+            "White",
         ),
         objective=r"k(x, y) = \langle \varphi(x), \varphi(y) \rangle",
         when=(
@@ -200,6 +202,8 @@ PUBLIC: dict[str, str] = {
     "Chi2": "kilogram.kernels",
     "Precomputed": "kilogram.kernels",
     "OnColumns": "kilogram.kernels",
+    "Stretched": "kilogram.kernels",
+    "White": "kilogram.kernels",
     "FromCallable": "kilogram.kernels",
     # rows of any size, and what a fit will cost
     "open_rows": "kilogram.arrays.rows_files",

@@ -13,9 +13,11 @@ from kilogram.kernels import (
     OnColumns,
     Polynomial,
     RationalQuadratic,
+    Stretched,
     White,
 )
 from kilogram.kernels import gradients as g
+from kilogram.kernels.gradients_diag import pull_back_diag
 from kilogram.kernels.white import split_diag, without_noise
 
 KERNELS = {
@@ -35,6 +37,11 @@ KERNELS = {
     "sum": 2.0 * Gaussian(1.1) + White(0.2),
     "product": Gaussian(1.1) * Polynomial(2, gamma=0.2, coef0=0.5) * Matern(2.5, 2.0),
     "columns": OnColumns(Gaussian(0.8), [0]) * OnColumns(Gaussian(1.8), [1, 2]),
+    "stretched": Stretched(Gaussian(1.0), [0.5, 1.0, 3.0]),
+    "stretched_matern12": Stretched(Matern(0.5), [0.5, 1.0, 3.0]),
+    "stretched_matern32": 2.0 * Stretched(Matern(1.5), (0.5, 1.0, 3.0)),
+    "stretched_matern52": Stretched(Matern(2.5, 1.3), (0.5, 1.0, 3.0)),
+    "stretched_quadratic": Stretched(RationalQuadratic(1.0, 0.7), [0.5, 1.0, 3.0]),
     "tree": 1.5 * (Matern(1.5, 0.8) + 0.3 * Linear()) * (Gaussian(2.0) + White(0.4)),
 }
 
@@ -87,19 +94,19 @@ def test_diagonal(name):
     kernel, X = KERNELS[name], rows(20)
     v = np.random.default_rng(2).standard_normal(20)
     want = differences(lambda k: v @ k.diag(X), kernel)
-    assert_gradient(g.pull_back_diag(kernel, X, v), want)
+    assert_gradient(pull_back_diag(kernel, X, v), want)
     want = differences(lambda k: v @ split_diag(k, X)[0], kernel)
-    assert_gradient(g.pull_back_diag(kernel, X, v, latent=True), want)
+    assert_gradient(pull_back_diag(kernel, X, v, latent=True), want)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "matern32", "polynomial", "tree", "columns"])
+@pytest.mark.parametrize(
+    "name", ["gaussian", "matern32", "polynomial", "tree", "columns", "stretched"]
+)
 def test_sparse_rows(name):
     kernel, X = KERNELS[name], np.where(rows(30) > 1, rows(30), 0.0)
     M = np.random.default_rng(2).standard_normal((30, 30))
     M = M + M.T
-    assert_gradient(
-        g.pull_back(kernel, sp.csr_array(X), None, M), g.pull_back(kernel, X, None, M)
-    )
+    assert_gradient(g.pull_back(kernel, sp.csr_array(X), None, M), g.pull_back(kernel, X, None, M))
 
 
 def test_far_from_the_origin():
@@ -154,3 +161,23 @@ def test_noise_apart(name):
     K = np.zeros((12, 12)) if behind is None else behind(X)
     np.testing.assert_allclose(latent, np.diag(K))
     np.testing.assert_allclose(K + np.diag(noise), kernel(X), atol=1e-14)
+
+
+def test_stretched_is_a_product_of_gaussians():
+    X, Y = rows(7), rows(5, 1)
+    product = OnColumns(Gaussian(0.5), [0]) * OnColumns(Gaussian(2.0), [1])
+    product = product * OnColumns(Gaussian(1.5), [2])
+    k = Stretched(Gaussian(1.0), [0.5, 2.0, 1.5])
+    np.testing.assert_allclose(k(X, Y), product(X, Y))
+    np.testing.assert_allclose(k.matmul(X, None, np.eye(7)), k(X), atol=1e-14)
+    np.testing.assert_allclose(k.diag(X), np.ones(7))
+    W = k.spectrum(np.random.default_rng(0), 3, 200_000)
+    np.testing.assert_allclose(np.std(W, axis=1), [2.0, 0.5, 1 / 1.5], rtol=0.02)
+
+
+def test_stretched_refuses():
+    X = rows(4)
+    with pytest.raises(ValueError, match="2 scales were given for 3"):
+        Stretched(Gaussian(1.0), [1.0, 2.0])(X)
+    with pytest.raises(ValueError, match="Euclidean"):
+        Stretched(Linear(), [1.0, 2.0, 3.0])(X)

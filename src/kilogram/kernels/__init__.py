@@ -10,6 +10,7 @@ from kilogram.kernels.linear import Cosine, Linear, Sigmoid
 from kilogram.kernels.matern import Matern, RationalQuadratic
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import AllSubsets, Polynomial
+from kilogram.kernels.stretched import Stretched
 from kilogram.kernels.table import NAMES, as_kernel
 from kilogram.kernels.white import White
 
@@ -33,6 +34,7 @@ __all__ = [
     "RationalQuadratic",
     "Scaled",
     "Sigmoid",
+    "Stretched",
     "Sum",
     "White",
     "as_kernel",

@@ -18,12 +18,15 @@ At the leaves, with t = |x - y|^2, u = t / (2 alpha l^2), s = sqrt(2 nu t) / l:
     Matern 1/2 3/2 5/2  l: s e^-s,  s^2 e^-s,  s^2 (1 + s) e^-s / 3
     RationalQuadratic   l: 2 alpha u (1 + u)^(-alpha - 1)
                         alpha: alpha k (u / (1 + u) - log(1 + u))
+    Stretched           scale j: slope times (x_j - y_j)^2 / scale_j^2,  slope = -2 dk0 / dt
     Polynomial          p b^(p - 1) times gamma <x, y>, or coef0;   b = gamma <x, y> + coef0
     Chi2                gamma: -gamma chi2(x, y) k
     White               noise: noise on the diagonal
 
-For the Gaussian, sum_ij P_ij t_ij with P = M * K needs no distances: it is
-r'|x|^2 + c'|y|^2 - 2 tr(X' P Y) with the row and column sums r, c of P.
+The width of a kernel of distances gets sum_ij P_ij t_ij with P = M * slope, and this needs no
+distances: it is r'|x|^2 + c'|y|^2 - 2 tr(X' P Y) with the row and column sums r, c of P. For the
+Gaussian slope = 2 gamma k, for Matern s^2 e^-s / t and s^2 (1 + s) e^-s / (3 t), for the rational
+quadratic (1 + u)^(-alpha - 1) / l^2.
 """
 
 from __future__ import annotations
@@ -39,7 +42,6 @@ from kilogram.functions.distances import (
     city_block,
     inner,
     squared_distances,
-    squared_norms,
     without_diagonal,
 )
 from kilogram.kernels.base import Kernel, Product, Scaled, Sum
@@ -48,9 +50,10 @@ from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.laplacian import Laplacian
 from kilogram.kernels.matern import Matern, RationalQuadratic
 from kilogram.kernels.on_columns import OnColumns
-from kilogram.kernels.pairs import as_pair
+from kilogram.kernels.pairs import as_pair, dense
 from kilogram.kernels.polynomial import Polynomial
-from kilogram.kernels.white import White, split_diag
+from kilogram.kernels.stretched import Stretched
+from kilogram.kernels.white import White
 
 TILE_ENTRIES = 2**18  # entries of K and M worked on at once: they stay in cache
 
@@ -71,23 +74,40 @@ OWN: dict[type[Kernel], tuple[str, ...]] = {
 def parameters(kernel: Kernel) -> dict[str, float]:
     """The positive continuous parameters that have a derivative here, by their path.
 
-    Parameters that are None, a rule ("median") or 0 are not among them: `kernel.resolve(X)` makes
-    numbers of the first two.
+    Paths are those of `get_params`, with a position for each number of a sequence
+    ("kernel__scales__0"). Parameters that are None, a rule ("median") or 0 are not among them:
+    `kernel.resolve(X)` makes numbers of the first two.
     """
     found: dict[str, float] = {}
     for name in OWN.get(type(kernel), ()):
         value = getattr(kernel, name)
         if isinstance(value, Real) and value > 0:
             found[name] = float(value)
+    if isinstance(kernel, Stretched):
+        found |= {f"scales__{j}": float(s) for j, s in enumerate(kernel.scales)}
     for name, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
-            found |= _under(name, parameters(value))
+            found |= under(name, parameters(value))
+    if isinstance(kernel, Stretched):  # a width beside the scales would be counted twice
+        for width in ("sigma", "gamma", "length_scale"):
+            found.pop(f"kernel__{width}", None)
     return found
 
 
 def with_parameters(kernel: Kernel, values: dict[str, float]) -> Kernel:
-    """A copy of the kernel with these parameters, named by path as in `get_params`."""
-    return kernel.replaced(**values)
+    """A copy of the kernel with these parameters, named by path as in `parameters`."""
+    changed: dict[str, Any] = {}
+    parts: dict[str, dict[str, float]] = {}
+    for path, value in values.items():
+        name, _, rest = path.partition("__")
+        if not rest:
+            changed[name] = float(value)
+        elif isinstance(getattr(kernel, name), Kernel):
+            parts.setdefault(name, {})[rest] = value
+        else:
+            changed.setdefault(name, list(getattr(kernel, name)))[int(rest)] = float(value)
+    changed |= {name: with_parameters(getattr(kernel, name), v) for name, v in parts.items()}
+    return type(kernel)(**(kernel.get_params(deep=False) | changed))
 
 
 def pull_back(kernel: Kernel, X: Any, Y: Any, M: Any) -> Gradient:
@@ -103,16 +123,6 @@ def pull_back(kernel: Kernel, X: Any, Y: Any, M: Any) -> Gradient:
         for path, value in _back(kernel, rows, columns, weights, kernel(rows, columns)).items():
             if path in total:
                 total[path] += float(value)
-    return total
-
-
-def pull_back_diag(kernel: Kernel, X: Any, v: Any, *, latent: bool = False) -> Gradient:
-    """sum_i v_i dk(x_i, x_i) / d log theta; of the part behind the noise only, if `latent`."""
-    X, _ = as_pair(X, None)
-    total = dict.fromkeys(parameters(kernel), 0.0)
-    for path, value in _back_diag(kernel, X, v, latent).items():
-        if path in total:
-            total[path] += float(value)
     return total
 
 
@@ -134,7 +144,8 @@ def _tiles(X: Any, Y: Any, M: Any) -> Any:
         yield rows, None, lower + xp.tril(lower, k=-1).T
 
 
-def _under(name: str, found: dict[str, Any]) -> dict[str, Any]:
+def under(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """The same gradient, seen from one level higher in the tree."""
     return {f"{name}__{path}": value for path, value in found.items()}
 
 
@@ -151,15 +162,15 @@ def _(kernel: Sum, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
         if parameters(part):
             # a white part has no matrix worth making
             K_part = None if isinstance(part, White) else part(X, Y)
-            found |= _under(name, _back(part, X, Y, M, K_part))
+            found |= under(name, _back(part, X, Y, M, K_part))
     return found
 
 
 @_back.register
 def _(kernel: Product, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     K1, K2 = kernel.left(X, Y), kernel.right(X, Y)
-    left = _under("left", _back(kernel.left, X, Y, M * K2, K1))
-    return left | _under("right", _back(kernel.right, X, Y, M * K1, K2))
+    left = under("left", _back(kernel.left, X, Y, M * K2, K1))
+    return left | under("right", _back(kernel.right, X, Y, M * K1, K2))
 
 
 @_back.register
@@ -167,21 +178,57 @@ def _(kernel: Scaled, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"factor": namespace(M).sum(M * K)}
     if kernel.factor > 0:
         part = _back(kernel.kernel, X, Y, kernel.factor * M, K / kernel.factor)
-        found |= _under("kernel", part)
+        found |= under("kernel", part)
     return found
 
 
 @_back.register
 def _(kernel: OnColumns, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     rows, columns = kernel.restrict(X), None if Y is None else kernel.restrict(Y)
-    return _under("kernel", _back(kernel.kernel, rows, columns, M, K))
+    return under("kernel", _back(kernel.kernel, rows, columns, M, K))
 
 
 @_back.register
 def _(kernel: Gaussian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    rate = kernel.rate(X.shape[1])
-    total = rate * weighted_distances(X, Y, M * K)
-    return {"sigma": 2.0 * total, "gamma": -total}
+    total = weighted_distances(X, Y, M * _slope(kernel, X, Y, K))
+    return {"sigma": total, "gamma": -0.5 * total}
+
+
+@_back.register
+def _(kernel: Stretched, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
+    X, Y = kernel.stretch(X), None if Y is None else kernel.stretch(Y)
+    widths = weighted_distances(X, Y, M * _slope(kernel.kernel, X, Y, K), by_column=True)
+    found: dict[str, Any] = {f"scales__{j}": widths[j] for j in range(X.shape[1])}
+    if isinstance(kernel.kernel, RationalQuadratic):
+        found |= under("kernel", _back(kernel.kernel, X, Y, M, K))
+    return found
+
+
+@singledispatch
+def _slope(kernel: Kernel, X: Any, Y: Any, K: Any) -> Any:
+    """-2 dk / dt, t = |x - y|^2; on the diagonal, where t = 0, any number will do."""
+    raise TypeError(f"{kernel!r} is not a kernel of the Euclidean distance")
+
+
+@_slope.register
+def _(kernel: Gaussian, X: Any, Y: Any, K: Any) -> Any:
+    return 2.0 * kernel.rate(X.shape[1]) * K
+
+
+@_slope.register
+def _(kernel: Matern, X: Any, Y: Any, K: Any) -> Any:
+    xp, nu = namespace(K), float(kernel.nu)
+    c = 2.0 * nu / float(kernel.length_scale) ** 2
+    s = xp.sqrt(c * squared_distances(X, Y))
+    if nu == 0.5:
+        return c * K / xp.where(s > 0, s, xp.ones_like(s))
+    return c * xp.exp(-s) if nu == 1.5 else (c / 3.0) * (1.0 + s) * xp.exp(-s)
+
+
+@_slope.register
+def _(kernel: RationalQuadratic, X: Any, Y: Any, K: Any) -> Any:
+    scale, alpha = float(kernel.length_scale), float(kernel.alpha)
+    return K / (scale**2 + squared_distances(X, Y) / (2.0 * alpha))
 
 
 @_back.register
@@ -192,15 +239,7 @@ def _(kernel: Laplacian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 @_back.register
 def _(kernel: Matern, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    xp = namespace(M)
-    nu, scale = float(kernel.nu), float(kernel.length_scale)
-    s = xp.sqrt((2.0 * nu / scale**2) * squared_distances(X, Y))
-    slope = s * xp.exp(-s)
-    if nu == 1.5:
-        slope = s * slope
-    elif nu == 2.5:
-        slope = s * (1.0 + s) * slope / 3.0
-    return {"length_scale": xp.sum(M * slope)}
+    return {"length_scale": weighted_distances(X, Y, M * _slope(kernel, X, Y, K))}
 
 
 @_back.register
@@ -234,59 +273,16 @@ def _(kernel: White, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     return {"noise": float(kernel.noise) * namespace(M).linalg.trace(M) if Y is None else 0.0}
 
 
-def weighted_distances(X: Any, Y: Any, P: Any) -> Any:
-    """sum_ij P_ij |x_i - y_j|^2, without the distances; Y = None stands for X."""
+def weighted_distances(X: Any, Y: Any, P: Any, *, by_column: bool = False) -> Any:
+    """sum_ij P_ij |x_i - y_j|^2, or of each column's part of it, without the distances."""
     xp = namespace(P)
     X, Y = centred_pair(X, Y)
     if Y is None:
         # a row is at distance 0 from itself: its large weight would only bring rounding
         P, Y = without_diagonal(P), X
     cross = P @ Y
-    cross = X.multiply(cross).sum() if is_sparse(X) else xp.sum(X * cross)
-    ends = xp.sum(P, axis=1) @ squared_norms(X) + xp.sum(P, axis=0) @ squared_norms(Y)
-    return ends - 2.0 * cross
-
-
-@singledispatch
-def _back_diag(kernel: Kernel, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    """The gradient of sum_i v_i k(x_i, x_i); that of a stationary kernel is zero."""
-    return {}
-
-
-@_back_diag.register
-def _(kernel: White, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    return {"noise": 0.0 if latent else float(kernel.noise) * namespace(v).sum(v)}
-
-
-@_back_diag.register
-def _(kernel: Sum, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    left = _under("left", _back_diag(kernel.left, X, v, latent))
-    return left | _under("right", _back_diag(kernel.right, X, v, latent))
-
-
-@_back_diag.register
-def _(kernel: Product, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    (l1, n1), (l2, n2) = split_diag(kernel.left, X), split_diag(kernel.right, X)
-    one, two = (l1, l2) if latent else (l1 + n1, l2 + n2)
-    left = _under("left", _back_diag(kernel.left, X, v * two, latent))
-    return left | _under("right", _back_diag(kernel.right, X, v * one, latent))
-
-
-@_back_diag.register
-def _(kernel: Scaled, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    own, noise = split_diag(kernel.kernel, X)
-    part = _under("kernel", _back_diag(kernel.kernel, X, kernel.factor * v, latent))
-    return part | {"factor": kernel.factor * (v @ (own if latent else own + noise))}
-
-
-@_back_diag.register
-def _(kernel: OnColumns, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    return _under("kernel", _back_diag(kernel.kernel, kernel.restrict(X), v, latent))
-
-
-@_back_diag.register
-def _(kernel: Polynomial, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    gamma, coef0, degree = kernel.numbers(X.shape[1])
-    product = gamma * squared_norms(X)
-    slope = v * degree * (product + coef0) ** (degree - 1)
-    return {"gamma": slope @ product, "coef0": coef0 * namespace(v).sum(slope)}
+    if is_sparse(X):
+        X, Y, cross = X.toarray(), Y.toarray(), dense(cross)
+    ends = xp.sum(P, axis=1) @ (X * X) + xp.sum(P, axis=0) @ (Y * Y)
+    parts = ends - 2.0 * xp.sum(X * cross, axis=0)
+    return parts if by_column else xp.sum(parts)
