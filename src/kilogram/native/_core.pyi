@@ -56,3 +56,42 @@ def elementwise(name: str, x: Array, y: Array) -> None: ...
 def simd_level() -> str: ...
 def set_simd_level(name: str) -> None: ...
 def max_threads() -> int: ...
+def smo_gradient(
+    kind: str,
+    X: Array,
+    A: Array,
+    params: tuple[float, ...],
+    slot: Array,
+    delta: Array,
+    cache: Array,
+    old: Array,
+    old_delta: Array,
+    g: Array,
+    threads: int,
+) -> None: ...
+def smo_add(cache: Array, slot: Array, delta: Array, g: Array, threads: int) -> None: ...
+def smo_square(K: Array, at: Array, out: Array, threads: int) -> None: ...
+def smo_pairs(
+    K: Array,
+    s: Array,
+    lower: Array,
+    upper: Array,
+    f: Array,
+    b: Array,
+    tol: float,
+    max_steps: int,
+) -> tuple[int, float]: ...
+def smo_select(
+    point: Array,
+    t: Array,
+    s: Array,
+    lower: Array,
+    upper: Array,
+    b: Array,
+    g: Array,
+    kept: Array,
+    ask: int,
+    f: Array,
+    chosen: Array,
+    extremes: Array,
+) -> int: ...

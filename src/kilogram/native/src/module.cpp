@@ -37,6 +37,9 @@ template <class T> const T* pointer(const std::optional<InV<T>>& v) {
   return v ? v->data() : nullptr;
 }
 
+}  // namespace
+
+// Also used by svm_module.cpp.
 Spec make_spec(const std::string& kind, const std::vector<double>& params) {
   static const struct { const char* name; int kind; std::size_t params; } kinds[] = {
       {"linear", kLinear, 0},         {"polynomial", kPolynomial, 3},
@@ -56,6 +59,10 @@ Spec make_spec(const std::string& kind, const std::vector<double>& params) {
     }
   throw std::invalid_argument("no native kernel is called '" + kind + "'");
 }
+
+void bind_svm(nb::module_& m);  // svm_module.cpp
+
+namespace {
 
 using Params = std::vector<double>;
 using Release = nb::gil_scoped_release;
@@ -149,6 +156,7 @@ NB_MODULE(_core, m) {
   kg::bind_sums<double>(m);
   kg::bind_functions<float>(m);
   kg::bind_functions<double>(m);
+  kg::bind_svm(m);
   m.def("simd_level", &kg::simd_level);
   m.def("set_simd_level", [](const std::string& name) { kg::set_simd_level(name.c_str()); });
   m.def("max_threads", &omp_get_max_threads);

@@ -1,0 +1,168 @@
+"""All machines of a classifier: each duel on its rows, coefficients gathered on all rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.rows import take_rows
+from kilogram.kernels import Precomputed
+from kilogram.models.classification.svm_kernel import Setting
+from kilogram.models.classification.svm_machines import Duel, duels
+from kilogram.solvers.smo import KernelRows, Machine, StoredRows, kernel_rows, soft_margin
+from kilogram.solvers.smo.rows import WHOLE
+from kilogram.solvers.solution import Solution
+
+Array = np.ndarray
+
+
+class Labelled(NamedTuple):
+    """Rows, their class codes, and weights or None."""
+
+    X: Any
+    codes: Array
+    w: Array | None
+
+
+class Active(NamedTuple):
+    """Rows that count: positions in the rows given, their class codes and penalties C > 0."""
+
+    X: Any
+    codes: Array
+    C: Array
+    where: Array
+    n: int
+
+
+class Start(NamedTuple):
+    """Dual points of a fit, to start the next one from: by machine, with the penalties they had."""
+
+    b: tuple[Array, ...]
+    C: Array
+    codes: Array
+
+
+class Fitted(NamedTuple):
+    """Machines side by side: coefficients (n, machines) of all rows, biases, certificates."""
+
+    coef: Array
+    bias: Array
+    steps: Array
+    objective: float
+    gap: float
+    violation: float
+    summary: Solution
+    start: Start
+
+
+def penalties(C: float, rows: Labelled, class_weight: Array) -> Array:
+    """C_i = C times the weights of the class and of the row, (n,)."""
+    out = float(C) * class_weight[rows.codes]
+    with np.errstate(invalid="ignore"):
+        out = out if rows.w is None else out * rows.w.astype(np.float64)
+    return np.where(np.isnan(out), 0.0, out)  # inf * 0: a row that does not count
+
+
+def drop_weightless(rows: Labelled, C: Array, classes: Array) -> Active:
+    """The rows with C_i > 0; every class must keep some."""
+    if not (C >= 0).all():
+        raise ValueError("class_weight must not be negative: a row cannot have a negative price.")
+    where = np.nonzero(C > 0)[0]
+    n = C.shape[0]
+    left = np.unique(rows.codes[where])
+    if left.shape[0] < classes.shape[0]:
+        lost = [classes[i] for i in range(classes.shape[0]) if i not in left]
+        raise ValueError(
+            f"All rows of the classes {lost!r} have weight zero, so they cannot be learnt; leave "
+            "the rows out, or give them weight."
+        )
+    if where.shape[0] == n:
+        return Active(rows.X, rows.codes, C, where, n)
+    return Active(take_rows(rows.X, where), rows.codes[where], C[where], where, n)
+
+
+def fit_duels(setting: Setting, active: Active, model: Any, start: Start | None = None) -> Fitted:
+    """Every machine of the model's classes on the rows it concerns."""
+    k = int(active.codes.max()) + 1
+    plan = duels(k, model.multi_class)
+    shared = shared_rows(setting, active, plan)
+    usable = start is not None and np.array_equal(start.codes, active.codes)
+    coef, machines = np.zeros((active.n, len(plan))), []
+    for position, duel in enumerate(plan):
+        at = duel.rows(active.codes)
+        P = soft_margin(duel.signs(active.codes[at]), active.C[at], slack=model.slack)
+        begin = None
+        if usable and start is not None and position < len(start.b):
+            begin = start.b[position] * ratio(active.C[at], start.C[at])
+        X, rows = points(setting, active, shared, at)
+        machine = setting.fit(X, P, rows=rows, start=begin)
+        coef[active.where[at], position] = machine.coef
+        machines.append(machine)
+    kept = Start(tuple(m.dual.b for m in machines), active.C, active.codes)
+    return gather(coef, machines, kept)
+
+
+def ratio(new: Array, old: Array) -> float:
+    """How all penalties changed; scaling a dual point by it keeps sum b = 0 and the box."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = np.nanmin(new / old)
+    return float(change) if np.isfinite(change) else 1.0
+
+
+def shared_rows(setting: Setting, active: Active, plan: list[Duel]) -> KernelRows | None:
+    """One kernel matrix, or one cache of rows, for all machines; None: each makes its own."""
+    n = active.codes.shape[0]
+    if isinstance(setting.kernel, Precomputed):
+        K = to_numpy(active.X)
+        K = K if K.shape[1] == n else K[:, active.where]
+        return StoredRows(K.toarray() if hasattr(K, "toarray") else K)
+    if n <= WHOLE or (len(plan) > 1 and plan[0].second is None):
+        return kernel_rows(setting.kernel, active.X, limit=setting.limit)
+    return None
+
+
+def points(
+    setting: Setting, active: Active, shared: KernelRows | None, at: Array
+) -> tuple[Any, KernelRows | None]:
+    """The points of one machine, and the kernel rows they share with the others."""
+    if at.shape[0] == active.codes.shape[0]:
+        return active.X, shared
+    if isinstance(shared, StoredRows):
+        return None, StoredRows(shared.square(at))
+    return take_rows(active.X, at), None
+
+
+def gather(coef: Array, machines: list[Machine], start: Start) -> Fitted:
+    """The machines as one: sums of objectives and gaps, the worst violation, one message."""
+    certificates = [m.certificate for m in machines]
+    slow = [m.found for m in machines if not m.found.converged]
+    steps = np.array([m.found.n_iter for m in machines])
+    message = slow[0].message if slow else ""
+    if len(machines) > 1 and slow:
+        message = f"{len(slow)} of {len(machines)} machines are unfinished; in the first, {message}"
+    return Fitted(
+        coef,
+        np.array([c.bias for c in certificates]),
+        steps,
+        float(sum(c.objective for c in certificates)),
+        float(sum(c.gap for c in certificates)),
+        max(c.violation for c in certificates),
+        Solution(None, int(steps.sum()), None, not slow, message),
+        start,
+    )
+
+
+def primal_objective(values: Array, norms: Array, active: Active, model: Any) -> float:
+    """sum over machines of 1/2 |w|^2 + sum_i C_i xi_i^slack, from values (n, machines)."""
+    total = 0.0
+    for position, duel in enumerate(duels(int(active.codes.max()) + 1, model.multi_class)):
+        at = duel.rows(active.codes)
+        margin = duel.signs(active.codes[at]) * values[at, position]
+        xi = np.maximum(0.0, 1.0 - margin)
+        if np.isinf(active.C).any():  # hard margin: the plane scaled to margins of 1
+            total += 0.5 * float(norms[position]) / min(1.0, float(margin.min())) ** 2
+        else:
+            total += 0.5 * float(norms[position]) + float(active.C[at] @ xi**model.slack)
+    return total

@@ -1,0 +1,289 @@
+"""Support vector regression with kernels; the linear twin is told in svr_linear.py.
+
+Objective    min_{w, b}  1/2 |w|^2 + sum_i C_i (xi_i + xi'_i)             linear slack, k = 1
+             min_{w, b}  1/2 |w|^2 + sum_i C_i/2 (xi_i^2 + xi'_i^2)       quadratic slack, k = 2
+             f(x_i) - y_i <= eps + xi_i,   y_i - f(x_i) <= eps + xi'_i,   f = <w, phi(.)> + b
+
+Dual         min_beta  1/2 beta'K beta - y'beta + eps sum_i |beta_i|,   sum_i beta_i = 0
+             k = 1: |beta_i| <= C_i;    k = 2: no bound, with 1/C_i added to k(x_i, x_i)
+
+             f(x) = sum_i beta_i k(x_i, x) + b
+
+Residuals strictly inside the tube |y - f| < eps have beta_i = 0. The absolute value is taken apart
+into two variables on each point, one in [0, C_i], one in [-C_i, 0], which share its kernel row.
+
+References: Drucker et al. 1997; Smola and Schoelkopf 2004.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.rows import map_rows, take_rows
+from kilogram.base import Budget, Door, Laws, warn_if_unfinished
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.kernels import Precomputed
+from kilogram.models.classification.svm_kernel import (
+    ADVICE,
+    KernelMachine,
+    Setting,
+    check_numbers,
+    in_memory,
+    make_kernel,
+    square_or_refuse,
+)
+from kilogram.models.regression.targets import enter_rows
+from kilogram.solvers.smo import Machine, StoredRows, tube
+from kilogram.solvers.smo.block import NotSeparable
+
+
+class SVR(RegressorMixin, KernelMachine):
+    """Epsilon-insensitive regression with any kernel, by multi-threaded block SMO.
+
+    Minimises ``1/2 |w|^2 + sum_i C_i xi_i`` (or ``C_i/2 xi_i^2``) where xi_i is how far y_i lies
+    outside a tube of half-width epsilon around f. Takes scikit-learn's parameters and gives its
+    answers; those from `slack` on are Kilogram's.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        A name as in scikit-learn, "precomputed", a Kilogram kernel, or a function of two tables
+        of rows that returns their kernel matrix.
+    degree : int, default=3
+        Of the kernel "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of the kernels given by name that have one: 1 / (d var(X)) with rows counted by their
+        weights, 1 / d, or the number.
+    coef0 : float, default=0.0
+        Of the kernels "poly" and "sigmoid".
+    tol : float, default=1e-3
+        Largest violation of the KKT conditions at the end.
+    C : float, default=1.0
+        Price of leaving the tube, greater than 0; inf allows no leaving. Multiplied by the weight
+        of the row.
+    epsilon : float, default=0.1
+        Half-width of the tube, at least 0, in units of y.
+    shrinking : bool, default=True
+        Leave variables that sit at a bound, far from moving, out of the work until the end.
+    cache_size : float, default=200
+        Megabytes for kernel rows, at least; without `max_memory` more is taken if it is free.
+    verbose : bool, default=False
+        Kept for scikit-learn's signature: progress is told to callbacks (`set_callbacks`).
+    max_iter : int, default=-1
+        Most pair steps; -1 is max(10 million, 100 n).
+    slack : {1, 2}, default=1
+        Power of the slack. `LinearSVR` writes the square without the factor 1/2.
+    warm_start : bool, default=False
+        Start from the dual point of the previous fit, if it was on as many rows.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with the model it has.
+    max_memory : int, str or None, default=None
+        Bytes, or text such as "4GiB", that the fit may use.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Rows that are support vectors.
+    support_vectors_ : array of shape (n_SV, d)
+        Those rows, in the library of X; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (1,)
+    dual_coef_ : ndarray of shape (1, n_SV)
+        beta.
+    coef_ : ndarray of shape (1, d)
+        w, for the linear kernel only.
+    intercept_ : ndarray of shape (1,)
+        b.
+    kernel_ : Kernel
+        The kernel with its numbers.
+    fit_status_ : int
+        0 if `tol` was met, else 1.
+    n_iter_ : int
+        Pair steps.
+    objective_, dual_gap_, kkt_violation_ : float
+        The objective at the solution, how far it is above the dual at most, and the largest
+        violation of the KKT conditions.
+    shape_fit_ : tuple
+        Shape of X.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LinearSVR : Linear machines for many rows.
+    KernelRidge : Squared loss without a tube: every row is a support vector.
+
+    Examples
+    --------
+    >>> from kilogram import SVR
+    >>> model = SVR(kernel="linear", C=1.0, epsilon=0.1).fit([[-1.0], [1.0]], [-1.0, 1.0])
+    >>> float(model.coef_[0, 0].round(3))  # beta = min(C, (1 - epsilon) / 2) on both sides
+    0.9
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        objective=True,
+        budget=True,
+        example={"tol": 1e-10, "gamma": 0.2},  # "scale" looks at the origin, hence at shifts
+        budget_example={"tol": 1e-10, "epsilon": 0.01},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        slack: int = 1,
+        warm_start: bool = False,
+        max_time: float | None = None,
+        max_memory: int | str | None = None,
+    ):
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.slack = slack
+        self.warm_start = warm_start
+        self.max_time = max_time
+        self.max_memory = max_memory
+
+    def _enter_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Door:
+        """Rows in memory, targets (n,) and weights as float64 on the host."""
+        check_numbers(self)
+        if not isinstance(self.epsilon, Real) or not self.epsilon >= 0:
+            raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}.")
+        rows = enter_rows(self, X, y, sample_weight, reset=reset)
+        X, y, w = in_memory(Door(rows.X, rows.Y, rows.w))
+        y = column_or_1d(to_numpy(y), warn=rows.flat is False).astype(np.float64)
+        w = np.ones(y.shape[0]) if w is None else to_numpy(w).astype(np.float64)
+        return Door(X, y, w)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or streamed rows of shape (n, d), or (n, n)
+            Rows, or the kernel matrix for kernel="precomputed".
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of C; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time, self.max_memory)
+        X, y, w = self._enter_rows(X, y, sample_weight, reset=True)
+        self.kernel_ = make_kernel(self, X, None if sample_weight is None else w)
+        square_or_refuse(X, self.kernel_)
+        where = np.nonzero(w > 0)[0]
+        start = getattr(self, "_start", None) if self.warm_start else None
+        with ticking(self, "block", budget.deadline) as tick:
+            setting = self._setting(X, tick, self.kernel_)
+            machine = self._solve(setting, X, y, w, where, start)
+        self._keep(machine, X, where)
+        warn_if_unfinished(type(self).__name__, machine.found, ADVICE)
+        return self
+
+    def _solve(
+        self, setting: Setting, X: Any, y: np.ndarray, w: np.ndarray, where: np.ndarray, start: Any
+    ) -> Machine:
+        P = tube(y[where], float(self.C) * w[where], float(self.epsilon), slack=self.slack)
+        rows, points = None, X if where.shape[0] == w.shape[0] else take_rows(X, where)
+        if isinstance(self.kernel_, Precomputed):
+            K = to_numpy(points)
+            rows = StoredRows((K.toarray() if hasattr(K, "toarray") else K)[:, where])
+        begin = None
+        if start is not None and start[0].shape == P.t.shape and np.isfinite(self.C / start[1]):
+            begin = start[0] * (self.C / start[1])
+        try:
+            return setting.fit(points, P, rows=rows, start=begin)
+        except NotSeparable:
+            raise ValueError(
+                "C=inf allows no residual above epsilon, but this kernel has no function so close "
+                "to all targets. Give a finite C, or a larger epsilon."
+            ) from None
+
+    def _keep(self, machine: Machine, X: Any, where: np.ndarray) -> None:
+        """Store the machine and its certificate under scikit-learn's names."""
+        found = np.nonzero(machine.coef)[0]
+        self._keep_support(X, where[found])
+        self.n_support_ = np.array([found.shape[0]], dtype=np.int32)
+        self.dual_coef_ = machine.coef[found][None, :]
+        self.intercept_ = np.array([machine.certificate.bias])
+        self.n_iter_ = max(1, machine.found.n_iter)
+        self.fit_status_ = 0 if machine.found.converged else 1
+        self.objective_, self.dual_gap_ = machine.certificate.objective, machine.certificate.gap
+        self.kkt_violation_ = machine.certificate.violation
+        self.shape_fit_ = tuple(X.shape)
+        self._start = (machine.dual.b, self.C) if self.warm_start else None
+
+    def predict(self, X: Any) -> Any:
+        """f of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,)
+        """
+        check_is_fitted(self)
+        values = self._values(X, np.ascontiguousarray(self.dual_coef_.T), self.intercept_)
+        return map_rows(lambda v: v[:, 0], values)
+
+    @property
+    def coef_(self) -> Any:
+        """w, (1, d), for the linear kernel."""
+        check_is_fitted(self)
+        return self._linear_coef(np.ascontiguousarray(self.dual_coef_.T))
+
+    def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective of the fitted machine on the rows given.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        value : float
+        """
+        check_is_fitted(self)
+        X, y, w = self._enter_rows(X, y, sample_weight, reset=False)
+        f = to_numpy(self.predict(X)).astype(np.float64)
+        xi = np.maximum(np.abs(y - f) - self.epsilon, 0.0)
+        price = self.C * w * (xi if self.slack == 1 else 0.5 * xi**2)
+        b = self.dual_coef_[0]
+        if isinstance(self.kernel_, Precomputed):
+            Kb = to_numpy(X)[self.support_][:, self.support_] @ b
+        else:
+            Kb = to_numpy(self.kernel_.matmul(self.support_vectors_, None, b))
+        return 0.5 * float(b @ Kb) + float(np.sum(price[w > 0]))

@@ -1,0 +1,36 @@
+// The loops of support vector machines, one table per instruction set as in loops.hpp.
+#pragma once
+#include <cstdint>
+
+namespace kg {
+
+// min 1/2 b'(K + diag(s)) b - t'b  subject to  sum b fixed, lower <= b <= upper,
+// with f = (K + diag(s)) b - t: all arrays of q entries, K (q, q) symmetric.
+struct PairProblem {
+  const double* K;
+  std::int64_t q;
+  const double *s, *lower, *upper;
+  double *f, *b;     // in and out
+  double* work;      // 4 q numbers
+};
+
+struct PairResult {
+  std::int64_t steps;
+  double violation;
+};
+
+struct SmoLoops {
+  // steps on the pair that promises most, until max f over low - min f over up <= tol
+  PairResult (*pairs)(const PairProblem& problem, double tol, std::int64_t max_steps);
+  // g (cols) += sum_i delta[i] rows[i]
+  void (*add_f32)(const float* const* rows, const double* delta, std::int64_t m, std::int64_t cols,
+                  double* g);
+  void (*add_f64)(const double* const* rows, const double* delta, std::int64_t m, std::int64_t cols,
+                  double* g);
+  // out = in, rounded
+  void (*narrow)(const double* in, float* out, std::int64_t cols);
+};
+
+const SmoLoops& smo_loops();
+
+}  // namespace kg

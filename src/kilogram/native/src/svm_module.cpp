@@ -1,0 +1,98 @@
+// Support vector machines in the module `kilogram.native._core`.
+#include "core.hpp"
+#include "smo.hpp"
+#include "smo_loops.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace kg {
+
+Spec make_spec(const std::string& kind, const std::vector<double>& params);  // module.cpp
+
+namespace {
+
+template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Release = nb::gil_scoped_release;
+using Params = std::vector<double>;
+
+template <class T> Rows<T> rows(const Matrix<T>& a) {
+  const i64 n = a.shape(0), d = a.shape(1);
+  return Rows<T>{a.data(), n, d, d, 1};
+}
+
+template <class T, class S> void bind_gradient(nb::module_& m) {
+  m.def("smo_gradient", [](const std::string& kind, Matrix<T> X, Matrix<T> A, const Params& p,
+                           Vector<i64> slot, Vector<double> delta, OutMatrix<S> cache,
+                           Vector<i64> old, Vector<double> old_delta, OutVector<double> g,
+                           int threads) {
+    const Spec spec = make_spec(kind, p);
+    Release release;
+    smo_gradient<T, S>(spec, rows(X), rows(A), slot.data(), delta.data(), cache.data(),
+                       cache.shape(1), old.data(), old_delta.data(), old.shape(0), g.data(),
+                       threads);
+  }, "kind"_a, "X"_a.noconvert(), "A"_a.noconvert(), "params"_a, "slot"_a.noconvert(),
+     "delta"_a.noconvert(), "cache"_a.noconvert(), "old"_a.noconvert(),
+     "old_delta"_a.noconvert(), "g"_a.noconvert(), "threads"_a);
+}
+
+template <class S> void bind_add(nb::module_& m) {
+  m.def("smo_add", [](Matrix<S> cache, Vector<i64> slot, Vector<double> delta,
+                      OutVector<double> g, int threads) {
+    Release release;
+    smo_add<S>(cache.data(), g.shape(0), cache.shape(1), slot.data(), delta.data(), slot.shape(0),
+               g.data(), threads);
+  }, "cache"_a.noconvert(), "slot"_a.noconvert(), "delta"_a.noconvert(), "g"_a.noconvert(),
+     "threads"_a);
+  m.def("smo_square", [](Matrix<S> K, Vector<i64> at, OutMatrix<double> out, int threads) {
+    Release release;
+    smo_square<S>(K.data(), K.shape(1), at.data(), at.shape(0), out.data(), threads);
+  }, "K"_a.noconvert(), "at"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void bind_svm(nb::module_& m) {
+  bind_gradient<float, float>(m);
+  bind_gradient<double, float>(m);
+  bind_gradient<double, double>(m);
+  bind_add<float>(m);
+  bind_add<double>(m);
+  m.def("smo_pairs", [](Matrix<double> K, Vector<double> s, Vector<double> lower,
+                        Vector<double> upper, OutVector<double> f, OutVector<double> b, double tol,
+                        i64 max_steps) {
+    const i64 q = K.shape(0);
+    const Scratch<double> work(1, 4 * q);
+    Release release;
+    const PairProblem problem{K.data(),     q,        s.data(), lower.data(), upper.data(),
+                              f.data(), b.data(), work.block(0)};
+    const PairResult found = smo_loops().pairs(problem, tol, max_steps);
+    return std::pair<i64, double>(found.steps, found.violation);
+  }, "K"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+     "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
+  m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,
+                         Vector<double> lower, Vector<double> upper, Vector<double> b,
+                         Vector<double> g, Vector<unsigned char> kept, i64 ask,
+                         OutVector<double> f, OutVector<i64> chosen, OutVector<double> extremes) {
+    const Variables v{static_cast<i64>(point.shape(0)), point.data(), t.data(), s.data(),
+                      lower.data(), upper.data(), b.data(), g.data()};
+    Release release;
+    return smo_select(v, kept.data(), ask, f.data(), chosen.data(), extremes.data());
+  }, "point"_a.noconvert(), "t"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(),
+     "upper"_a.noconvert(), "b"_a.noconvert(), "g"_a.noconvert(), "kept"_a.noconvert(), "ask"_a,
+     "f"_a.noconvert(), "chosen"_a.noconvert(), "extremes"_a.noconvert());
+}
+
+}  // namespace kg

@@ -1,0 +1,117 @@
+"""Loops of support vector machines: pair steps on a small dual problem, the choice of a block,
+gradients from kernel rows.
+
+The dual in signed variables, with f = (K + diag(s)) b - t its gradient:
+
+    min  1/2 b'(K + diag(s)) b - t'b    subject to    sum b fixed,  lower <= b <= upper
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kilogram.native import _core
+from kilogram.native.buffers import Array, run
+from kilogram.native.kernels import _MAP_WORK
+from kilogram.native.threads import SMALL_WORK, n_threads
+
+
+class Pairs(NamedTuple):
+    """What `pair_steps` did: the number of steps, and the violation it left."""
+
+    steps: int
+    violation: float
+
+
+def pair_steps(
+    K: Array,
+    s: Array,
+    lower: Array,
+    upper: Array,
+    f: Array,
+    b: Array,
+    *,
+    tol: float,
+    max_steps: int,
+) -> Pairs:
+    """Sequential minimal optimisation on K (q, q), float64; f and b (q,) are changed in place."""
+    return Pairs(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
+
+
+class Selection(NamedTuple):
+    """Variables that violate most, and the two ends of the violation."""
+
+    chosen: Array
+    smallest: float
+    largest: float
+
+
+def select_block(
+    variables: tuple[Array, ...], b: Array, g: Array, kept: Array, ask: int, f: Array
+) -> Selection:
+    """The `ask` worst violators not marked in `kept`; fills f = g[point] + s b - t.
+
+    `variables` is (point, t, s, lower, upper), each (m,).
+    """
+    point, t, s, lower, upper = variables
+    chosen, ends = np.empty(max(ask, 0), dtype=np.int64), np.empty(2)
+    count = _core.smo_select(point, t, s, lower, upper, b, g, kept, max(ask, 0), f, chosen, ends)
+    return Selection(chosen[:count], float(ends[0]), float(ends[1]))
+
+
+def add_rows(cache: Array, slots: Array, delta: Array, g: Array) -> None:
+    """g (n,) += sum_i delta_i cache[slots_i]; rows float32 or float64, the sum in float64."""
+    threads = 1 if slots.shape[0] * g.shape[0] < SMALL_WORK else n_threads()
+    _core.smo_add(cache, slots, delta, g, threads)
+
+
+def square_of(K: Array, at: Array) -> Array:
+    """K[at, at], (q, q) float64."""
+    at = np.ascontiguousarray(at, dtype=np.int64)
+    out = np.empty((at.shape[0], at.shape[0]))
+    _core.smo_square(K, at, out, 1 if out.size < SMALL_WORK else n_threads())
+    return out
+
+
+class NewRows(NamedTuple):
+    """Rows A (m, d) whose kernel rows are to be made, where to keep them (-1: nowhere), deltas."""
+
+    A: Array
+    slots: Array
+    delta: Array
+
+
+class OldRows(NamedTuple):
+    """Slots of kernel rows in the cache, and their deltas."""
+
+    slots: Array
+    delta: Array
+
+
+def add_kernel_rows(
+    kind: str,
+    params: tuple[float, ...],
+    X: Array,
+    new: NewRows,
+    cache: Array,
+    old: OldRows,
+    g: Array,
+) -> None:
+    """g += delta' K(A, X) + old_delta' cache[old]; rows of distance kernels must be near 0."""
+    work = new.A.shape[0] * X.shape[0] * (X.shape[1] + _MAP_WORK) + old.slots.shape[0] * g.shape[0]
+    run(
+        _core.smo_gradient,
+        work,
+        kind,
+        X,
+        new.A,
+        params,
+        new.slots,
+        new.delta,
+        cache,
+        old.slots,
+        old.delta,
+        g,
+    )

@@ -1,0 +1,101 @@
+"""One machine from start to certificate, with kernel rows in float32 where that is enough.
+
+Rows in float32 are made twice as fast and half of them fit; their error enters the gradient as
+sum_j b_j (K_ij - K~_ij). Before the work it is bounded from the size of the kernel values and of
+C, afterwards it is measured on some of the points in float64; where it could be seen beside `tol`,
+the work is finished with float64 rows from the point reached.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_numpy
+from kilogram.kernels import Kernel
+from kilogram.operators.operator import picked
+from kilogram.solvers.smo.block import BlockOptions, Dual, solve_block
+from kilogram.solvers.smo.certificate import Certificate, certify
+from kilogram.solvers.smo.problem import Array, Problem
+from kilogram.solvers.smo.rows import DISTANCE_KINDS, WHOLE, KernelRows, kernel_rows
+from kilogram.solvers.solution import Solution
+
+ROUNDING = 2.0**-24
+SEEN = 0.25  # part of tol that rounding of the rows may take
+SAMPLE = 256  # points on which the rounding is measured
+
+
+class Machine(NamedTuple):
+    """A fitted machine: coefficients of the points (n,), its dual point and its certificate."""
+
+    coef: Array
+    dual: Dual
+    certificate: Certificate
+    found: Solution
+
+
+def coefficients(P: Problem, b: Array, n: int) -> Array:
+    """beta (n,), the sum of the variables on each point."""
+    return np.bincount(P.point, weights=b, minlength=n)
+
+
+def may_round(kernel: Kernel, X: Any, P: Problem, tol: float) -> bool:
+    """Whether float32 rows of float64 points may be expected to stay unseen beside tol."""
+    if not is_numpy(X) or X.dtype == np.float32 or X.shape[0] <= WHOLE:
+        return False
+    plan = kernel.native(X.shape[1])
+    if plan is None:
+        return False
+    some = X[:: max(1, X.shape[0] // SAMPLE)]
+    if plan[0] in DISTANCE_KINDS:
+        spread = np.sum((some - X.mean(axis=0)) ** 2, axis=1).mean()
+        reach = 1.0 + 4.0 * plan[1][0] * spread if plan[0] == "gaussian" else 8.0
+    else:
+        reach = 4.0 * float(np.abs(kernel.diag(some)).max())
+    ends = np.maximum(np.abs(P.lower), np.abs(P.upper)) if not P.s.any() else 1.0 / P.s
+    size = float(np.sqrt(np.mean(ends**2) * X.shape[0]))
+    return ROUNDING * reach * size < SEEN * tol
+
+
+def rounding_seen(kernel: Kernel, X: Any, P: Problem, dual: Dual) -> float:
+    """The largest error of g on some points, measured in the precision of X."""
+    beta = coefficients(P, dual.b, X.shape[0])
+    support = np.nonzero(beta)[0]
+    some = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(np.int64))
+    exact = kernel.matmul(picked(X, some), picked(X, support), beta[support])
+    return float(np.abs(exact - dual.g[some]).max()) if support.size else 0.0
+
+
+def start_from(rows: KernelRows, P: Problem, b: Array) -> Dual:
+    """The dual point b with its g = K b."""
+    beta = coefficients(P, b, rows.n)
+    support = np.nonzero(beta)[0]
+    g = np.zeros(rows.n)
+    for part in range(0, support.shape[0], 1024):
+        points = support[part : part + 1024]
+        rows.add(points, beta[points], g)
+    return Dual(b, g)
+
+
+def fit_machine(
+    kernel: Kernel,
+    X: Any,
+    P: Problem,
+    options: BlockOptions,
+    *,
+    limit: int,
+    rows: KernelRows | None = None,
+    start: Array | None = None,
+) -> Machine:
+    """Solve P on the points X (n, d), from the dual point `start` if given."""
+    given = rows is not None
+    if rows is None:
+        rows = kernel_rows(kernel, X, limit=limit, single=may_round(kernel, X, P, options.tol))
+    begin = None if start is None else start_from(rows, P, start)
+    found = solve_block(rows, P, options, begin)
+    if rows.rounded and rounding_seen(kernel, X, P, found.value) > SEEN * options.tol and not given:
+        rows = kernel_rows(kernel, X, limit=limit)
+        found = solve_block(rows, P, options, start_from(rows, P, found.value.b))
+    certificate = certify(P, *found.value)
+    return Machine(coefficients(P, found.value.b, rows.n), found.value, certificate, found)

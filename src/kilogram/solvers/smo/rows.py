@@ -1,0 +1,163 @@
+"""Kernel rows as block SMO needs them: small squares K[W, W], and g += K[:, W] delta.
+
+    StoredRows   K is in memory: given, or small enough to be made whole
+    NativeRows   dense NumPy rows and a compiled kernel: rows are made in tiles, used while the tile
+                 is in cache, and kept (rounded) in a cache of bounded size
+    ArrayRows    any other kernel or container: sparse, callable, arrays of another library, whose
+                 rows are made and kept on their device
+
+Sums are float64 everywhere. Rows may be made and kept in float32 (`single`): the caller asks for it
+only where the rounding stays below the tolerance, and checks afterwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.kernels import Kernel, Precomputed
+from kilogram.native import kernel_block
+from kilogram.native.svm import NewRows, OldRows, add_kernel_rows, add_rows, square_of
+from kilogram.operators.operator import picked
+from kilogram.solvers.smo.cache import SlotCache
+
+Array = np.ndarray
+WHOLE = 2048  # up to this many points K is made at once: 32 MiB, and no row is ever made twice
+DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
+
+
+class KernelRows(ABC):
+    """Rows of the kernel matrix of n points."""
+
+    n: int
+    #: Whether rows are rounded to float32 although the points are float64.
+    rounded = False
+
+    @abstractmethod
+    def square(self, points: Array) -> Array:
+        """K[points, points], (q, q) float64, C-contiguous."""
+
+    @abstractmethod
+    def add(self, points: Array, delta: Array, g: Array) -> None:
+        """g (n,) += K[:, points] delta."""
+
+    @abstractmethod
+    def diag(self) -> Array:
+        """K[i, i], (n,)."""
+
+
+class StoredRows(KernelRows):
+    """A matrix K (n, n) in memory."""
+
+    def __init__(self, K: Array):
+        self.K = np.ascontiguousarray(K, dtype=K.dtype if K.dtype == np.float32 else np.float64)
+        self.n = K.shape[0]
+
+    def square(self, points: Array) -> Array:
+        whole = points.shape[0] == self.n and bool((points == np.arange(self.n)).all())
+        return self.K.astype(np.float64, copy=False) if whole else square_of(self.K, points)
+
+    def add(self, points: Array, delta: Array, g: Array) -> None:
+        add_rows(self.K, points, delta, g)
+
+    def diag(self) -> Array:
+        return np.diagonal(self.K).astype(np.float64)
+
+
+class NativeRows(KernelRows):
+    """k(X, X) of dense rows by a compiled kernel, `capacity` of them kept."""
+
+    def __init__(self, kernel: Kernel, X: Array, limit: int, single: bool):
+        self.kind, self.params = kernel.native(X.shape[1]) or ("", ())
+        self.kernel = kernel
+        if self.kind in DISTANCE_KINDS:
+            # near 0 the expansion |x|^2 - 2<x, y> + |y|^2 of the tiles cancels least
+            X = X - X.mean(axis=0)
+        self.n = X.shape[0]
+        self.rounded = single and X.dtype != np.float32
+        self.X = np.ascontiguousarray(X, dtype=np.float32 if single else X.dtype)
+        self.slots = SlotCache(self.n, limit, self.X.itemsize * self.n)
+        self.kept: Array = np.empty((self.slots.capacity, self.n), dtype=self.X.dtype)
+
+    def square(self, points: Array) -> Array:
+        A = self.X[points]
+        return kernel_block(self.kind, A, None, self.params).astype(np.float64, copy=False)
+
+    def add(self, points: Array, delta: Array, g: Array) -> None:
+        found, missing, places = self.slots.place(points)
+        new = NewRows(self.X[points[missing]], places, delta[missing])
+        old = OldRows(self.slots.slot[points[found]], delta[found])
+        add_kernel_rows(self.kind, self.params, self.X, new, self.kept, old, g)
+
+    def diag(self) -> Array:
+        return np.asarray(self.kernel.diag(self.X), dtype=np.float64)
+
+
+class ArrayRows(KernelRows):
+    """k(X, X) by the kernel's own formula, in the library and on the device of X."""
+
+    def __init__(self, kernel: Kernel, X: Any, limit: int):
+        self.kernel, self.X, self.n = kernel, X, X.shape[0]
+        size = 4 if "float32" in str(X.dtype) else 8
+        self.slots = SlotCache(self.n, limit, size * self.n)
+        self.kept: dict[int, Any] = {}
+
+    def _rows(self, points: Array) -> Any:
+        return self.kernel(picked(self.X, points), self.X)
+
+    def square(self, points: Array) -> Array:
+        A = picked(self.X, points)
+        K = to_numpy(self.kernel(A, None))
+        return np.ascontiguousarray(K, dtype=np.float64)
+
+    def add(self, points: Array, delta: Array, g: Array) -> None:
+        found, missing, places = self.slots.place(points)
+        if found.size:
+            _add_blocks(self.kept, self.slots.slot[points[found]], delta[found], g)
+        if missing.size:
+            K = self._rows(points[missing])
+            g += _weighted(K, delta[missing])
+            for i, place in enumerate(places):
+                if place >= 0:
+                    self.kept[int(place)] = K[i, :]
+
+    def diag(self) -> Array:
+        return to_numpy(self.kernel.diag(self.X)).astype(np.float64)
+
+
+def _weighted(K: Any, delta: Array) -> Array:
+    """delta' K on K's device, on the host as float64."""
+    if is_numpy(K):
+        return delta @ K.astype(np.float64, copy=False)
+    return to_numpy(like(delta, K) @ K).astype(np.float64)
+
+
+def _add_blocks(kept: dict[int, Any], slots: Array, delta: Array, g: Array) -> None:
+    """g += delta' of the kept rows, stacked a few hundred at a time."""
+    for start in range(0, slots.shape[0], 256):
+        part = slots[start : start + 256]
+        rows = [kept[int(slot)] for slot in part]
+        g += _weighted(namespace(rows[0]).stack(rows, axis=0), delta[start : start + 256])
+
+
+def kernel_rows(kernel: Kernel, X: Any, *, limit: int, single: bool = False) -> KernelRows:
+    """The rows of k(X, X), keeping at most `limit` bytes of them."""
+    if isinstance(kernel, Precomputed):
+        return StoredRows(to_numpy(kernel(X)))
+    n, d = X.shape
+    if n <= WHOLE:
+        return StoredRows(to_numpy(kernel(X, None)))
+    if is_sparse(X) and dense_is_cheaper(X, limit):
+        X = X.toarray()
+    if kernel.native(d) is None or not is_numpy(X):
+        return ArrayRows(kernel, X, limit)
+    return NativeRows(kernel, X, limit, single)
+
+
+def dense_is_cheaper(X: Any, limit: int) -> bool:
+    """Above one entry in a hundred, dense products of these rows outrun sparse ones."""
+    n, d = X.shape
+    return X.nnz > 0.01 * n * d and 8 * n * d < limit // 4

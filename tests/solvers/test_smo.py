@@ -1,0 +1,249 @@
+"""Block SMO against a plain quadratic program, and its parts against a few lines of NumPy."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import kilogram as kg
+from kilogram.native.svm import add_rows, pair_steps, select_block, square_of
+from kilogram.solvers.smo import (
+    BlockOptions,
+    StoredRows,
+    certify,
+    fit_machine,
+    kernel_rows,
+    soft_margin,
+    solve_block,
+    tube,
+)
+from kilogram.solvers.smo.block import NotSeparable
+from kilogram.solvers.smo.cache import SlotCache
+from kilogram.solvers.smo.rows import ArrayRows, NativeRows
+
+TIGHT = BlockOptions(tol=1e-9)
+
+
+def plain_qp(K, P):
+    """The same dual by a general solver."""
+    Q = K[np.ix_(P.point, P.point)] + np.diag(P.s)
+    found = minimize(
+        lambda b: 0.5 * b @ Q @ b - P.t @ b,
+        np.zeros(len(P.t)),
+        jac=lambda b: Q @ b - P.t,
+        bounds=list(zip(P.lower, P.upper, strict=True)),
+        constraints={"type": "eq", "fun": np.sum, "jac": np.ones_like},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    return found.x
+
+
+def problem(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    y = np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return X, y, rng.uniform(0.5, 3.0, n)
+
+
+@pytest.mark.parametrize("slack", [1, 2])
+@pytest.mark.parametrize("machine", ["soft margin", "tube"])
+def test_equals_a_quadratic_program(machine, slack):
+    X, y, C = problem()
+    K = kg.Gaussian(1.0)(X)
+    P = (
+        soft_margin(y, C, slack=slack)
+        if machine == "soft margin"
+        else tube(X[:, 1], C, 0.1, slack=slack)
+    )
+    found = solve_block(StoredRows(K), P, TIGHT)
+    want = plain_qp(K, P)
+    b, g = found.value
+    np.testing.assert_allclose(
+        found.objective, 0.5 * want @ K[np.ix_(P.point, P.point)] @ want
+        + 0.5 * P.s @ want**2 - P.t @ want, rtol=1e-6)  # fmt: skip
+    beta = np.bincount(P.point, weights=b)
+    np.testing.assert_allclose(K @ beta, K @ np.bincount(P.point, weights=want), atol=2e-4)
+    np.testing.assert_allclose(g, K @ beta, atol=1e-10)
+    assert found.converged
+    assert abs(b.sum()) < 1e-10
+    certificate = certify(P, b, g)
+    assert certificate.violation <= 1e-9
+    assert -1e-9 <= certificate.gap < 1e-6
+
+
+@pytest.mark.parametrize("slack", [1, 2])
+def test_kkt_conditions(slack):
+    X, y, C = problem(80, 3)
+    P = soft_margin(y, C, slack=slack)
+    machine = fit_machine(kg.Gaussian(1.0), X, P, TIGHT, limit=2**28)
+    a = machine.coef * y
+    margin = y * (machine.dual.g + machine.certificate.bias)
+    assert (a >= 0).all()
+    if slack == 2:
+        margin = margin + a / (2 * C)  # the slack is a / (2 C)
+        free, bound = a > 0, np.zeros(len(a), bool)
+    else:
+        assert (a <= C).all()
+        free, bound = (a > 0) & (a < C), a == C
+        assert bound.any()
+    assert free.any()
+    np.testing.assert_allclose(margin[free], 1.0, atol=1e-8)
+    assert (margin[a == 0] >= 1 - 1e-8).all()
+    assert (margin[bound] <= 1 + 1e-8).all()
+
+
+def test_bias_without_free_vectors_is_the_middle():
+    """Two points, C = 1/4: both at the bound, b anywhere in [-1/2, 1/2]."""
+    K = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    P = soft_margin(np.array([1.0, -1.0]), np.full(2, 0.25), slack=1)
+    b, g = solve_block(StoredRows(K), P, TIGHT).value
+    np.testing.assert_array_equal(b, [0.25, -0.25])
+    assert certify(P, b, g).bias == pytest.approx(0.0)
+
+
+def test_pair_steps_keep_gradient_and_sum():
+    X, y, C = problem(70, 1)
+    K, P = kg.Gaussian(1.0)(X), soft_margin(y, C, slack=2)
+    f, b = -P.t.copy(), np.zeros(70)
+    done = pair_steps(K, P.s, P.lower, P.upper, f, b, tol=1e-3, max_steps=10_000)
+    np.testing.assert_allclose(f, K @ b + P.s * b - P.t, atol=1e-12)
+    assert done.violation <= 1e-3
+    assert abs(b.sum()) < 1e-13
+    again = pair_steps(K, P.s, P.lower, P.upper, f, b, tol=1e-3, max_steps=10_000)
+    assert again.steps == 0
+
+
+def test_select_block_takes_the_worst_from_both_ends():
+    rng = np.random.default_rng(0)
+    m = 101
+    g, b = rng.standard_normal(m), rng.integers(0, 3, m) / 2.0
+    ones = np.ones(m)
+    variables = (np.arange(m), 0.5 * ones, 0.25 * ones, 0 * ones, ones)
+    kept = (rng.random(m) < 0.1).astype(np.uint8)
+    f = np.empty(m)
+    found = select_block(variables, b, g, kept, 20, f)
+    np.testing.assert_allclose(f, g + 0.25 * b - 0.5)
+    assert found.smallest == f[b < 1].min()
+    assert found.largest == f[b > 0].max()
+    assert len(set(found.chosen)) == 20
+    assert not kept[found.chosen].any()
+    up = np.flatnonzero((b < 1) & (kept == 0))
+    assert set(up[np.argsort(f[up])[:10]]) == set(found.chosen[:10])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 5, 1030])
+def test_rows_are_added_in_float64(dtype, n):
+    rng = np.random.default_rng(0)
+    K = rng.standard_normal((9, n)).astype(dtype)
+    at, delta, g = np.array([0, 8, 3, 3, 5]), rng.standard_normal(5), rng.standard_normal(n)
+    want = g + delta @ K[at].astype(float)
+    add_rows(K, at, delta, g)
+    np.testing.assert_allclose(g, want, rtol=1e-13, atol=1e-13)
+    square = rng.standard_normal((9, 9)).astype(dtype)
+    np.testing.assert_array_equal(square_of(square, at), square[np.ix_(at, at)].astype(float))
+
+
+@pytest.mark.parametrize("limit", [2**30, 40 * 300 * 8, 1])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("kernel", [kg.Gaussian(2.0), kg.Polynomial(2), kg.Laplacian()])
+def test_native_rows_with_any_cache(kernel, single, limit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4)) + 5.0
+    K, rows = kernel(X), NativeRows(kernel, X, limit, single)
+    g, want = np.zeros(300), np.zeros(300)
+    tol = 1e-4 * np.abs(K).max() if single else 1e-9 * np.abs(K).max()
+    for _ in range(6):
+        at = rng.choice(300, 70, replace=False)
+        delta = rng.standard_normal(70)
+        rows.add(at, delta, g)
+        want += delta @ K[at]
+        np.testing.assert_allclose(g, want, atol=20 * tol)
+        np.testing.assert_allclose(rows.square(at), K[np.ix_(at, at)], atol=tol)
+
+
+def test_array_rows_of_other_libraries():
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    kernel = kg.Gaussian(1.0)
+    rows = ArrayRows(kernel, torch.asarray(X), 20 * 60 * 8)
+    g, K = np.zeros(60), kernel(X)
+    for at in (np.arange(30), np.arange(15, 60)):
+        rows.add(at, np.ones(len(at)), g)
+    np.testing.assert_allclose(g, K[:30].sum(0) + K[15:].sum(0), atol=1e-12)
+    np.testing.assert_allclose(rows.square(np.arange(5)), K[:5, :5], atol=1e-12)
+    np.testing.assert_allclose(rows.diag(), np.ones(60))
+
+
+def test_slots_go_to_the_latest_used():
+    slots = SlotCache(10, 4 * 8, 8)
+    assert slots.capacity == 4
+    slots.place(np.array([0, 1, 2, 3]))
+    slots.place(np.array([2, 3]))
+    found, missing, places = slots.place(np.array([2, 7, 8]))
+    assert list(found) == [0]
+    assert list(missing) == [1, 2]
+    assert sorted(slots.owner) == [2, 3, 7, 8]
+    assert (slots.slot[[0, 1]] == -1).all()
+    assert list(slots.owner[places]) == [7, 8]
+    placed = slots.place(np.arange(10))
+    assert (placed.places >= 0).sum() == 0 + 4 - len(placed.found)
+
+
+@pytest.mark.parametrize("block", [8, 64, 1024])
+def test_blocks_of_any_size_reach_the_same_point(block, monkeypatch):
+    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    X, y, C = problem(300, 5)
+    K, P = kg.Gaussian(1.0)(X), soft_margin(y, C, slack=1)
+    found = solve_block(StoredRows(K), P, BlockOptions(tol=1e-8, block=block))
+    assert found.converged
+    assert certify(P, *found.value).gap < 1e-4
+    np.testing.assert_allclose(found.objective, solve_block(StoredRows(K), P, TIGHT).objective)
+
+
+def test_start_from_a_dual_point():
+    X, y, C = problem(100, 2)
+    P = soft_margin(y, C, slack=1)
+    cold = fit_machine(kg.Gaussian(1.0), X, P, TIGHT, limit=2**28)
+    warm = fit_machine(kg.Gaussian(1.0), X, P, TIGHT, limit=2**28, start=cold.dual.b)
+    assert warm.found.n_iter <= 5
+    np.testing.assert_allclose(warm.coef, cold.coef, atol=1e-8)
+
+
+def test_hard_margin_on_what_cannot_be_separated_is_refused():
+    X, y, _ = problem()
+    P = soft_margin(y, np.full(len(y), np.inf), slack=1)
+    rows = kernel_rows(kg.Linear(), X, limit=2**28)
+    with pytest.raises(NotSeparable, match="finite C"):
+        solve_block(rows, P, BlockOptions())
+
+
+def test_max_steps_and_tick_stop_with_a_feasible_point():
+    X, y, C = problem(200, 4)
+    P = soft_margin(y, C, slack=1)
+    rows = kernel_rows(kg.Gaussian(1.0), X, limit=2**28)
+    few = solve_block(rows, P, BlockOptions(tol=1e-8, max_steps=7))
+    assert (few.n_iter, few.converged) == (7, False)
+    assert "max_iter" in few.message
+    stopped = solve_block(rows, P, BlockOptions(tol=1e-8, tick=lambda step, value: step > 1))
+    assert "time" in stopped.message
+    for b, _ in (few.value, stopped.value):
+        assert abs(b.sum()) < 1e-12
+        assert ((b >= P.lower) & (b <= P.upper)).all()
+
+
+def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
+    monkeypatch.setattr("kilogram.solvers.smo.machine.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.rows.WHOLE", 0)
+    from kilogram.solvers.smo.machine import may_round
+
+    X, y, _ = problem(500, 6)
+    k, P = kg.Gaussian(1.0), soft_margin(y, np.ones(500), slack=1)
+    assert may_round(k, X, P, 1e-3)
+    assert not may_round(k, X, P, 1e-9)
+    assert not may_round(k, X, soft_margin(y, np.full(500, 1e6), slack=1), 1e-3)
+    assert not may_round(kg.Linear(), 1e6 * X, P, 1e-3)
+    monkeypatch.setattr("kilogram.solvers.smo.machine.may_round", lambda *a: True)
+    tight = fit_machine(k, X, P, BlockOptions(tol=1e-9), limit=2**28)  # starts in float32
+    np.testing.assert_allclose(tight.dual.g, k(X) @ tight.coef, atol=1e-11)
+    assert tight.certificate.violation <= 1e-9
