@@ -1,4 +1,4 @@
-"""Law: a GPU array goes in and comes out, with the answer NumPy gives. Runs where there is a GPU."""
+"""Law: a GPU array goes in and comes out, with NumPy's answer. Runs where there is a GPU."""
 
 import numpy as np
 import pytest
