@@ -96,14 +96,14 @@ def estimate(kernel, rng, D, **how):
 @pytest.mark.parametrize("kernel", SPECTRAL, ids=repr)
 def test_spectrum_is_the_kernels_fourier_transform(kernel):
     assert kernel.has_spectrum
-    error = np.abs(estimate(kernel, np.random.default_rng(0), 40_000) - kernel(X))
-    assert error.max() < 0.025 * kernel.at_zero
+    error = np.abs(estimate(kernel, np.random.default_rng(0), 8_000) - kernel(X))
+    assert error.max() < 0.06 * kernel.at_zero
 
 
 @pytest.mark.parametrize("kernel", ROTATIONAL, ids=repr)
 def test_orthogonal_draws_have_the_same_mean(kernel):
-    error = np.abs(estimate(kernel, np.random.default_rng(0), 40_000, orthogonal=True) - kernel(X))
-    assert error.max() < 0.025 * kernel.at_zero
+    error = np.abs(estimate(kernel, np.random.default_rng(0), 8_000, orthogonal=True) - kernel(X))
+    assert error.max() < 0.06 * kernel.at_zero
 
 
 def test_orthogonal_draws_err_less_on_average():

@@ -56,14 +56,14 @@ def test_many_features_are_kernel_ridge():
     K = kernel(X) + 0.1 * np.eye(300)
     want = kernel(new, X) @ np.linalg.solve(K, y - 100)
     errors = []
-    for D in (100, 6400):
+    for D in (30, 1920):
         model = sinks(kernel=kernel, n_components=D, fit_intercept=False).fit(X, y - 100)
         errors.append(np.sqrt(np.mean((model.predict(new) - want) ** 2)))
-    assert errors[1] < 0.25 * errors[0]
+    assert errors[1] < 0.3 * errors[0]
 
 
 def test_alpha_zero_is_least_squares_of_smallest_norm():
-    model = sinks(alpha=0.0, n_components=500, fit_intercept=False).fit(X[:50], y[:50])
+    model = sinks(alpha=0.0, n_components=200, fit_intercept=False).fit(X[:50], y[:50])
     assert_allclose(model.predict(X[:50]), y[:50], rtol=1e-4)
 
 

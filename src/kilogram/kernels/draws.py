@@ -17,11 +17,9 @@ def normal_draws(rng: Any, d: int, n: int, *, orthogonal: bool = False) -> np.nd
     """n standard normal vectors of length d as columns, (d, n)."""
     if not orthogonal:
         return rng.standard_normal((d, n))
-    blocks = [_orthogonal_block(rng, d) for _ in range(-(-n // d))]
-    return np.concatenate(blocks, axis=1)[:, :n]
-
-
-def _orthogonal_block(rng: Any, d: int) -> np.ndarray:
-    Q, R = np.linalg.qr(rng.standard_normal((d, d)))
-    Q = Q * np.where(np.diag(R) < 0, -1.0, 1.0)  # makes Q uniform, whatever signs QR prefers
-    return Q * np.sqrt(rng.chisquare(d, size=d))
+    count = -(-n // d)
+    Q, R = np.linalg.qr(rng.standard_normal((count, d, d)))
+    signs = np.where(np.diagonal(R, axis1=1, axis2=2) < 0, -1.0, 1.0)
+    # the signs make Q uniform, whatever signs the factorisation prefers
+    columns = Q * (signs * np.sqrt(rng.chisquare(d, size=(count, d))))[:, None, :]
+    return np.concatenate(columns, axis=1)[:, :n]

@@ -81,7 +81,7 @@ def parameters(kernel: Kernel) -> dict[str, float]:
     found: dict[str, float] = {}
     for name in OWN.get(type(kernel), ()):
         value = getattr(kernel, name)
-        if isinstance(value, Real) and value > 0:
+        if isinstance(value, Real) and float(value) > 0:
             found[name] = float(value)
     if isinstance(kernel, Stretched):
         found |= {f"scales__{j}": float(s) for j, s in enumerate(kernel.scales)}
@@ -157,7 +157,7 @@ def _back(kernel: Kernel, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 @_back.register
 def _(kernel: Sum, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for name, part in (("left", kernel.left), ("right", kernel.right)):
         if parameters(part):
             # a white part has no matrix worth making
