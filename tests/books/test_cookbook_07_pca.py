@@ -140,6 +140,9 @@ def test_M7_5_an_artifact_is_removed_by_dropping_the_first_component():
     kept = run(pca.denoise(X, [1, 2]))["X"]
     prefix = run(pca.denoise(X, [0, 1]))["X"]
     scale = np.linalg.norm(clean)
+    fast = kg.PCA(n_components=3).fit(X)
+    assert np.allclose(fast.denoise(X, keep=[1, 2]), kept)
+    assert np.allclose(fast.denoise(X, remove=[0]), kept)  # nothing else is in this cloud
     assert np.linalg.norm(kept - target) < 0.1 * scale
     assert np.linalg.norm(prefix - target) > scale
 

@@ -19,6 +19,7 @@ from book_checks import (
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
+import kilogram as kg
 from kilogram.textbook import kernel_pca, kernels, pca
 from kilogram.textbook.pca import largest_first
 from kilogram.textbook.preimage import mixture, preimage
@@ -244,3 +245,6 @@ def test_P8_preimages_denoise():
     after = np.abs(np.linalg.norm(moved, axis=1) - 3)
     assert after.mean() < 0.6 * before.mean()
     assert all((np.diff(trace) < 1e-12).all() for trace in objective)  # the distance never grows
+    fast = kg.KernelPCA(8, kernel=kg.Gaussian(sigma=sigma), preimage="fixed_point").fit(X)
+    back = fast.inverse_transform(fast.transform(X[:20]))
+    assert np.abs(np.linalg.norm(back, axis=1) - 3).mean() < 0.6 * before.mean()
