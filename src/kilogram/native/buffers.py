@@ -42,7 +42,7 @@ def columns(V: Array, n: int, dtype: np.dtype[Any], name: str) -> Array:
     V = np.ascontiguousarray(V, dtype=dtype)
     if V.ndim not in (1, 2) or V.shape[0] != n:
         raise ValueError(f"{name} has shape {V.shape}; ({n},) or ({n}, t) is needed")
-    return V.reshape(n, -1) if V.ndim == 1 else V
+    return V[:, None] if V.ndim == 1 else V
 
 
 def output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

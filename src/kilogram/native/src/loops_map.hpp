@@ -41,7 +41,7 @@ template <class T>
 void map_polynomial(T* tile, i64 rows, i64 cols, i64 ld, double gamma_, double coef_, double deg) {
   const T gamma = static_cast<T>(gamma_), coef = static_cast<T>(coef_);
   const int p = deg >= 0 && deg <= 64 ? static_cast<int>(deg) : -1;
-  if (p != deg) {
+  if (p < 0 || p != deg) {
     for (i64 i = 0; i < rows; ++i)
       for (i64 j = 0; j < cols; ++j) {
         T& v = tile[i * ld + j];
