@@ -43,18 +43,16 @@ def eigenpairs(
     k = None asks for all. A is an array or an operator with `A @ V` and `A.dense()`; the other
     arguments are those of `leading` and have no part in the full road.
     """
-    if prefers_full(A.shape[0], k):
+    n = A.shape[0]
+    if k is None or prefers_full(n, k):
         return full(A, k)
-    return leading(
-        A,
-        k or 1,
-        tol=tol,
-        max_iter=max_iter,
-        rng=rng,
-        ref=ref,
-        callback=callback,
-        deadline=deadline,
+    limit = max(20, n // 10) if max_iter is None else max_iter
+    found = leading(
+        A, k, tol=tol, max_iter=limit, rng=rng, ref=ref, callback=callback, deadline=deadline
     )
+    if max_iter is None and not found.converged and found.n_iter >= limit:
+        return full(A, k)  # a spectrum without gaps: the reduction costs less than more steps
+    return found
 
 
 def full(A: Any, k: int | None = None) -> Solution:

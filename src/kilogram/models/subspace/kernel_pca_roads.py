@@ -1,0 +1,166 @@
+"""The roads to kernel PCA's eigenpairs: D^1/2 K_c D^1/2 u = lambda u, D = diag(w).
+
+    features   k(x, y) = <x, y> with fewer columns than rows: the d x d scatter matrix of PCA, then
+               u = D^1/2 (X - 1 m') v / sqrt(lambda)
+    dense      all pairs of the stored matrix, when many are wanted or n is small
+    krylov     the leading pairs by products with K, which is stored while it fits
+    randomized a fixed number of products
+
+Centring is implicit in every product; only the dense road writes a centred matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.kernels import Kernel, Linear
+from kilogram.operators import Centred, Gram, KernelMeans, memory_limit
+from kilogram.operators.memory_plan import human_bytes
+from kilogram.solvers.eigen import eigenpairs, full, leading, prefers_full, subspace_iteration
+from kilogram.solvers.linear.cg import Tick
+from kilogram.solvers.solution import Solution
+from kilogram.statistics import Moments
+
+SOLVERS = ("auto", "dense", "arpack", "randomized")
+# matrices of order n that a full decomposition holds: K, its centred copy, LAPACK's work space
+FULL_COPIES = 5
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the user said about the eigenproblem."""
+
+    solver: str = "auto"
+    tol: float = 0.0
+    max_iter: int | None = None
+    n_iter: int | str = "auto"
+    rng: Any = None
+    callback: Tick | None = None
+    deadline: float | None = None
+    max_memory: int | str | None = None
+    announce: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Eigenvalues (k,), largest first, orthonormal vectors u (n, k), training means of K, road."""
+
+    values: Any
+    vectors: Any
+    means: KernelMeans
+    road: str
+    found: Solution
+
+
+class Weighted:
+    """D^1/2 A D^1/2 for an operator A and the roots s of the weights."""
+
+    def __init__(self, A: Any, s: Any):
+        self.A, self.s = A, s
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.A.shape
+
+    def __matmul__(self, V: Any) -> Any:
+        s = self.s if V.ndim == 1 else self.s[:, None]
+        return s * (self.A @ (s * V))
+
+    def dense(self) -> Any:
+        return self.s[:, None] * self.A.dense() * self.s[None, :]
+
+
+def decompose(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> Pairs:
+    """The k leading pairs (None: all) of the centred kernel matrix of the rows of X."""
+    n, d = X.shape
+    if isinstance(kernel, Linear) and search.solver == "auto" and d < n and (k or 0) <= d:
+        return _from_features(X, w, k, search)
+    gram = Gram(kernel, X, max_memory=search.max_memory)
+    _check_memory(gram, k, search)
+    if not gram.stores and search.announce is not None:
+        search.announce(f"{gram.road.reason}.")
+    centred = Centred(gram, weights=w)
+    A: Any = centred if w is None else Weighted(centred, namespace(w).sqrt(w))
+    road, found = _solved(A, k, search, ref=centred.means.columns)
+    values, vectors = found.value
+    return Pairs(values, vectors, centred.means, road, found)
+
+
+def _solved(A: Any, k: int | None, search: Search, ref: Any) -> tuple[str, Solution]:
+    how: dict[str, Any] = {
+        "rng": search.rng,
+        "callback": search.callback,
+        "deadline": search.deadline,
+        "ref": ref,
+    }
+    n = A.shape[0]
+    if search.solver == "dense" or k is None or k == n:
+        return "dense", full(A, k)
+    if search.solver == "randomized":
+        few = 7 if k < 0.1 * n else 4
+        n_iter = few if search.n_iter == "auto" else int(search.n_iter)
+        return "randomized", subspace_iteration(A, k, n_iter=n_iter, **how)
+    if search.solver == "arpack":
+        return "krylov", leading(A, k, tol=search.tol, max_iter=search.max_iter, **how)
+    found = eigenpairs(A, k, tol=search.tol, max_iter=search.max_iter, **how)
+    return ("krylov" if found.n_iter else "dense"), found
+
+
+def _check_memory(gram: Gram, k: int | None, search: Search) -> None:
+    """A full decomposition cannot be done in pieces: refuse it where it would not fit."""
+    n = gram.shape[0]
+    some = k is not None and k < n and search.solver != "dense" and not prefers_full(n, k)
+    if some or n <= 2000:
+        return
+    needed, limit = FULL_COPIES * n * n * 8, memory_limit(search.max_memory)
+    if needed > limit:
+        raise MemoryError(
+            f"all eigenpairs of a kernel matrix of order {n} take {human_bytes(needed)}, and "
+            f"{human_bytes(limit)} are allowed: set n_components to less than n / 10, or use "
+            "approximation='nystroem'."
+        )
+
+
+def _from_features(X: Any, w: Any, k: int | None, search: Search) -> Pairs:
+    """The linear kernel in the coordinates of the columns: PCA's own problem."""
+    moments = Moments.of(X, w)
+    xp = namespace(moments.mean)
+    found = eigenpairs(
+        moments.scatter, k, rng=search.rng, callback=search.callback, deadline=search.deadline
+    )
+    values, V = found.value
+    m = xp.astype(moments.mean, X.dtype)
+    V = xp.astype(V, X.dtype)
+    Z = X @ V - m @ V if is_sparse(X) else (X - m) @ V
+    Z = Z if w is None else xp.sqrt(w)[:, None] * Z
+    lengths = xp.linalg.vector_norm(Z, axis=0)
+    vectors = Z / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+    values = xp.astype(values, X.dtype)
+    columns = X @ m
+    n = X.shape[0]
+    weights = xp.full_like(columns, 1.0 / n) if w is None else w / xp.sum(w)
+    means = KernelMeans(columns, float(m @ m), weights)
+    return Pairs(values, vectors, means, "features", found)
+
+
+def positive_part(values: Any) -> Any:
+    """Eigenvalues with rounding set to zero; clearly negative ones mean that K is no kernel."""
+    xp = namespace(values)
+    single = values.dtype == xp.float32
+    largest, smallest = float(xp.max(values)), float(xp.min(values))
+    if largest < 0:
+        raise ValueError(
+            f"All eigenvalues are negative (the largest is {largest:g}): the kernel matrix is not "
+            "positive semidefinite. Check the kernel."
+        )
+    if smallest < -(5e-3 if single else 1e-5) * largest and smallest < -(1e-6 if single else 1e-10):
+        raise ValueError(
+            f"There are significant negative eigenvalues ({smallest:g} beside {largest:g}): the "
+            "kernel matrix is not positive semidefinite. Check the kernel, or ask for few leading "
+            "components."
+        )
+    kept = values > (2e-7 if single else 1e-12) * largest
+    return xp.where(kept, values, xp.zeros_like(values))

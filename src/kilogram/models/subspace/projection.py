@@ -1,0 +1,234 @@
+"""Onto the principal axes and back: scores, reconstruction, denoising.
+
+    z = V (x - m) / scale          x_I = m + sum_{i in I} v_i v_i'(x - m)
+
+I is any set of components. Keeping the first ones drops noise of small variance; removing the first
+ones, x - sum_{i in I} v_i v_i'(x - m), drops an artifact that is stronger than the signal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base.door import is_foreign
+from kilogram.models.subspace.columns import FAR
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Blocks of rows to scores: mean (d,), axes (k, d), scale (k,) or None."""
+
+    mean: Any
+    axes: Any
+    scale: Any = None
+    far: bool = False
+
+    def __call__(self, block: Any) -> Any:
+        m, V = (self.mean, self.axes) if is_sparse(block) else self._beside(block)
+        if self.far and not is_sparse(block):
+            Z = (block - m) @ V.T  # the mean is large: subtracting scores would cost digits
+        else:
+            Z = block @ V.T
+            Z -= m @ V.T
+        if self.scale is not None:
+            Z /= self.scale if is_sparse(block) else like(self.scale, block)
+        return Z
+
+    def _beside(self, block: Any) -> tuple[Any, Any]:
+        return like(self.mean, block), like(self.axes, block)
+
+
+class LinearSubspace:
+    """What a fitted PCA does with rows: `_projection` and `_prepared` say how it sees them."""
+
+    mean_: Any
+    components_: Any
+    explained_variance_: Any
+    noise_variance_: float
+    whiten: bool
+
+    def _projection(self) -> Projection:
+        xp = namespace(self.mean_)
+        spread = float(xp.sum(self.explained_variance_)) + self.noise_variance_
+        far = float(xp.sum(self.mean_ * self.mean_)) > FAR**2 * spread
+        scale = None
+        if self.whiten:
+            deviation = xp.sqrt(self.explained_variance_)
+            # scores on components without variance are 0, not rounding made large
+            scale = xp.where(deviation > 0, deviation, math.inf * xp.ones_like(deviation))
+        return Projection(self.mean_, self.components_, scale, far)
+
+    def transform(self: Any, X: Any) -> Any:
+        """The scores of the rows on the principal axes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+            With `missing="em"`, missing values are replaced by what is expected given the others.
+
+        Returns
+        -------
+        Z : array of shape (n, n_components)
+            Lazy if X is a Dask collection or comes in blocks.
+        """
+        check_is_fitted(self)
+        X = self._enter(X, reset=False, finite=False).X
+        project, prepared = self._projection(), self._prepared()
+        if is_streamed(X):
+            return map_rows(lambda block: project(prepared(block)), X)
+        Z = project(prepared(X))
+        self._ensure_finite(Z, X)
+        return Z
+
+    def inverse_transform(self: Any, X: Any) -> Any:
+        """The rows of the input space that have these scores: m + V'z.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Scores, as `transform` gives them.
+
+        Returns
+        -------
+        X_original : array of shape (n, d)
+        """
+        check_is_fitted(self)
+        V, xp = self.components_, namespace(self.components_)
+        if self.whiten:
+            V = xp.sqrt(self.explained_variance_)[:, None] * V
+        m = self.mean_
+        if not is_streamed(X) and not is_foreign(X):
+            X = check_array(X, input_name="X", dtype=[xp.float64, xp.float32])
+        if X.shape[1] != V.shape[0]:
+            raise ValueError(f"X has {X.shape[1]} scores a row, but there are {V.shape[0]} axes.")
+
+        def back(block: Any) -> Any:
+            return block @ like(V, block) + like(m, block)
+
+        return map_rows(back, X) if is_streamed(X) else back(X)
+
+    def denoise(self: Any, X: Any, *, keep: Any = None, remove: Any = None) -> Any:
+        """The rows with only some of their principal components left, in the input space.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask or streamed rows of shape (n, d)
+        keep : sequence of int or slice, default=None
+            Components to keep; None keeps all fitted ones and drops the rest of the space.
+        remove : sequence of int or slice, default=None
+            Components to remove instead, everything else staying (also what was not fitted).
+
+        Returns
+        -------
+        X_denoised : array of shape (n, d), dense
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kilogram import PCA
+        >>> X = np.array([[0.0, 0.0], [1.0, 1.1], [2.0, 1.9], [3.0, 3.0]])
+        >>> PCA(1).fit(X).denoise(X).round(2)
+        array([[0.  , 0.  ],
+               [1.05, 1.05],
+               [1.95, 1.95],
+               [3.  , 3.  ]])
+        """
+        check_is_fitted(self)
+        if keep is not None and remove is not None:
+            raise ValueError("give the components to keep or the ones to remove, not both.")
+        X = self._enter(X, reset=False, finite=False).X
+        V = _picked(self.components_, keep if remove is None else remove)
+        m, prepared = self.mean_, self._prepared()
+
+        def rebuilt(block: Any) -> Any:
+            block = prepared(block)
+            block = block.toarray() if is_sparse(block) else block
+            mean, axes = like(m, block), like(V, block)
+            part = (block - mean) @ axes.T @ axes
+            return mean + part if remove is None else block - part
+
+        if is_streamed(X):
+            return map_rows(rebuilt, X)
+        found = rebuilt(X)
+        self._ensure_finite(found, X)
+        return found
+
+    def reconstruction_error(self: Any, X: Any) -> Any:
+        """The squared distance of each row from its reconstruction, |x - m - V'V (x - m)|^2.
+
+        Over the training rows it sums to the eigenvalues of the scatter matrix left out.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, Dask or streamed rows of shape (n, d)
+
+        Returns
+        -------
+        errors : array of shape (n,)
+        """
+        check_is_fitted(self)
+        X = self._enter(X, reset=False, finite=False).X
+        V, m, prepared = self.components_, self.mean_, self._prepared()
+
+        def error(block: Any) -> Any:
+            block = prepared(block)
+            block = block.toarray() if is_sparse(block) else block
+            R = block - like(m, block)
+            axes = like(V, block)
+            R = R - (R @ axes.T) @ axes
+            return namespace(R).sum(R * R, axis=1)
+
+        if is_streamed(X):
+            return map_rows(error, X)
+        errors = map_rows(error, X)
+        self._ensure_finite(errors, X)
+        return errors
+
+
+def _picked(V: Any, chosen: Any) -> Any:
+    """The axes of the chosen components, all if None."""
+    if chosen is None:
+        return V
+    count = V.shape[0]
+    listed = range(*chosen.indices(count)) if isinstance(chosen, slice) else list(chosen)
+    for i in listed:
+        if not -count <= i < count:
+            raise ValueError(f"there is no component {i}: {count} were fitted, numbered from 0.")
+    xp = namespace(V)
+    rows = [V[i % count, :] for i in listed]
+    return xp.stack(rows, axis=0) if rows else V[:0, :]
+
+
+def signed(V: Any) -> Any:
+    """Axes in rows, turned so that their largest loading is positive, as in scikit-learn."""
+    return V * turns(V)
+
+
+def turns(V: Any) -> Any:
+    """1 or -1 for each row of V, (k, 1): the sign of its entry of largest size."""
+    xp = namespace(V)
+    if V.shape[0] == 0:
+        return V[:, :1]
+    at = xp.argmax(xp.abs(V), axis=1)[:, None]
+    largest = xp.take_along_axis(V, at, axis=1)
+    return xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
+
+
+def beside(X: Any) -> Any:
+    """What the fitted arrays are stored beside: X, or a float64 or float32 of NumPy."""
+    if is_streamed(X):
+        return None
+    return namespace(X).empty(0, dtype=X.dtype) if is_sparse(X) else X
+
+
+def stored(array: Any, ref: Any) -> Any:
+    """A copy that is contiguous and does not keep a larger array alive."""
+    xp = namespace(array)
+    array = array if ref is None else like(array, ref)
+    return xp.asarray(array, copy=True)
