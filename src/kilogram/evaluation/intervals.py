@@ -15,11 +15,11 @@ Reference: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 Verdict = Literal["better", "worse", "tie"]
@@ -51,14 +51,14 @@ class Comparison:
     verdict: Verdict
 
 
-def corrected_error(scores: Sequence[float], n_train: float, n_test: float) -> float:
+def corrected_error(scores: ArrayLike, n_train: float, n_test: float) -> float:
     """Standard error of the mean of (J,) fold scores, corrected for shared training rows."""
     s = _checked(scores, n_train, n_test)
     return math.sqrt((1 / len(s) + n_test / n_train) * float(np.var(s, ddof=1)))
 
 
 def corrected_interval(
-    scores: Sequence[float], n_train: float, n_test: float, *, confidence: float = 0.95
+    scores: ArrayLike, n_train: float, n_test: float, *, confidence: float = 0.95
 ) -> Interval:
     """Mean of (J,) fold scores with its Nadeau-Bengio interval."""
     if not 0 < confidence < 1:
@@ -71,8 +71,8 @@ def corrected_interval(
 
 
 def compare(
-    scores: Sequence[float],
-    reference: Sequence[float],
+    scores: ArrayLike,
+    reference: ArrayLike,
     n_train: float,
     n_test: float,
     *,
@@ -80,14 +80,14 @@ def compare(
     margin: float = 0.0,
 ) -> Comparison:
     """Is `scores` better than `reference`, fold by fold, by more than `margin`?"""
-    if len(scores) != len(reference):
+    ours, theirs = np.asarray(scores, dtype=float), np.asarray(reference, dtype=float)
+    if ours.shape != theirs.shape:
         raise ValueError(
-            f"A paired comparison needs the same folds: got {len(scores)} and {len(reference)} "
-            "scores."
+            f"A paired comparison needs the same folds: got {ours.size} and {theirs.size} scores."
         )
     if not margin >= 0:
         raise ValueError(f"margin must be zero or more, got {margin!r}.")
-    d = np.subtract(np.asarray(scores, dtype=float), np.asarray(reference, dtype=float))
+    d = ours - theirs
     difference = corrected_interval(d, n_train, n_test, confidence=confidence)
     error = corrected_error(d, n_train, n_test)
     return Comparison(
@@ -108,7 +108,7 @@ def _p_value(mean: float, error: float, count: int) -> float:
     return float(2 * stats.t.sf(abs(mean) / error, count - 1))
 
 
-def _checked(scores: Sequence[float], n_train: float, n_test: float) -> np.ndarray:
+def _checked(scores: ArrayLike, n_train: float, n_test: float) -> np.ndarray:
     s = np.asarray(scores, dtype=float)
     if s.ndim != 1 or len(s) < 2:
         raise ValueError(f"An interval needs the scores of at least 2 folds, got {s.size}.")

@@ -171,7 +171,7 @@ def winner(model: Any) -> dict[str, Any]:
     return {
         name.rstrip("_"): value
         for name, value in chosen.items()
-        if np.ndim(value) == 0 and value is not None
+        if value is not None and np.ndim(value) == 0
     }
 
 

@@ -1,0 +1,270 @@
+"""From a table and a question to an answer one can defend.
+
+    read -> question -> columns -> recipes judged by nested cross-validation -> the simplest that
+    is not beaten -> fitted on all rows -> evidence for the pictures -> three sentences
+
+Each step is a file of this room; here they are only called in order. `Cooked` holds what came out,
+and nothing is written until `save` is called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kilogram.base.budget import Budget
+from kilogram.evaluation.nested import winner
+from kilogram.kitchen.columns import Layout, find_layout
+from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.evidence import Evidence, answers, importance, learning, tuning
+from kilogram.kitchen.facts import as_json
+from kilogram.kitchen.judge import Judged, choose, judge, rounds, split
+from kilogram.kitchen.measures import Measure, choose_measure
+from kilogram.kitchen.model import Model
+from kilogram.kitchen.question import Question, Task, ask
+from kilogram.kitchen.read import Table, read_table
+from kilogram.kitchen.recipes import recipes
+from kilogram.kitchen.report import as_card, as_html
+from kilogram.kitchen.save import model_bytes, write_files
+from kilogram.kitchen.words import verdict
+
+BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
+BUNDLED_TARGET = "Body Mass (g)"
+MAX_ROWS = 50_000
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it was cooked; with the same table and settings the same numbers come out."""
+
+    task: Task | None = None
+    measure: str | None = None
+    folds: int = 5
+    repeats: int | None = None
+    seed: int = 0
+    max_time: float | None = 600.0
+    max_rows: int = MAX_ROWS
+    keep: str | None = None
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cooked:
+    """The answer, what it rests on, and a model to use."""
+
+    table: Table
+    question: Question
+    measure: Measure
+    measure_reason: str
+    judged: tuple[Judged, ...]
+    chosen: Judged
+    kept: Judged
+    verdict: tuple[str, str, str]
+    evidence: Evidence
+    model: Model
+    settings: Settings
+    notes: tuple[str, ...]
+    seconds: float
+    made: float = field(default_factory=time.time)
+
+    def predict(self, source: Any) -> np.ndarray:
+        """Answers of the model for a path or data frame."""
+        return self.model.predict(source)
+
+    def save(self, folder: str | Path) -> dict[str, Path]:
+        """Write report.html, report.json and model.skops, all of them or none."""
+        files = {
+            "report.html": as_html(self),
+            "report.json": as_json(self),
+            "model.skops": model_bytes(self.model),
+        }
+        return dict(zip(files, write_files(Path(folder), files), strict=True))
+
+    def _repr_html_(self) -> str:
+        return as_card(self)
+
+    @property
+    def shown(self) -> Judged:
+        """The recipe of the pictures: the chosen one, or the best there is above the baseline."""
+        if self.chosen.name != "baseline":
+            return self.chosen
+        return best_above_baseline(self.judged)
+
+
+def cook(
+    table: Any = None,
+    target: str | None = None,
+    *,
+    task: Task | None = None,
+    measure: str | None = None,
+    folds: int = 5,
+    repeats: int | None = None,
+    seed: int = 0,
+    max_time: float | None = 600.0,
+    max_rows: int = MAX_ROWS,
+    keep: str | None = None,
+    numeric: Collection[str] = (),
+    categorical: Collection[str] = (),
+    ignore: Collection[str] = (),
+    header: bool = True,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> Cooked:
+    """Predict the column `target` of a table: linear and kernel recipes judged honestly.
+
+    Parameters
+    ----------
+    table : path or data frame, default=None
+        CSV (gzipped or not), Parquet, or a pandas, polars or pyarrow table. None takes the bundled
+        table of penguins and its target.
+    target : str
+        The column to predict.
+    task, measure : str, default=None
+        "regression" or "classification", and a measure of it, where the found ones are not meant.
+    folds, repeats, seed : int
+        Outer folds, how often they are drawn (None: by the number of rows), and the seed of all.
+    max_time : float, default=600
+        Seconds; fewer folds are judged when they would take longer.
+    max_rows : int, default=50000
+        Longer tables are cooked from a random sample of so many rows.
+    keep : {"baseline", "linear", "kernel"}, default=None
+        The recipe of the model; None takes the simplest that no other beats.
+    numeric, categorical, ignore : collections of column names
+        Columns whose kind is found wrong.
+    header, delimiter, encoding
+        How a CSV file is written, where it is found wrong.
+    progress : callable(done, steps, what), default=None
+    """
+    settings = Settings(task, measure, folds, repeats, seed, max_time, max_rows, keep,
+                        tuple(numeric), tuple(categorical), tuple(ignore))  # fmt: skip
+    check(settings)
+    if table is None:
+        table, target = BUNDLED, BUNDLED_TARGET if target is None else target
+    if target is None:
+        raise KitchenError("Which column shall be predicted? Say --target COLUMN.")
+    found = read_table(table, delimiter=delimiter, encoding=encoding, header=header)
+    return cook_table(found, target, settings, progress or (lambda done, steps, what: None))
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings that mean nothing."""
+    if settings.folds < 2:
+        raise KitchenError(f"Cross-validation needs at least 2 folds, got {settings.folds}.")
+    if settings.repeats is not None and settings.repeats < 1:
+        raise KitchenError(f"repeats must be 1 or more, got {settings.repeats}.")
+    if settings.max_time is not None and not settings.max_time > 0:
+        raise KitchenError(f"The time limit must be more than 0 s, got {settings.max_time}.")
+    if settings.max_rows < 20:
+        raise KitchenError(f"max_rows must be 20 or more, got {settings.max_rows}.")
+    if settings.keep not in (None, "baseline", "linear", "kernel"):
+        raise KitchenError(
+            f"The recipe to keep is baseline, linear or kernel, not {settings.keep!r}."
+        )
+
+
+def cook_table(table: Table, target: str, settings: Settings, progress: Progress) -> Cooked:
+    """The same, of a table that has been read."""
+    budget = Budget(max_time=settings.max_time)
+    question = ask(table, target, task=settings.task, folds=settings.folds)
+    measure, why = choose_measure(question, settings.measure)
+    layout = find_layout(table.data, target, numeric=settings.numeric,
+                         categorical=settings.categorical, ignore=settings.ignore)  # fmt: skip
+    _refuse_nothing_to_learn_from(layout)
+    rows, sampled = sample(question, settings)
+    X, y = layout.array(table.data.take(question.rows[rows])), question.y[rows]
+    repeats = settings.repeats or rounds(len(y))
+    splits = split(y, measure, settings.folds, repeats, settings.seed)
+    tell = _counter(progress, 3 * len(splits) + 6)
+    judged, undone = judge(
+        recipes(layout, measure, len(y), settings.seed), X, y, measure, splits,
+        first_round=settings.folds, budget=budget, tell=tell,
+    )  # fmt: skip
+    chosen = choose(judged)
+    kept = _kept(judged, chosen, settings.keep)
+    tell("fitting the model on all rows")
+    pipeline = clone(kept.recipe.pipeline).fit(X, y)
+    evidence = gather(judged, chosen, X, layout, settings, budget, tell)
+    about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
+             "winner": winner(pipeline), "rows": len(y), "table": table.name}  # fmt: skip
+    return Cooked(
+        table=table,
+        question=question,
+        measure=measure,
+        measure_reason=why,
+        judged=judged,
+        chosen=chosen,
+        kept=kept,
+        verdict=verdict(judged, chosen, target),
+        evidence=evidence,
+        model=Model(target, question.task, layout, pipeline, question.classes, table.header, about),
+        settings=settings,
+        notes=(*table.notes, *question.notes, *sampled, *undone),
+        seconds=time.perf_counter() - budget.started,
+    )
+
+
+def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str]]:
+    """Positions among the rows of the question to cook from, and a note if not all of them."""
+    count = len(question.rows)
+    if count <= settings.max_rows:
+        return np.arange(count), []
+    rng = np.random.default_rng(settings.seed)
+    chosen = np.sort(rng.choice(count, settings.max_rows, replace=False))
+    return chosen, [f"Cooked from {settings.max_rows:,} random rows of {count:,}."]
+
+
+def gather(
+    judged: tuple[Judged, ...],
+    chosen: Judged,
+    X: np.ndarray,
+    layout: Layout,
+    settings: Settings,
+    budget: Budget,
+    tell: Callable[[str], None],
+) -> Evidence:
+    """What the pictures show, as far as the time allows."""
+    shown = chosen if chosen.name != "baseline" else best_above_baseline(judged)
+    names = tuple(column.name for column in layout.used)
+    tell("which columns matter")
+    return Evidence(
+        answers=answers(shown, X),
+        importance=importance(shown, X, names, seed=settings.seed, budget=budget),
+        learning=learning(shown, X, seed=settings.seed, budget=budget, tell=tell),
+        tuning=tuple(tuning(one) for one in judged if one.name != "baseline"),
+    )
+
+
+def best_above_baseline(judged: tuple[Judged, ...]) -> Judged:
+    return max(judged[1:], key=lambda one: one.score.mean)
+
+
+def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Judged:
+    found = [one for one in judged if one.name == (wanted or chosen.name)]
+    if not found:
+        raise KitchenError(f"The {wanted} recipe was not judged: the time limit was too short.")
+    return found[0]
+
+
+def _refuse_nothing_to_learn_from(layout: Layout) -> None:
+    if layout.used:
+        return
+    if not layout.columns:
+        raise KitchenError("The target is the only column: there is nothing to predict it from.")
+    reasons = "; ".join(f"{c.name!r}: {c.reason}" for c in layout.columns[:5])
+    raise KitchenError(f"No column is left to predict from ({reasons}).")
+
+
+def _counter(progress: Progress, steps: int) -> Callable[[str], None]:
+    done = iter(range(10**9))
+    return lambda what: progress(min(next(done), steps), steps, what)

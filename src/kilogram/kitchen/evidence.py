@@ -1,0 +1,197 @@
+"""What the pictures of the report show, all of it on rows the models had not seen.
+
+    answers      prediction and truth of every row, from the fold that held it out
+    importance   loss of score when one input column is shuffled among the held-out rows
+    learning     score when the training part of each fold is cut to an eighth, a quarter, a half
+    tuning       what leave-one-out promised for each parameter, averaged over the folds
+
+Importance says what this model uses, not what causes the target; of two columns that tell the same
+story either can look unimportant alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from kilogram.base.budget import Budget
+from kilogram.evaluation.nested import Fold
+from kilogram.kitchen.judge import Judged
+from kilogram.kitchen.measures import Measure
+
+FRACTIONS = (0.125, 0.25, 0.5)
+MAX_COLUMNS = 60
+MAX_HELD_OUT = 2000
+SHUFFLES = 3
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Held-out rows with truth, prediction and, for two classes, the margin of the second."""
+
+    rows: np.ndarray
+    truth: np.ndarray
+    prediction: np.ndarray
+    margin: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Loss of score per column, (columns, folds); `skipped` columns were not looked at."""
+
+    columns: tuple[str, ...]
+    losses: np.ndarray
+    skipped: int
+
+    @property
+    def typical(self) -> np.ndarray:
+        """The middle fold of each column: one fold with a wild model does not decide."""
+        return np.median(self.losses, axis=1)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Columns from the most to the least important."""
+        return np.argsort(-self.typical, kind="stable")
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Scores by rows learnt from: sizes (s,), scores (s, folds)."""
+
+    sizes: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Leave-one-out score by penalty: one line per width, or the one of the linear twin."""
+
+    recipe: str
+    alphas: np.ndarray
+    widths: tuple[float, ...]
+    path: np.ndarray
+
+
+@dataclass(frozen=True)
+class Evidence:
+    answers: Answers
+    importance: Importance | None
+    learning: Learning | None
+    tuning: tuple[Tuning, ...]
+
+
+def answers(judged: Judged, X: np.ndarray) -> Answers:
+    """Out-of-fold answers of the first round."""
+    folds = judged.first_round
+    margins = [
+        fold.model.decision_function(X[fold.test])
+        for fold in folds
+        if hasattr(fold.model, "decision_function")
+    ]
+    two = len(margins) == len(folds) and all(m.ndim == 1 for m in margins)
+    rows = np.concatenate([fold.test for fold in folds])
+    return Answers(
+        rows,
+        judged.y[rows],
+        np.concatenate([fold.prediction for fold in folds]),
+        np.concatenate(margins) if two else None,
+    )
+
+
+def importance(
+    judged: Judged, X: np.ndarray, names: tuple[str, ...], *, seed: int, budget: Budget
+) -> Importance | None:
+    """Permutation importance on held-out rows of each fold, as far as time allows."""
+    looked = _promising(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
+    rng = np.random.default_rng(seed)
+    losses = []
+    for fold in judged.first_round:
+        if budget.expired:
+            break
+        test = fold.test[:MAX_HELD_OUT]
+        losses.append(_losses(fold.model, X[test], judged.y[test], looked, judged.measure, rng))
+    if not losses:
+        return None
+    shown = tuple(names[k] for k in looked)
+    return Importance(shown, np.array(losses).T, len(names) - len(looked))
+
+
+def _losses(
+    model: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    columns: np.ndarray,
+    measure: Measure,
+    rng: np.random.Generator,
+) -> list[float]:
+    """Loss of score for each column, averaged over a few shuffles of it."""
+    score = measure.function(y, model.predict(X))
+    found = []
+    for column in columns:
+        shuffled, after = X.copy(), []
+        for _ in range(SHUFFLES):
+            shuffled[:, column] = rng.permutation(X[:, column])
+            after.append(measure.function(y, model.predict(shuffled)))
+        found.append(score - float(np.mean(after)))
+    return found
+
+
+def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The columns most correlated with the answer, missing cells at the mean: where to look."""
+    Z = X - np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0)
+    Z = np.where(np.isfinite(Z), Z, 0.0)
+    Y = (np.eye(y.max() + 1)[y] if np.issubdtype(y.dtype, np.integer) else y[:, None]).astype(float)
+    Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
+    strength = np.abs(Z.T @ Y).max(axis=1) / (np.sqrt((Z * Z).sum(axis=0)) + 1e-300)
+    return np.sort(np.argsort(-strength)[:MAX_COLUMNS])
+
+
+def learning(
+    judged: Judged, X: np.ndarray, *, seed: int, budget: Budget, tell: Callable[[str], None]
+) -> Learning | None:
+    """Scores of the recipe with less to learn from; the whole size is that of the folds."""
+    folds = judged.first_round
+    sizes, scores = [], []
+    for fraction in FRACTIONS:
+        tell(f"learning from {fraction:.0%} of the rows")
+        if budget.left < sum(fold.seconds for fold in folds) * fraction:
+            continue
+        found = [_with_fewer(judged, X, fold, fraction, seed) for fold in folds]
+        if all(score is not None for score in found):
+            sizes.append(fraction * judged.nested.rows[0])
+            scores.append(found)
+    if not sizes:
+        return None
+    sizes.append(judged.nested.rows[0])
+    scores.append([fold.score for fold in folds])
+    return Learning(np.round(sizes).astype(int), np.array(scores, dtype=float))
+
+
+def _with_fewer(
+    judged: Judged, X: np.ndarray, fold: Fold, fraction: float, seed: int
+) -> float | None:
+    """Score of one fold learnt from a fraction of its rows; None when too few are left."""
+    y = judged.y
+    classes = judged.measure.task == "classification"
+    count = round(fraction * len(fold.train))
+    least = 3 * len(np.unique(y[fold.train])) if classes else 10
+    if count < least or (classes and np.bincount(y[fold.train]).min() * fraction < 1):
+        return None
+    rows, _ = train_test_split(
+        fold.train, train_size=count, random_state=seed, stratify=y[fold.train] if classes else None
+    )
+    model = clone(judged.recipe.pipeline).fit(X[rows], y[rows])
+    return float(judged.measure.function(y[fold.test], model.predict(X[fold.test])))
+
+
+def tuning(judged: Judged) -> Tuning:
+    """The tuning paths of the first round, averaged."""
+    searches = [fold.model[-1] for fold in judged.first_round]
+    path = np.mean([search.path_ for search in searches], axis=0)
+    widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
+    return Tuning(judged.name, np.asarray(searches[0].alphas_), widths, path)

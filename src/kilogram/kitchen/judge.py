@@ -1,0 +1,130 @@
+"""The recipes judged side by side on the same outer folds, within a time limit.
+
+Fold by fold every recipe is tuned on the training part and scored on the test part, so that at any
+moment the recipes have been judged on the same rows and can be compared in pairs. Small tables get
+several rounds of folds, which narrows the intervals at little cost. When the time is nearly up no
+further fold is begun; a recipe too slow for two folds is given up, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+
+from kilogram.base.budget import Budget
+from kilogram.evaluation.intervals import Comparison, Interval, corrected_interval
+from kilogram.evaluation.nested import Fold, Nested, judge_fold
+from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.measures import Measure, side_measures
+from kilogram.kitchen.recipes import Recipe
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One recipe with its outer folds; the models of the first round are kept for the pictures."""
+
+    recipe: Recipe
+    nested: Nested
+    measure: Measure
+    y: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return self.recipe.name
+
+    @property
+    def score(self) -> Interval:
+        return self.nested.interval().clipped(self.measure.low, self.measure.high)
+
+    @property
+    def seconds(self) -> float:
+        return sum(fold.seconds for fold in self.nested.folds)
+
+    @property
+    def first_round(self) -> tuple[Fold, ...]:
+        """The folds that together hold each row once."""
+        return tuple(fold for fold in self.nested.folds if fold.model is not None)
+
+    def against(self, other: Judged) -> Comparison:
+        return self.nested.against(other.nested)
+
+    def side(self) -> dict[str, Interval]:
+        """The other measures of the same predictions."""
+        found = {}
+        for measure in side_measures(self.measure):
+            scores = [measure.function(self.y[f.test], f.prediction) for f in self.nested.folds]
+            interval = corrected_interval(scores, *self.nested.rows)
+            found[measure.name] = interval.clipped(measure.low, measure.high)
+        return found
+
+
+def split(y: np.ndarray, measure: Measure, folds: int, repeats: int, seed: int) -> list:
+    """Outer (train, test) rows: shuffled, with the share of each class kept."""
+    kind = RepeatedKFold if measure.task == "regression" else RepeatedStratifiedKFold
+    splitter = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
+    return list(splitter.split(np.zeros((len(y), 1)), y))
+
+
+def rounds(rows: int) -> int:
+    """Rounds of folds for a table of so many rows."""
+    return 3 if rows <= 500 else 2 if rows <= 2000 else 1
+
+
+def judge(
+    recipes: tuple[Recipe, ...],
+    X: np.ndarray,
+    y: np.ndarray,
+    measure: Measure,
+    splits: list,
+    *,
+    first_round: int,
+    budget: Budget,
+    tell: Tell,
+) -> tuple[tuple[Judged, ...], list[str]]:
+    """Every recipe on every fold there is time for, and what was left undone."""
+    scorer = make_scorer(measure.function)
+    left = {recipe.name: recipe for recipe in recipes}
+    found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
+    notes: list[str] = []
+    for k, (train, test) in enumerate(splits):
+        if k >= 2 and budget.left < _needed(found):
+            notes.append(f"The time limit allowed {k} of {len(splits)} folds.")
+            break
+        for name, recipe in list(left.items()):
+            slow = k < 2 and found[name] and budget.left < found[name][-1].seconds
+            if slow and name != recipes[0].name:
+                notes.append(f"{recipe.title} was given up: too slow for the time limit.")
+                del left[name], found[name]
+                continue
+            tell(f"fold {k + 1} of {len(splits)}: {recipe.title.lower()}")
+            fold = judge_fold(recipe.pipeline, X, y, train, test, scorer)
+            found[name].append(fold if k < first_round else replace(fold, model=None))
+    if len(left) < 2:
+        raise KitchenError(
+            "The time limit is too short to judge any recipe on two folds. Give a longer "
+            "--max-time, or cook fewer rows with --max-rows."
+        )
+    return tuple(
+        Judged(recipe, Nested(tuple(found[name])), measure, y) for name, recipe in left.items()
+    ), notes
+
+
+def _needed(found: dict[str, list[Fold]]) -> float:
+    """Seconds for one more fold and for the last fit on all rows."""
+    each = [float(np.mean([fold.seconds for fold in folds])) for folds in found.values()]
+    return sum(each) + max(each)
+
+
+def choose(judged: tuple[Judged, ...]) -> Judged:
+    """The simplest recipe that no other beats beyond doubt; they come simplest first."""
+    chosen = judged[0]
+    for other in judged[1:]:
+        if other.against(chosen).verdict == "better":
+            chosen = other
+    return chosen

@@ -1,0 +1,108 @@
+"""The measures a recipe is judged by, and the one chosen for a question.
+
+    R^2                 1 - sum (y - f)^2 / sum (y - mean)^2; 0: the mean's, 1: perfect
+    accuracy            share of right answers
+    balanced accuracy   mean over the classes of the share of right answers in each
+
+Numbers are judged by R^2. Classes are judged by accuracy, but by balanced accuracy when one class
+holds more than four rows in five: there always answering it would already look good.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
+
+from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.question import Question, Task
+
+MOSTLY = 0.8
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A score: larger is better, unless `of_error`; `low` and `high` bound what it can be."""
+
+    name: str
+    title: str
+    meaning: str
+    function: Callable[[np.ndarray, np.ndarray], float]
+    task: Task
+    low: float = 0.0
+    high: float = 1.0
+    of_error: bool = False
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure(
+            "r2",
+            "R²",
+            "share of the spread of the target that is predicted: 0 is no better than the mean, "
+            "1 is perfect",
+            r2_score,
+            "regression",
+            low=-math.inf,
+        ),
+        Measure(
+            "mean_absolute_error",
+            "mean absolute error",
+            "average distance between prediction and truth, in units of the target",
+            mean_absolute_error,
+            "regression",
+            high=math.inf,
+            of_error=True,
+        ),
+        Measure(
+            "root_mean_squared_error",
+            "root mean squared error",
+            "like the mean absolute error, with large misses weighing more",
+            root_mean_squared_error,
+            "regression",
+            high=math.inf,
+            of_error=True,
+        ),
+        Measure("accuracy", "accuracy", "share of right answers", accuracy_score, "classification"),
+        Measure(
+            "balanced_accuracy",
+            "balanced accuracy",
+            "share of right answers, averaged over the classes, so that rare ones count as much",
+            balanced_accuracy_score,
+            "classification",
+        ),
+    )
+}
+
+
+def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
+    """The measure to judge by, and why."""
+    names = [m.name for m in MEASURES.values() if m.task == question.task and not m.of_error]
+    if wanted is not None:
+        if wanted not in names:
+            raise KitchenError(
+                f"A {question.task} is judged by {' or '.join(names)}, not by {wanted!r}."
+            )
+        return MEASURES[wanted], "as asked"
+    if question.task == "regression":
+        return MEASURES["r2"], "the target is a number"
+    largest = float(np.bincount(question.y).max() / len(question.y))
+    if largest > MOSTLY:
+        why = f"{largest:.0%} of the rows are of one class, so plain accuracy would flatter"
+        return MEASURES["balanced_accuracy"], why
+    return MEASURES["accuracy"], "no class dominates"
+
+
+def side_measures(measure: Measure) -> tuple[Measure, ...]:
+    """The other measures of the same task, reported beside the main one."""
+    return tuple(m for m in MEASURES.values() if m.task == measure.task and m != measure)

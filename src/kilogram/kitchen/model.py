@@ -1,0 +1,69 @@
+"""A cooked model: it knows its columns, so any table like the one it was cooked from will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.pipeline import Pipeline
+
+from kilogram.kitchen.columns import Layout
+from kilogram.kitchen.question import Task
+from kilogram.kitchen.read import Table, read_table
+
+# Rows turned into numbers and predicted at a time: bounds memory on long tables.
+BLOCK = 20_000
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Answers for the rows of a table, and what was odd about them."""
+
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """Layout and fitted pipeline; `classes` are words, in the order of the pipeline's numbers."""
+
+    target: str
+    task: Task
+    layout: Layout
+    pipeline: Pipeline
+    classes: tuple[str, ...] = ()
+    header: bool = True
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, source: Any) -> np.ndarray:
+        """Answers for a path or data frame: numbers, or names of classes."""
+        return self.answer(read_table(source, header=self.header)).values
+
+    def answer(self, table: Table) -> Prediction:
+        """Answers for a table that has been read, with notes."""
+        values: list[np.ndarray] = []
+        new: dict[str, int] = {}
+        for start in range(0, table.data.num_rows, BLOCK):
+            X = self.layout.array(table.data.slice(start, BLOCK))
+            for name, count in self.layout.new_levels(X).items():
+                new[name] = new.get(name, 0) + count
+            values.append(self.pipeline.predict(X))
+        found = np.concatenate(values)
+        if self.classes:
+            found = np.asarray(self.classes, dtype=object)[found]
+        return Prediction(found, tuple(_unseen(name, count) for name, count in new.items()))
+
+
+def _unseen(name: str, count: int) -> str:
+    rows = "row has" if count == 1 else "rows have"
+    return f"{count} {rows} a word in {name!r} that was not there when the model was cooked."
+
+
+def with_answers(data: pa.Table, target: str, values: np.ndarray) -> pa.Table:
+    """The table with the answers as one more column, named so that nothing is overwritten."""
+    name = f"predicted {target}"
+    while name in data.column_names:
+        name += "'"
+    return data.append_column(name, pa.array(values.tolist()))

@@ -1,0 +1,187 @@
+"""Pictures of the answers on held-out rows: agreement and errors, of numbers and of classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+
+from kilogram.kitchen.svg import INK, Picture, drawing, inline, short, sober
+from kilogram.kitchen.words import figure
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.cook import Cooked
+
+MAX_POINTS = 1200
+MAX_CLASSES = 12
+
+
+def of_answers(cooked: Cooked) -> list[Picture]:
+    """The two or one pictures that fit the task."""
+    if cooked.measure.task == "regression":
+        return [scatter(cooked), residuals(cooked)]
+    two = cooked.evidence.answers.margin is not None
+    return [confusion(cooked), roc(cooked)] if two else [confusion(cooked)]
+
+
+def shown(cooked: Cooked) -> str:
+    """Which recipe a picture is of."""
+    return f"{cooked.shown.recipe.title.lower()} recipe"
+
+
+def scatter(cooked: Cooked) -> Picture:
+    found = cooked.evidence.answers
+    few = _thinned(len(found.truth))
+    truth, prediction = found.truth[few], found.prediction[few]
+    with drawing() as fig:
+        ax = fig.subplots()
+        ends = np.array([found.truth.min(), found.truth.max()])
+        ax.plot(ends, ends, color=INK["soft"], lw=1)
+        ax.plot(truth, prediction, "o", color=INK[cooked.shown.name], ms=3, alpha=0.45, mew=0)
+        ax.set_xlabel(f"{short(cooked.question.target)}, observed")
+        ax.set_ylabel("predicted")
+        sober(ax)
+        r = float(np.corrcoef(found.truth, found.prediction)[0, 1])
+        alt = (
+            f"Scatter of predicted against observed {cooked.question.target} for "
+            f"{len(truth)} held-out rows; correlation {figure(r)}."
+        )
+        return Picture(
+            "answers",
+            "Prediction and truth",
+            f"Each point is a row, predicted by a model that had not seen it ({shown(cooked)}"
+            f"{_of(few, found.truth)}). On the line a prediction is exact.",
+            alt,
+            inline(fig, "answers", alt),
+        )
+
+
+def residuals(cooked: Cooked) -> Picture:
+    found = cooked.evidence.answers
+    error = found.truth - found.prediction
+    few = _thinned(len(error))
+    with drawing() as fig:
+        ax = fig.subplots()
+        ax.axhline(0, color=INK["soft"], lw=1)
+        ax.plot(found.prediction[few], error[few], "o", color=INK[cooked.shown.name], ms=3,
+                alpha=0.35, mew=0)  # fmt: skip
+        at, (lower, middle, upper) = _running(found.prediction, error)
+        ax.fill_between(at, lower, upper, color=INK["ink"], alpha=0.12, lw=0)
+        ax.plot(at, middle, color=INK["ink"], lw=1.6)
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("observed − predicted")
+        sober(ax)
+        half = figure(float(np.median(np.abs(error))))
+        tenth = figure(float(np.quantile(np.abs(error), 0.9)))
+        alt = (
+            f"Errors against predictions with a running median and quartile band: half of the "
+            f"errors are below {half}, nine in ten below {tenth}."
+        )
+        return Picture(
+            "errors",
+            "What is left over",
+            f"Half of all errors are below {half}, nine in ten below {tenth}. A line (running "
+            "median) that bends away from zero is structure the recipe missed; a band (middle "
+            "half) that widens means larger values are less certain.",
+            alt,
+            inline(fig, "errors", alt),
+        )
+
+
+def confusion(cooked: Cooked) -> Picture:
+    found, classes = cooked.evidence.answers, cooked.question.classes
+    counts = confusion_matrix(found.truth, found.prediction, labels=range(len(classes)))
+    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES])
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    names = [short(classes[k], 14) for k in kept]
+    with drawing(height=max(2.4, min(4.4, 1.2 + 0.34 * len(names)))) as fig:
+        _cells(fig.subplots(), share[np.ix_(kept, kept)], names)
+        hit = ", ".join(f"{classes[k]} {share[k, k]:.0%}" for k in kept)
+        less = len(classes) - len(kept)
+        more = f" The {MAX_CLASSES} largest of {len(classes)} classes are shown." if less else ""
+        alt = f"Share of the rows of each class that were recognised: {hit}."
+        return Picture(
+            "answers",
+            "Right and wrong, class by class",
+            f"Each line is one observed class and says what its held-out rows were taken for "
+            f"({shown(cooked)}).{more}",
+            alt,
+            inline(fig, "answers", alt),
+        )
+
+
+def _cells(ax: Axes, share: np.ndarray, names: list[str]) -> None:
+    """The table of shares: right answers on the diagonal in one colour, wrong ones in another."""
+    few = len(names) <= 6
+    for i, j in np.ndindex(share.shape):
+        colour, part = INK["good" if i == j else "kernel"], float(share[i, j])
+        ax.add_patch(
+            Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=0.06 + 0.6 * part, lw=0)
+        )
+        if few or part >= 0.05:
+            text = f"{part:.0%}" if few else f"{100 * part:.0f}"
+            ax.text(j, i, text, ha="center", va="center", size=9 if few else 7)
+    ax.set_xlim(-0.5, len(names) - 0.5)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    turn = 0 if len(names) <= 3 else 40
+    ax.set_xticks(range(len(names)), names, rotation=turn, ha="right" if turn else "center")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("observed")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def roc(cooked: Cooked) -> Picture:
+    found, classes = cooked.evidence.answers, cooked.question.classes
+    false, true, _ = roc_curve(found.truth, found.margin)
+    area = float(roc_auc_score(found.truth, found.margin))
+    if len(false) > MAX_POINTS:
+        few = np.linspace(0, len(false) - 1, MAX_POINTS).astype(int)
+        false, true = false[few], true[few]
+    at = found.prediction == 1
+    here = (float(np.mean(at[found.truth == 0])), float(np.mean(at[found.truth == 1])))
+    with drawing() as fig:
+        ax = fig.subplots()
+        ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
+        ax.fill_between(false, true, color=INK[cooked.shown.name], alpha=0.12, lw=0)
+        ax.plot(false, true, color=INK[cooked.shown.name], lw=2)
+        ax.plot(*here, "o", color=INK["ink"], ms=6, mec=INK["raised"])
+        ax.annotate("as predicted", here, (8, -10), textcoords="offset points", size=8)
+        ax.set_xlabel(f"{short(classes[0], 20)} taken for {short(classes[1], 20)}")
+        ax.set_ylabel(f"{short(classes[1], 20)} found")
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        sober(ax)
+        alt = f"ROC curve of held-out rows, area {figure(area)}."
+        return Picture(
+            "errors",
+            "Found against false alarms",
+            f"What could be had at other thresholds: area under the curve {figure(area)} (0.5 is a "
+            f"coin, 1 is perfect). The dot is the model as it answers: {here[1]:.0%} of "
+            f"{classes[1]!r} found, {here[0]:.0%} false alarms.",
+            alt,
+            inline(fig, "errors", alt),
+        )
+
+
+def _running(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slices of equally many x: their means (s,), and quartiles (3, s) of y in them."""
+    order = np.argsort(x, kind="stable")
+    slices = [part for part in np.array_split(order, min(12, max(2, len(x) // 15))) if len(part)]
+    at = np.array([x[part].mean() for part in slices])
+    q = np.array([np.quantile(y[part], [0.25, 0.5, 0.75]) for part in slices])
+    return at, q.T
+
+
+def _thinned(count: int) -> np.ndarray:
+    if count <= MAX_POINTS:
+        return np.arange(count)
+    return np.random.default_rng(0).choice(count, MAX_POINTS, replace=False)
+
+
+def _of(few: np.ndarray, rows: np.ndarray) -> str:
+    return f", {len(few):,} of {len(rows):,} rows" if len(few) < len(rows) else ""

@@ -1,0 +1,165 @@
+"""The question put to the table: which rows have an answer, and is it a number or a class?
+
+    words, truth values                                   classification
+    at most ten different whole numbers, well repeated    classification
+    two different numbers                                 classification
+    other numbers                                         regression
+
+`task` overrules it. Rows without an answer are left out and counted; so are classes with fewer
+rows than there are folds, since some fold would have to judge a class it has never seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kilogram.kitchen.columns import as_text, plain
+from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.read import Table
+from kilogram.kitchen.sniff import is_number
+
+Task = Literal["regression", "classification"]
+MIN_ROWS = 20
+FEW_VALUES = 10
+
+
+@dataclass(frozen=True)
+class Question:
+    """Target and task; `rows` have an answer, `y` holds it: numbers, or positions in `classes`."""
+
+    target: str
+    task: Task
+    reason: str
+    rows: np.ndarray
+    y: np.ndarray
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) -> Question:
+    """What is asked of the table, or an error that says why it cannot be answered."""
+    column = plain(_target(table, target))
+    known = np.flatnonzero(_present(column))
+    notes = []
+    if len(known) < len(column):
+        left = len(column) - len(known)
+        notes.append(f"{left} of {len(column)} rows have no {target!r} and were left out.")
+    if not len(known):
+        raise KitchenError(f"The target {target!r} has no value in any row.")
+    enough(len(known), target, folds)
+    column = column.take(pa.array(known))
+    distinct = int(pc.count_distinct(column).as_py())
+    if distinct == 1:
+        raise KitchenError(
+            f"The target {target!r} is {column[0].as_py()!r} in every row: there is nothing to "
+            "predict."
+        )
+    found, reason = recognise(column, distinct)
+    if task is not None and task != found:
+        found, reason = task, "as asked"
+    if found == "regression":
+        return Question(target, found, reason, known, _numbers(column, target), (), tuple(notes))
+    return _classes(Question(target, found, reason, known, np.empty(0), (), tuple(notes)),
+                    as_text(column), folds)  # fmt: skip
+
+
+def recognise(column: Any, distinct: int) -> tuple[Task, str]:
+    """Task and reason from the answers of a column without missing ones."""
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        word = "true or false" if pa.types.is_boolean(kind) else f"{distinct} different words"
+        return "classification", f"the target has {word}"
+    if distinct == 2:
+        return "classification", "the target has two different values"
+    numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    whole = bool(np.all(numbers == np.round(numbers)))
+    if whole and distinct <= FEW_VALUES and distinct <= len(numbers) / 10:
+        return "classification", f"the target has {distinct} different whole numbers"
+    return "regression", f"the target has {distinct} different numbers"
+
+
+def enough(rows: int, target: str, folds: int) -> None:
+    """An error when nested cross-validation would be left with next to nothing."""
+    least = max(MIN_ROWS, 2 * folds)
+    if rows < least:
+        raise KitchenError(
+            f"Only {rows} row{'s have' if rows != 1 else ' has'} a value of {target!r}; {folds} "
+            f"folds need at least {least}. Collect more rows: no honest score comes from so few."
+        )
+
+
+def _target(table: Table, target: str) -> Any:
+    names = table.data.column_names
+    if target in names:
+        return table.data.column(target)
+    hint = close_names(target, names)
+    if table.header_looks_like_data:
+        hint += (
+            f" The first line looks like data: if the file has no header, say --no-header and call "
+            f"the columns column_1 to column_{len(names)}."
+        )
+    raise KitchenError(f"{table.name} has no column {target!r}.{hint}")
+
+
+def _present(column: Any) -> np.ndarray:
+    here = np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), dtype=bool)
+    if pa.types.is_floating(column.type):
+        here &= np.isfinite(column.to_numpy(zero_copy_only=False))
+    return here
+
+
+def _numbers(column: Any, target: str) -> np.ndarray:
+    try:
+        return pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise KitchenError(
+            f"The target {target!r} holds {column.type} values such as {column[0].as_py()!r}, "
+            "which are no numbers, so it cannot be a regression. Try --task classification."
+        ) from None
+
+
+def _classes(question: Question, text: Any, folds: int) -> Question:
+    """Answers as positions in the sorted classes, without the classes too small to judge."""
+    words = np.asarray(text.to_pylist(), dtype=str)
+    classes, codes, counts = np.unique(words, return_inverse=True, return_counts=True)
+    if all(map(is_number, classes)):  # 2 before 10
+        order = np.argsort([float(word) for word in classes])
+        classes, counts, codes = classes[order], counts[order], np.argsort(order)[codes]
+    target = question.target
+    if counts.max() == 1:
+        raise KitchenError(
+            f"The target {target!r} has one row per class: every value is different, so nothing "
+            "can be learnt about any of them. Is it an identifier? For numbers, say "
+            "--task regression."
+        )
+    keep = counts >= folds
+    notes = list(question.notes)
+    if not keep.all():
+        lost = int(counts[~keep].sum())
+        notes.append(
+            f"{lost} rows of the classes {some(classes[~keep], 4)} were left out: fewer than "
+            f"{folds} rows each, so not every fold would have one."
+        )
+    if keep.sum() < 2 or counts[keep].sum() < 0.5 * len(words):
+        raise KitchenError(
+            f"The target {target!r} has {len(classes)} classes, of which {int(keep.sum())} have "
+            f"the {folds} rows that {folds} folds need. Merge small classes, use fewer --folds, or "
+            "ask for another column."
+        )
+    rows = keep[codes]
+    enough(int(rows.sum()), target, folds)
+    renumbered = np.cumsum(keep) - 1
+    return Question(
+        target=target,
+        task="classification",
+        reason=question.reason,
+        rows=question.rows[rows],
+        y=renumbered[codes[rows]],
+        classes=tuple(str(c) for c in classes[keep]),
+        notes=tuple(notes),
+    )

@@ -1,0 +1,184 @@
+"""The report: one HTML file that opens with the answer, then pictures, then tables.
+
+Nothing is loaded from elsewhere: styles and drawings are in the file, which stays far below 2 MB
+because pictures hold at most some hundred points. Every word that comes from the table is escaped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from kilogram.kitchen import words
+from kilogram.kitchen.columns import Column
+from kilogram.kitchen.facts import versions
+from kilogram.kitchen.judge import Judged
+from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.plots import pictures, scores
+from kilogram.kitchen.svg import short
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.cook import Cooked
+
+MAX_BYTES = 2_000_000
+MAX_COLUMNS_LISTED = 200
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def as_html(cooked: Cooked) -> bytes:
+    """The report as the content of a file."""
+    return _render("report.html", cooked, pictures=pictures(cooked))
+
+
+def as_card(cooked: Cooked) -> str:
+    """The answer, the scores and one picture, for a notebook."""
+    return _render("card.html", cooked, pictures=[scores(cooked)]).decode()
+
+
+def _render(template: str, cooked: Cooked, **more: Any) -> bytes:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        figure=words.figure, signed=words.signed, between=words.between, seconds=words.seconds
+    )
+    environment.filters["safe_svg"] = Markup  # drawn by us; the words in it are escaped there
+    return environment.get_template(template).render(_context(cooked) | more).encode()
+
+
+def _context(cooked: Cooked) -> dict[str, Any]:
+    columns = cooked.model.layout.columns
+    return {
+        "cooked": cooked,
+        "measure": cooked.measure,
+        "question": cooked.question,
+        "rows": recipe_rows(cooked),
+        "cards": cards(cooked),
+        "sides": [MEASURES[name] for name in cooked.chosen.side()],
+        "columns": columns[:MAX_COLUMNS_LISTED],
+        "columns_more": max(0, len(columns) - MAX_COLUMNS_LISTED),
+        "left_out": sum(not column.used for column in columns),
+        "column_note": column_note,
+        "winners": winners(cooked),
+        "changes": what_would_change(cooked),
+        "command": command(cooked),
+        "made": datetime.fromtimestamp(cooked.made, UTC).strftime("%-d %B %Y, %H:%M UTC"),
+        "versions": versions(),
+    }
+
+
+def recipe_rows(cooked: Cooked) -> list[dict[str, Any]]:
+    """The table of the recipes, in words; the terminal shows the same one."""
+    baseline = cooked.judged[0]
+    return [
+        {
+            "name": one.name,
+            "title": one.recipe.title,
+            "about": one.recipe.about,
+            "chosen": one is cooked.chosen,
+            "score": words.figure(one.score.mean),
+            "interval": words.between(one.score),
+            "gain": words.compared(None if one is baseline else one.against(baseline)),
+            "optimism": words.signed(one.nested.optimism),
+            "sides": [words.figure(side.mean) for side in one.side().values()],
+            "seconds": words.seconds(one.seconds),
+        }
+        for one in cooked.judged
+    ]
+
+
+def cards(cooked: Cooked) -> list[tuple[str, str, str]]:
+    """The figures to remember: what, how much, how sure."""
+    by_name = {one.name: one for one in cooked.judged}
+    shown = cooked.shown
+    found = [
+        (
+            f"{cooked.measure.title} on new rows",
+            words.figure(shown.score.mean),
+            words.between(shown.score),
+        )
+    ]
+    gain = shown.against(by_name["baseline"])
+    found.append(("gain over the trivial answer", *_gain(gain)))
+    if {"linear", "kernel"} <= set(by_name):
+        found.append(("gain of the kernel twin",
+                      *_gain(by_name["kernel"].against(by_name["linear"]))))  # fmt: skip
+    found.append(("optimism of tuning", words.signed(shown.nested.optimism), "inner − outer score"))
+    return found
+
+
+def _gain(gain: Any) -> tuple[str, str]:
+    word = "a tie" if gain.verdict == "tie" else gain.verdict
+    return (
+        words.signed(gain.difference.mean),
+        f"{words.between(gain.difference, sign=True)}: {word}",
+    )
+
+
+def winners(cooked: Cooked) -> list[dict[str, Any]]:
+    """What the inner searches chose, most frequent first, and how steady the choice was."""
+    found = []
+    for one in cooked.judged:
+        if one.nested.stability is None:
+            continue
+        texts = [words.winner_words(winner) for winner in one.nested.winners]
+        counts = sorted({text: texts.count(text) for text in texts}.items(), key=lambda p: -p[1])
+        found.append({"title": one.recipe.title, "stability": one.nested.stability,
+                      "counts": counts[:6], "edge": _at_edge(one)})  # fmt: skip
+    return found
+
+
+def _at_edge(one: Judged) -> bool:
+    """Did most folds choose the smallest or largest penalty there was?"""
+    alphas = one.first_round[0].model[-1].alphas_
+    chosen = [winner["alpha"] for winner in one.nested.winners]
+    return sum(alpha in (alphas[0], alphas[-1]) for alpha in chosen) > len(chosen) / 2
+
+
+def what_would_change(cooked: Cooked) -> list[str]:
+    """What the conclusion hangs on."""
+    said = [
+        "New rows that are not like these: the folds were drawn at random, so rows that belong "
+        "together (one person, one day) or that come later may be predicted less well.",
+        "Inputs that would not be known at the time of predicting: leave them out with --ignore.",
+    ]
+    learning = cooked.evidence.learning
+    if learning is not None and learning.scores.mean(1)[-1] - learning.scores.mean(1)[-2] > 0.005:
+        said.insert(0, "More rows: the learning curve is still rising.")
+    if cooked.chosen.score.high - cooked.chosen.score.low > 0.1 and cooked.settings.repeats is None:
+        said.append("The interval is wide: more rows would narrow it, --repeats a little.")
+    return said
+
+
+def column_note(column: Column) -> str:
+    """Missing cells of a column."""
+    return f"{column.missing:,} missing" if column.missing else ""
+
+
+def command(cooked: Cooked) -> str:
+    """The command line that cooks the same again."""
+    s = cooked.settings
+    parts = ["kg", "cook", cooked.table.name, "--target", cooked.question.target]
+    for name, value, default in (
+        ("--task", s.task, None), ("--measure", s.measure, None), ("--folds", s.folds, 5),
+        ("--repeats", s.repeats, None), ("--seed", s.seed, 0), ("--max-rows", s.max_rows, 50_000),
+        ("--keep", s.keep, None),
+    ):  # fmt: skip
+        if value != default:
+            parts += [name, str(value)]
+    for name, columns in (("--numeric", s.numeric), ("--categorical", s.categorical),
+                          ("--ignore", s.ignore)):  # fmt: skip
+        for column in columns:
+            parts += [name, column]
+    if not cooked.table.header:
+        parts.append("--no-header")
+    return short(" ".join(shlex.quote(part) for part in parts), 2000)

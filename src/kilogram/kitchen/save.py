@@ -1,0 +1,157 @@
+"""Files that are whole or not there, and model files that hold known types only.
+
+Writing   every file is written under another name in the same folder, flushed, and only when all
+          of them are there are they moved into place; whatever goes wrong before, a full disk, a
+          read-only folder, Ctrl-C, leaves the folder as it was.
+Loading   a model file is a skops archive. It is opened only if each type in it is one that
+          scikit-learn's own are known by, or is on the list below; nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import skops.io
+
+from kilogram.kitchen.columns import Column, Layout
+from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.model import Model
+
+FORMAT = "kilogram model 1"
+# Ours, and plain array types; scikit-learn's own types are known to skops.
+KNOWN = frozenset(
+    {
+        "kilogram.kernels.gaussian.Gaussian",
+        "kilogram.kitchen.search.TwinSearchClassifier",
+        "kilogram.kitchen.search.TwinSearchRegressor",
+        "kilogram.models.features.nystroem.Nystroem",
+        "kilogram.models.regression.kernel_ridge.KernelRidge",
+        "kilogram.models.regression.ridge.Ridge",
+        "numpy.dtype",
+    }
+)
+
+
+@contextmanager
+def promised(folder: Path) -> Iterator[None]:
+    """A folder that can be written to, made before the work and unmade if the work fails."""
+    made = []
+    try:
+        for part in (*reversed(folder.parents), folder):
+            if not part.exists():
+                part.mkdir()
+                made.append(part)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as bad:
+        _unmake(made)
+        raise KitchenError(_cannot(folder, bad)) from None
+    try:
+        yield
+    except BaseException:
+        _unmake(made)
+        raise
+
+
+def _unmake(folders: list[Path]) -> None:
+    for folder in reversed(folders):
+        with suppress(OSError):  # somebody else put something there: leave it
+            folder.rmdir()
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """All of the files, or none of them."""
+    waiting: dict[Path, Path] = {}
+    with promised(folder):
+        try:
+            for name, content in files.items():
+                waiting[_written(folder, name, content)] = folder / name
+            for written, place in waiting.items():
+                os.replace(written, place)
+        except OSError as bad:
+            raise KitchenError(_cannot(folder, bad) + " Nothing was half written.") from None
+        finally:
+            for written in waiting:
+                written.unlink(missing_ok=True)
+    return list(waiting.values())
+
+
+def _written(folder: Path, name: str, content: bytes) -> Path:
+    """The content under a passing name, safely on the disk; gone again if it does not fit."""
+    handle, passing = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(passing, 0o666 & ~_umask())
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(passing)
+        raise
+    return Path(passing)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _cannot(folder: Path, bad: OSError) -> str:
+    return (
+        f"Cannot write to {folder}: {bad.strerror}. Choose another folder with --out, or make room."
+    )
+
+
+def model_bytes(model: Model) -> bytes:
+    """A model as the content of a file."""
+    return skops.io.dumps(
+        {
+            "format": FORMAT,
+            "target": model.target,
+            "task": model.task,
+            "classes": list(model.classes),
+            "header": model.header,
+            "columns": [asdict(column) for column in model.layout.columns],
+            "about": dict(model.about),
+            "pipeline": model.pipeline,
+        }
+    )
+
+
+def load_model(path: str | Path) -> Model:
+    """The model in a file, or an error if it is not one of ours or holds anything unknown."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as bad:
+        raise KitchenError(f"The model {path} cannot be read: {bad.strerror}.") from None
+    try:
+        unknown = set(skops.io.get_untrusted_types(data=content)) - KNOWN
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
+        raise KitchenError(f"{path.name} is not a model file made by kg cook.") from None
+    if unknown:
+        raise KitchenError(
+            f"{path.name} holds types that no model of kg cook has: {some(sorted(unknown))}. It "
+            "was not opened."
+        )
+    held = skops.io.loads(content, trusted=sorted(KNOWN))
+    if not isinstance(held, dict) or held.get("format") != FORMAT:
+        raise KitchenError(f"{path.name} is not a model file made by kg cook.")
+    columns = (Column(**{**c, "levels": tuple(c["levels"])}) for c in held["columns"])
+    return Model(
+        target=held["target"],
+        task=held["task"],
+        layout=Layout(tuple(columns)),
+        pipeline=held["pipeline"],
+        classes=tuple(held["classes"]),
+        header=held["header"],
+        about=held["about"],
+    )

@@ -1,0 +1,248 @@
+"""Ridge and its kernel twin, tuned by exact leave-one-out on the training rows.
+
+    linear    f(x) = <x, w> + b                searched: alpha
+    kernel    f(x) = sum_i a_i k(x_i, x) + b   searched: alpha, width = sigma / median distance
+
+Both minimise  sum_i c_i |y_i - f(x_i)|^2 + alpha |f|^2. For one width the leave-one-out predictions
+of all alphas come from one eigendecomposition, so the search costs one fit per width. Above
+`max_exact` rows the kernel twin is the linear one on Nystroem features. Classes are indicator
+columns, the prediction is the largest; with `balanced` each class weighs the same in all.
+
+The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
+variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
+
+The winner is the largest alpha whose leave-one-out loss is not worse than the least by more than
+half the standard error of their difference, row by row: the same quality, a smoother function,
+and a choice that changes less from sample to sample.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kilogram.kernels import Gaussian
+from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.regression.kernel_ridge import KernelRidge
+from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
+from kilogram.models.regression.ridge import Ridge
+from kilogram.models.regression.ridge_cv import RidgeCV
+
+LINEAR_ALPHAS = tuple(float(a) for a in np.logspace(-2, 5, 15))
+KERNEL_ALPHAS = tuple(float(a) for a in np.logspace(-5, 3, 17))
+WIDTHS = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True)
+class Road:
+    """How the twin is computed for these rows: the kernel, if any, and landmarks, if many rows."""
+
+    kernel: Gaussian | None
+    landmarks: int = 0
+    seed: int = 0
+
+    def path(self, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
+        """Leave-one-out predictions (n, t, alphas)."""
+        # with a scorer, whichever, cv_results_ holds predictions; they are judged by the caller
+        keep: dict[str, Any] = {"scoring": _judged_later, "store_cv_results": True}
+        model: Any = RidgeCV(alphas, **keep)
+        if self.landmarks:
+            X = self._features().fit_transform(X)
+        elif self.kernel is not None:
+            model = KernelRidgeCV(alphas, kernel=self.kernel, fit_intercept=True, **keep)
+        model.fit(X, Y, sample_weight=weights)
+        return np.reshape(model.cv_results_, (*Y.shape, len(alphas)))
+
+    def model(self, X: np.ndarray, Y: np.ndarray, alpha: float, weights: Any) -> Any:
+        """The twin fitted with one alpha."""
+        if self.landmarks:
+            features, ridge = self._features(), Ridge(alpha)
+            ridge.fit(features.fit_transform(X), Y, sample_weight=weights)
+            return Pipeline([("features", features), ("ridge", ridge)])
+        if self.kernel is None:
+            return Ridge(alpha).fit(X, Y, sample_weight=weights)
+        exact = KernelRidge(alpha, kernel=self.kernel, fit_intercept=True)
+        return exact.fit(X, Y, sample_weight=weights)
+
+    def _features(self) -> Nystroem:
+        return Nystroem(self.kernel, self.landmarks, random_state=self.seed)
+
+
+class TwinSearch(BaseEstimator, ABC):
+    """What both searches share; `kernel` is "linear" or "gaussian".
+
+    Parameters
+    ----------
+    kernel : {"linear", "gaussian"}, default="linear"
+        Which of the twins.
+    balanced : bool, default=False
+        Every class weighs the same in fit and score. Classes only.
+    alphas : sequence of float, default=None
+        Penalties to try; None takes a wide grid.
+    widths : sequence of float, default=WIDTHS
+        Widths to try, as multiples of the median distance between rows. Gaussian only.
+    max_exact : int, default=1000
+        Most rows for which the kernel matrix itself is used.
+    n_landmarks : int, default=600
+        Nystroem features above that.
+    random_state : int, default=0
+        Seed of the landmarks.
+
+    Attributes
+    ----------
+    best_score_, best_params_ : the leave-one-out score of the winner, and the winner
+    path_ : (widths, alphas) leave-one-out scores; one row for the linear twin
+    model_ : the fitted winner
+    """
+
+    def __init__(
+        self,
+        kernel: str = "linear",
+        *,
+        balanced: bool = False,
+        alphas: Sequence[float] | None = None,
+        widths: Sequence[float] = WIDTHS,
+        max_exact: int = 1000,
+        n_landmarks: int = 600,
+        random_state: int = 0,
+    ):
+        self.kernel = kernel
+        self.balanced = balanced
+        self.alphas = alphas
+        self.widths = widths
+        self.max_exact = max_exact
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        Y, weights = self._targets(y)
+        self.alphas_ = self._alphas()
+        roads = self._roads(X)
+        losses = np.empty((len(roads), len(self.alphas_), len(y)))
+        for k, road in enumerate(roads):
+            loo = road.path(X, Y, self.alphas_, weights)
+            for j in range(len(self.alphas_)):
+                losses[k, j] = self._losses(y, self._answers(loo[:, :, j]), weights)
+        self.path_ = 1.0 - losses.mean(axis=2) / self._scale(y)
+        row, column = smooth_winner(losses)
+        self.best_score_ = float(self.path_[row, column])
+        self.best_params_ = {"alpha": float(self.alphas_[column])}
+        if self.kernel == "gaussian":
+            self.best_params_["width"] = float(self.widths[row])
+        self.model_ = roads[row].model(X, Y, float(self.alphas_[column]), weights)
+        return self
+
+    def _decision(self, X: Any) -> np.ndarray:
+        """(n, t) values of the fitted functions."""
+        check_is_fitted(self, "model_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.reshape(self.model_.predict(X), (X.shape[0], -1))
+
+    def _alphas(self) -> np.ndarray:
+        given = {"linear": LINEAR_ALPHAS, "gaussian": KERNEL_ALPHAS}
+        if self.kernel not in given:
+            raise ValueError(f'kernel must be "linear" or "gaussian", got {self.kernel!r}.')
+        alphas = np.asarray(given[self.kernel] if self.alphas is None else self.alphas, float)
+        if alphas.ndim != 1 or not alphas.size or not np.all(alphas > 0):
+            raise ValueError("alphas must be a non-empty sequence of positive numbers.")
+        return np.sort(alphas)
+
+    def _roads(self, X: np.ndarray) -> list[Road]:
+        if self.kernel == "linear":
+            return [Road(None)]
+        median = Gaussian("median").resolve(X).sigma
+        landmarks = 0 if X.shape[0] <= self.max_exact else min(self.n_landmarks, X.shape[0])
+        return [Road(Gaussian(width * median), landmarks, self.random_state)
+                for width in self.widths]  # fmt: skip
+
+    @abstractmethod
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """(n, t) columns to fit and the weights of the rows."""
+
+    @abstractmethod
+    def _answers(self, F: np.ndarray) -> np.ndarray:
+        """Answers in the units of y from (n, t) values of the fitted functions."""
+
+    @abstractmethod
+    def _scale(self, y: np.ndarray) -> float:
+        """The mean loss that scores zero."""
+
+    @abstractmethod
+    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
+        """(n,) losses of the answers, row by row."""
+
+
+class TwinSearchRegressor(RegressorMixin, TwinSearch):
+    """Ridge or kernel ridge for a number, tuned by leave-one-out. Parameters: see TwinSearch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._answers(self._decision(X))
+
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        return y[:, None].astype(float), None
+
+    def _answers(self, F: np.ndarray) -> np.ndarray:
+        return F[:, 0]
+
+    def _scale(self, y: np.ndarray) -> float:
+        return float(np.var(y)) or 1.0  # a constant y is predicted without error
+
+    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
+        return (y - answers) ** 2
+
+
+class TwinSearchClassifier(ClassifierMixin, TwinSearch):
+    """Ridge or kernel ridge on class indicators, tuned by leave-one-out; the largest wins.
+
+    The score is accuracy, or with `balanced` balanced accuracy. Parameters: see TwinSearch.
+    """
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._answers(self._decision(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n, classes) values, or for two classes (n,): positive for the second."""
+        F = self._decision(X)
+        return F[:, 1] - F[:, 0] if F.shape[1] == 2 else F
+
+    def _targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        self.classes_, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        if len(self.classes_) < 2:
+            raise ValueError("A classifier needs at least two classes, got one class.")
+        Y = np.eye(len(self.classes_))[codes]
+        if not self.balanced:
+            return Y, None
+        return Y, (len(y) / (len(counts) * counts))[codes]
+
+    def _answers(self, F: np.ndarray) -> np.ndarray:
+        return self.classes_[np.argmax(F, axis=1)]
+
+    def _scale(self, y: np.ndarray) -> float:
+        return 1.0
+
+    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
+        return (y != answers) * (1.0 if weights is None else weights)
+
+
+def _judged_later(model: Any, F: Any, Y: Any, sample_weight: Any = None) -> float:
+    """A scorer that judges nothing."""
+    return 0.0
+
+
+def smooth_winner(losses: np.ndarray, tolerance: float = 0.5) -> tuple[int, int]:
+    """Place (width, alpha) of the winner among (widths, alphas, n) leave-one-out losses."""
+    mean = losses.mean(axis=2)
+    least = np.unravel_index(np.argmin(mean), mean.shape)
+    worse = losses - losses[least]
+    error = worse.std(axis=2, ddof=1) / np.sqrt(losses.shape[2])
+    good = mean - mean[least] <= tolerance * error
+    column = int(np.flatnonzero(good.any(axis=0))[-1])
+    return int(np.argmin(np.where(good[:, column], mean[:, column], np.inf))), column

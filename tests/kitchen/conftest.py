@@ -1,0 +1,44 @@
+"""Two small tables, cooked once for all tests of the room."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kilogram.kitchen import cook
+
+
+def curved(rows=90, seed=0):
+    """A number that bends with one column, with words, gaps and a column of noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-2, 2, rows)
+    word = rng.choice(["red", "green", "blue"], rows)
+    y = 3 * np.cos(1.5 * x) + (word == "red") + 0.2 * rng.normal(size=rows)
+    frame = pd.DataFrame({"x": x, "noise": rng.normal(size=rows), "word": word, "y": y})
+    frame.loc[::9, "noise"] = np.nan
+    frame.loc[3, "y"] = np.nan
+    return frame
+
+
+def classes(rows=90, seed=0):
+    """Three classes that a line can tell apart."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 3, rows)
+    X = rng.normal(size=(rows, 2)) + 3 * np.array([[0, 0], [2, 0], [0, 2]])[label]
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": np.array(["p", "q", "r"])[label]})
+
+
+@pytest.fixture(scope="session")
+def cooked():
+    return cook(curved(), "y", folds=3, repeats=2)
+
+
+@pytest.fixture(scope="session")
+def sorted_classes():
+    return cook(classes(), "kind", folds=3, repeats=1)
+
+
+@pytest.fixture(scope="session")
+def two_classes():
+    frame = classes(80)
+    frame["kind"] = frame["kind"] == "p"
+    return cook(frame, "kind", folds=3, repeats=1)

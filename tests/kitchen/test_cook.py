@@ -1,0 +1,120 @@
+"""Cooking: the answer is right on tables whose truth is known, and refused where there is none."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from kilogram.kitchen import KitchenError, cook
+from tests.kitchen.conftest import classes, curved
+
+
+def test_structure_is_found_and_the_kernel_twin_chosen(cooked):
+    assert cooked.question.task == "regression"
+    assert cooked.chosen.name == "kernel"
+    assert cooked.chosen.score.mean > 0.8
+    assert "gains" in cooked.verdict[1]
+    assert "1 of 90 rows" in cooked.notes[0]
+    assert len(cooked.judged[0].nested.folds) == 6
+    order = cooked.evidence.importance.order
+    assert cooked.evidence.importance.columns[order[0]] == "x"
+    fresh = curved(200, seed=1).dropna(subset="y")
+    residual = fresh["y"] - cooked.predict(fresh)
+    assert 1 - residual.var() / fresh["y"].var() > 0.85
+
+
+def test_a_line_ties_with_its_kernel_twin(sorted_classes):
+    assert sorted_classes.chosen.name == "linear"
+    assert "tie" in sorted_classes.verdict[1]
+    fresh = classes(200, seed=1)
+    assert np.mean(sorted_classes.predict(fresh) == fresh["kind"]) > 0.95
+
+
+def test_noise_is_called_noise():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
+    found = cook(frame, "y", folds=3, repeats=1)
+    assert found.chosen.name == "baseline"
+    assert "cannot be predicted" in found.verdict[0]
+    assert found.shown.name != "baseline"
+    assert found.predict(frame) == pytest.approx(np.full(60, frame["y"].mean()))
+    assert cook(frame, "y", folds=3, repeats=1, keep="linear").model.about["recipe"] == "linear"
+
+
+def test_true_and_false(two_classes):
+    assert two_classes.question.classes == ("false", "true")
+    assert two_classes.evidence.answers.margin is not None
+    assert set(two_classes.predict(classes(10, seed=3))) <= {"true", "false"}
+
+
+def test_the_same_seed_gives_the_same_numbers_and_warns_of_nothing(cooked):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = cook(pa.Table.from_pandas(curved()), "y", folds=3, repeats=2)
+    for one, other in zip(cooked.judged, again.judged, strict=True):
+        assert np.array_equal(one.nested.scores, other.nested.scores)
+
+
+def test_progress_counts_to_the_end():
+    seen = []
+    cook(classes(), "kind", folds=3, repeats=1, progress=lambda *step: seen.append(step))
+    done, steps, what = zip(*seen, strict=True)
+    assert list(done) == sorted(done)
+    assert done[-1] < steps[0] == steps[-1]
+    assert "fold 1 of 3: baseline" in what
+
+
+def test_the_time_limit_is_kept_and_said():
+    frame = curved(60)
+    started = time.perf_counter()
+    found = cook(frame, "y", folds=3, repeats=1000, max_time=2.0)
+    assert time.perf_counter() - started < 10
+    assert "of 3000 folds" in found.notes[-1]
+    assert found.predict(frame).shape == (60,)
+
+
+def test_long_tables_are_sampled_and_said():
+    found = cook(curved(200), "y", folds=3, repeats=1, max_rows=80)
+    assert len(found.judged[0].y) == 80
+    assert "80 random rows of 199" in " ".join(found.notes)
+
+
+def test_rare_and_new_words_and_gaps_at_prediction():
+    frame = curved()
+    frame.loc[5, "word"] = "once"
+    found = cook(frame, "y", folds=3, repeats=1)
+    odd = pd.DataFrame({"x": [0.0, np.nan], "noise": [np.nan, np.inf], "word": ["new", None]})
+    assert np.isfinite(found.predict(odd)).all()
+
+
+def test_wide_tables():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 300)), columns=[f"c{k}" for k in range(300)])
+    frame["y"] = frame["c7"] * 5
+    found = cook(frame, "y", folds=2, repeats=1)
+    assert found.evidence.importance.skipped == 240
+    assert "c7" in found.evidence.importance.columns
+
+
+@pytest.mark.parametrize(
+    ("frame", "settings", "message"),
+    [
+        (curved(), {"target": None}, "Which column"),
+        (curved(), {"folds": 1}, "at least 2 folds"),
+        (curved(), {"repeats": 0}, "repeats"),
+        (curved(), {"max_time": -1}, "time limit"),
+        (curved(), {"max_rows": 3}, "max_rows"),
+        (curved(), {"keep": "forest"}, "'forest'"),
+        (curved()[["y"]], {}, "only column"),
+        (curved()[["y"]].assign(a=None, b=1), {}, "No column is left.*'a': no value"),
+        (curved().head(1), {}, "Only 1 row"),
+        (curved(), {"max_time": 1e-9}, "too short to judge"),
+    ],
+)
+def test_what_cannot_be_cooked_is_said(frame, settings, message):
+    settings = {"target": "y"} | settings
+    with pytest.raises(KitchenError, match=message):
+        cook(frame, settings.pop("target"), **settings)

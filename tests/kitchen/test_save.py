@@ -1,0 +1,111 @@
+"""Files are whole or not there; models come back the same; strangers' files are not opened."""
+
+import errno
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from kilogram.kitchen import KitchenError, cook, load_model
+from kilogram.kitchen.save import KNOWN, model_bytes, promised, write_files
+from tests.kitchen.conftest import classes, curved
+
+
+@pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])
+def test_saved_models_answer_the_same(which, request, tmp_path):
+    found = request.getfixturevalue(which)
+    files = found.save(tmp_path / "a" / "b")
+    assert sorted(p.name for p in (tmp_path / "a" / "b").iterdir()) == sorted(files)
+    model = load_model(files["model.skops"])
+    frame = curved(20, seed=5) if which == "cooked" else classes(20, seed=5)
+    assert np.array_equal(model.predict(frame), found.predict(frame))
+    assert model.layout == found.model.layout
+    assert model.about["recipe"] == found.kept.name
+
+
+@pytest.mark.parametrize("keep", ["baseline", "linear", "kernel"])
+def test_every_recipe_is_made_of_known_types(keep, tmp_path):
+    for frame, target in ((curved(40), "y"), (classes(40), "kind")):
+        model = cook(frame, target, folds=2, repeats=1, keep=keep).model
+        content = model_bytes(model)
+        assert set(skops.io.get_untrusted_types(data=content)) <= KNOWN
+        (tmp_path / "m.skops").write_bytes(content)
+        assert np.array_equal(load_model(tmp_path / "m.skops").predict(frame), model.predict(frame))
+
+
+def test_models_on_landmarks_are_known_too(cooked, tmp_path):
+    frame = curved()
+    X = cooked.model.layout.array(pa.Table.from_pandas(frame.dropna(subset="y")))
+    pipeline = clone(cooked.model.pipeline).set_params(model__max_exact=20, model__n_landmarks=15)
+    pipeline.fit(X, frame["y"].dropna())
+    assert len(pipeline[-1].model_) == 2
+    model = replace(cooked.model, pipeline=pipeline)
+    (tmp_path / "m.skops").write_bytes(model_bytes(model))
+    assert np.array_equal(load_model(tmp_path / "m.skops").predict(frame), model.predict(frame))
+
+
+def test_a_full_disk_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
+    write_files(tmp_path, {"a": b"old", "b": b"old"})
+
+    def full(handle, *rest):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(KitchenError, match="No space left"):
+        write_files(tmp_path, {"a": b"new", "b": b"new"})
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
+
+
+def test_an_interrupt_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
+    calls = []
+
+    def interrupted(handle):
+        calls.append(handle)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(tmp_path / "new", {"a": b"new", "b": b"new"})
+    assert not (tmp_path / "new").exists()
+
+
+def test_folders_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KitchenError, match="Cannot write to"), promised(tmp_path / "file" / "x"):
+        pass
+    with pytest.raises(RuntimeError), promised(tmp_path / "p" / "q"):
+        raise RuntimeError
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")
+def test_read_only_folder(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(KitchenError, match="Permission denied"):
+        write_files(tmp_path, {"a": b""})
+
+
+def test_files_of_others_are_not_opened(tmp_path):
+    path = tmp_path / "m.skops"
+    with pytest.raises(KitchenError, match="cannot be read"):
+        load_model(path)
+    path.write_bytes(b"no archive at all")
+    with pytest.raises(KitchenError, match="not a model file"):
+        load_model(path)
+    path.write_bytes(skops.io.dumps({"format": "other", "pipeline": Ridge()}))
+    with pytest.raises(KitchenError, match="not a model file"):
+        load_model(path)
+    path.write_bytes(skops.io.dumps({"format": "kilogram model 1", "pipeline": subprocess.run}))
+    with pytest.raises(KitchenError, match=r"subprocess\.run.*not opened"):
+        load_model(path)
+    path.write_bytes(skops.io.dumps(Ridge())[:200])
+    with pytest.raises(KitchenError, match="not a model file"):
+        load_model(path)

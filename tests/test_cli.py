@@ -1,0 +1,130 @@
+"""The command line, tried as a stranger would."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from kilogram.cli import app
+from tests.kitchen.conftest import classes, curved
+
+RUN = CliRunner()
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    curved().to_csv("curved.csv", index=False)
+    classes().to_csv("classes.csv", index=False)
+    return tmp_path
+
+
+def kg(*arguments):
+    return RUN.invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def test_cook_then_predict(here):
+    done = kg("cook", "curved.csv", "--target", "y", "--folds", 3, "--repeats", 1)
+    assert done.exit_code == 0, done.output
+    assert "95 % interval" in done.stdout
+    assert "y can be predicted" in done.stdout
+    folder = here / "kilogram-report" / "curved-y"
+    assert sorted(p.name for p in folder.iterdir()) == ["model.skops", "report.html", "report.json"]
+    assert json.loads((folder / "report.json").read_text())["chosen"] == "kernel"
+    done = kg("predict", folder / "model.skops", "curved.csv", "--out", "answers.csv")
+    assert done.exit_code == 0, done.output
+    assert "R²" in done.stderr
+    answers = pd.read_csv("answers.csv")
+    assert list(answers.columns) == [*curved().columns, "predicted y"]
+    assert len(answers) == 90
+    assert not list(here.glob(".answers*"))
+    to_stdout = kg("predict", folder / "model.skops", "curved.csv").stdout
+    assert to_stdout.splitlines()[0].endswith('"predicted y"')
+
+
+def test_classes_parquet_and_quiet(here):
+    classes().to_parquet("c.parquet")
+    done = kg("cook", "c.parquet", "-t", "kind", "--out", "o", "--folds", 2, "-q", "--seed", 3)
+    assert done.exit_code == 0, done.output
+    assert done.output == ""
+    done = kg("predict", "o/model.skops", "c.parquet", "--out", "p.parquet")
+    assert "accuracy" in done.stderr
+    assert set(pd.read_parquet("p.parquet")["predicted kind"]) == {"p", "q", "r"}
+
+
+def test_tables_without_header(here):
+    classes().to_csv("bare.csv", index=False, header=False)
+    assert "--no-header" in kg("cook", "bare.csv", "--target", "column_3").stderr
+    done = kg("cook", "bare.csv", "-t", "column_3", "--no-header", "--out", "o", "--folds", 2)
+    assert done.exit_code == 0, done.output
+    assert kg("predict", "o/model.skops", "bare.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cook", "nothing.csv", "--target", "y"], "There is no file nothing.csv"),
+        (["cook", "curved.csv"], "Which column"),
+        (["cook", "curved.csv", "--target", "Y "], "Did you mean 'y'?"),
+        (["cook", "curved.csv", "--target", "y", "--out", "curved.csv/x"], "Cannot write to"),
+        (["cook", "curved.csv", "--target", "y", "--ignore", "z"], "no input column 'z'"),
+        (["predict", "curved.csv", "curved.csv"], "not a model file"),
+        (["explain", "KernelRidg"], "Did you mean 'KernelRidge'"),
+    ],
+)
+def test_errors_are_one_sentence_and_nothing_is_left(here, arguments, message):
+    done = kg(*arguments)
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.output
+    assert sorted(p.name for p in here.iterdir()) == ["classes.csv", "curved.csv"]
+
+
+def test_predictions_need_the_columns(here):
+    kg("cook", "curved.csv", "-t", "y", "--out", "o", "--folds", 2, "--repeats", 1)
+    done = kg("predict", "o/model.skops", "classes.csv")
+    assert done.exit_code == 1
+    assert "lacks the column" in done.stderr
+    assert (
+        ".csv or .parquet" in kg("predict", "o/model.skops", "curved.csv", "--out", "a.xls").stderr
+    )
+
+
+def test_explain_and_version():
+    assert kg("version").stdout.startswith("kilogram ")
+    told = kg("explain", "ridge").stdout
+    assert "Objective" in told
+    assert "As the books tell it" in told
+
+
+def test_help_is_quick_and_loads_nothing_heavy():
+    code = (
+        "import sys; from kilogram.cli import app; "
+        "heavy = {'numpy', 'sklearn', 'pyarrow', 'matplotlib'} & set(sys.modules); "
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_ctrl_c_leaves_nothing(here):
+    curved(3000).to_csv("long.csv", index=False)
+    job = subprocess.Popen(
+        [sys.executable, "-m", "kilogram.cli", "cook", "long.csv", "--target", "y"],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for _ in range(600):
+        if (here / "kilogram-report" / "long-y").exists():
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    os.kill(job.pid, signal.SIGINT)
+    _, said = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert "Nothing was written" in said
+    assert not (here / "kilogram-report").exists()
