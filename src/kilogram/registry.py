@@ -122,6 +122,32 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        slug="gaussian_process",
+        title="Gaussian processes",
+        names=("GaussianProcessRegressor",),
+        objective=r"\max_\theta \; -\tfrac12 y' C_\theta^{-1} y - \tfrac12 \log |C_\theta|, \quad "
+        r"C_\theta = K_\theta + \operatorname{diag}(\text{noise})",
+        when=(
+            "Predictions that must say how sure they are, and up to some ten thousand rows. The "
+            "mean is kernel ridge regression; the marginal likelihood finds the kernel's widths "
+            "and the noise without cross-validation."
+        ),
+        cost=(
+            "n^3 flops for each evaluation of the likelihood with its gradient, in the memory of "
+            "one kernel matrix, some tens of evaluations; `approximation='nystroem'` takes n m^2 "
+            "with m inducing points."
+        ),
+        limits=(
+            "Gaussian noise: one gross outlier bends the curve. Variances are right only as far "
+            "as the kernel is; far from the data they return to the prior's. The likelihood can "
+            "have several maxima: use `n_restarts_optimizer`."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapter 23",
+            "A First Encounter with Machine Learning, chapter 10",
+        ),
+    ),
+    Page(
         slug="feature_maps",
         title="Feature maps: a kernel method as its linear twin",
         names=("FourierFeatures", "Nystroem", "KitchenSinksRegressor", "KitchenSinksClassifier"),
@@ -177,6 +203,7 @@ PUBLIC: dict[str, str] = {
     "KernelRidge": "kilogram.models.regression.kernel_ridge",
     "RidgeCV": "kilogram.models.regression.ridge_cv",
     "KernelRidgeCV": "kilogram.models.regression.kernel_ridge_cv",
+    "GaussianProcessRegressor": "kilogram.models.regression.process",
     # subspaces
     "PCA": "kilogram.models.subspace.pca",
     "KernelPCA": "kilogram.models.subspace.kernel_pca",

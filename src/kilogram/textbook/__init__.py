@@ -153,7 +153,7 @@ TELLINGS: dict[str, Page] = {
         gaussian_process.gaussian_process,
         "Gaussian process prediction",
         ("cookbook 23, algorithm 23",),
-        ("KernelRidge",),
+        ("KernelRidge", "GaussianProcessRegressor"),
     ),
     "gaussian_process_samples": Page(
         gaussian_process.sample_functions,

@@ -1,0 +1,318 @@
+"""Gaussian process regression.
+
+Objective    max_theta  log p(y | X, theta) = -1/2 y'C^-1 y - 1/2 log |C| - n/2 log 2 pi
+
+    f ~ GP(0, k_theta),   y_i = f(x_i) + e_i,   C = K + diag(noise)
+
+    mean        mu(x) = k(x)'a,   a = C^-1 y                 kernel ridge regression
+    covariance  k(x, x') - k(x)'C^-1 k(x')                   of the function
+                plus the noise, for a new observation
+
+theta are the kernel's parameters, found by the gradient of the likelihood (see
+`kilogram.solvers.likelihood.exact`); the noise is `alpha`, or `White` in the kernel and then found
+too. C is factored once per evaluation, n^3 / 3 flops, and inverted in place, 2 n^3 / 3. Beyond
+memory the process is seen through inducing points (`kilogram.solvers.likelihood.inducing`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.linalg import NotPositiveDefinite
+from kilogram.arrays.namespace import is_sparse
+from kilogram.arrays.rows import take_rows
+from kilogram.base import Budget, Estimator, Laws
+from kilogram.base.estimate import Estimate, within
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.kernels import Gaussian, Kernel, White
+from kilogram.kernels.white import split_diag
+from kilogram.models.regression.process_fit import (
+    LeaveOneOut,
+    Problem,
+    Scale,
+    check_search,
+    chosen_road,
+    flat,
+    inducing_points,
+    leave_one_out,
+    noise_vector,
+    say_how_it_ended,
+)
+from kilogram.models.regression.process_kernels import named_kernel, prior_kernel, tuning_of
+from kilogram.models.regression.process_posterior import Posterior, Prior, draw
+from kilogram.models.regression.targets import enter_rows
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.likelihood.exact import Observations
+
+
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
+    """Gaussian process regression, with kernel parameters of largest marginal likelihood.
+
+    Drop-in for scikit-learn's: the same parameters, its kernels or Kilogram's.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, a kernel of scikit-learn or None, default=None
+        Covariance of the prior. Add `White()` for noise of unknown variance. None is
+        `1.0 * Gaussian(1.0)`, not tuned.
+    alpha : float or array of shape (n,), default=1e-10
+        Variance of noise beside the kernel's, for all rows or for each.
+    optimizer : "fmin_l_bfgs_b", callable or None, default="fmin_l_bfgs_b"
+        How parameters are tuned; None keeps them. A callable takes the function to minimise,
+        `initial_theta` and `bounds`, and returns theta and the value there.
+    n_restarts_optimizer : int, default=0
+        Further starts, drawn within the bounds.
+    normalize_y : bool, default=False
+        Take mean and standard deviation out of y first; predictions are in y's units.
+    copy_X_train : bool, default=True
+        Keep a copy of the rows rather than the rows given.
+    n_targets : int or None, default=None
+        Outputs of the prior, for `predict` and `sample_y` before `fit`; None is 1.
+    random_state : int, RandomState or None, default=None
+        For the restarts and the inducing points.
+    bounds : pair, "fixed", dict or None, default=None
+        Bounds of the parameters of a Kilogram kernel: for all, or by path, as in
+        `{"left__kernel__sigma": (0.1, 10), "right__noise": "fixed"}`; None is (1e-5, 1e5).
+    approximation : {None, "nystroem"}, default=None
+        "nystroem": inducing points, for many rows; also taken, with a warning, where the
+        covariance does not fit in memory.
+    n_components : int, default=500
+        Inducing points.
+    max_time : float or None, default=None
+        Seconds after which the best parameters so far are kept.
+    max_memory : int, str or None, default=None
+        Most memory for the covariance, such as "4GiB".
+
+    Attributes
+    ----------
+    kernel_ : kernel with the parameters found, of the kind that was given.
+    log_marginal_likelihood_value_ : float
+        Its log-likelihood, or the lower bound of it with inducing points.
+    alpha_ : array of shape (n,) or (n, t)
+        Coefficients of the mean; one per inducing point, if there are any.
+    L_ : array of shape (n, n)
+        Lower Cholesky factor of C, or of k(Z, Z) of inducing points Z.
+    X_train_, y_train_ : the rows, and the targets after normalisation.
+    inducing_points_ : array or None
+    n_iter_ : int
+        Evaluations of the likelihood.
+    converged_ : bool
+        Whether the search ended by itself.
+    n_features_in_ : int
+    feature_names_in_ : names of the columns, if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np, kilogram as kg
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    >>> model = kg.GaussianProcessRegressor(kg.Gaussian(1.0) + kg.White(0.1)).fit(X, y)
+    >>> mean, std = model.predict([[1.5], [30.0]], return_std=True, noise=False)
+    >>> std.round(1)  # sure among the data, as the prior far away
+    array([0., 1.])
+    >>> bool(0.05 < model.kernel_.right.noise ** 0.5 < 0.15)
+    True
+    """
+
+    laws = Laws(
+        backend="works on NumPy arrays in float64, which the likelihood's gradient needs",
+        block="all rows meet in one covariance matrix; see approximation",
+        budget=True,
+        budget_example={"optimizer": "fmin_l_bfgs_b"},
+        example={"kernel": 1.5 * Gaussian(2.0) + White(0.1), "alpha": 0.01, "optimizer": None},
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: Any = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        copy_X_train: bool = True,
+        n_targets: int | None = None,
+        random_state: Any = None,
+        bounds: Any = None,
+        approximation: str | None = None,
+        n_components: int = 500,
+        max_time: float | None = None,
+        max_memory: int | str | None = None,
+    ):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+        self.bounds = bounds
+        self.approximation = approximation
+        self.n_components = n_components
+        self.max_time = max_time
+        self.max_memory = max_memory
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GaussianProcessRegressor:
+        """Tune the kernel on X (n, d) and y (n,) or (n, t), and condition the process on them.
+
+        A weight divides the variance of the row's noise and counts it that often in the
+        likelihood: an integer weight is the row given that often.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time, self.max_memory)
+        rng = check_search(self.optimizer, self.n_restarts_optimizer, self.random_state)
+        rows = enter_rows(self, X, y, sample_weight)
+        data, self._scale = self._observations(rows)
+        problem = Problem(data, tuning_of(self.kernel, self.bounds, data.X))
+        n, d = data.X.shape
+        if chosen_road(self, n, d, budget.bytes):
+            Z = inducing_points(problem.tuning, data, self.n_components, self.random_state)
+            problem = Problem(data, problem.tuning, Z)
+        with ticking(self, "likelihood", budget.deadline) as tick:
+            solved = problem.solved(self.optimizer, self.n_restarts_optimizer, rng, tick)
+        self._problem, self._posterior, found = solved
+        self._store(rows.X, found)
+        say_how_it_ended(type(self).__name__, found, self._problem.tuning)
+        return self
+
+    def _observations(self, rows: Any) -> tuple[Observations, Scale]:
+        X, Y, w, _ = rows
+        if self.n_targets is not None and self.n_targets != Y.shape[1]:
+            raise ValueError(
+                "The number of targets seen in `y` is different from the parameter `n_targets`. "
+                f"Got {Y.shape[1]} != {self.n_targets}."
+            )
+        noise = noise_vector(self.alpha, Y.shape[0])
+        if w is not None and not np.all(w > 0):
+            kept = np.flatnonzero(w > 0)
+            X, Y, w, noise = take_rows(X, kept), Y[kept], w[kept], noise[kept]
+        Y = Y.astype(np.float64)
+        scale = Scale.of(Y, w, self.normalize_y)
+        w = None if w is None else w.astype(np.float64)
+        return Observations(_double(X), (Y - scale.mean) / scale.std, noise, w), scale
+
+    def _store(self, X: Any, found: Any) -> None:
+        posterior, data = self._posterior, self._problem.data
+        self.kernel_ = named_kernel(self.kernel, self._problem.tuning)
+        self.log_marginal_likelihood_value_ = posterior.log_likelihood
+        self.alpha_, self.L_ = flat(posterior.a), posterior.L
+        self.X_train_ = data.X.copy() if self.copy_X_train and data.X is X else data.X
+        self.y_train_, self.inducing_points_ = flat(data.Y), self._problem.Z
+        self.n_iter_, self.converged_ = max(1, found.n_iter), found.converged
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        noise: bool | None = None,
+    ) -> Any:
+        """Mean at the rows of X (m, d), (m,) or (m, t); before `fit`, of the prior.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (m, d)
+        return_std : bool
+            Also the standard deviations, of the shape of the mean.
+        return_cov : bool
+            Also the covariance, (m, m) or (m, m, t).
+        noise : bool or None
+            What the deviations are of: False the function; True a new observation, with the noise
+            of the kernel and alpha; None as in scikit-learn, with that of the kernel only.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        X = _double(self._enter(X, reset=False).X)
+        process, scale = self._process(X)
+        mean = flat(process.mean(X) * scale.std + scale.mean)
+        if not (return_std or return_cov):
+            return mean
+        extra = self._noise(process.kernel, X, noise)
+        if return_std:
+            return mean, flat(np.sqrt(process.variance(X, extra))[:, None] * scale.std)
+        return mean, flat(process.covariance(X, extra)[:, :, None] * scale.std**2)
+
+    def _process(self, X: Any) -> tuple[Prior | Posterior, Scale]:
+        """The process as it is known: before any fit, the prior."""
+        if hasattr(self, "_posterior"):
+            return self._posterior, self._scale
+        t = self.n_targets or 1
+        return Prior(prior_kernel(self.kernel, X), t), Scale(np.zeros(t), np.ones(t))
+
+    def _noise(self, kernel: Kernel, X: Any, noise: bool | None) -> np.ndarray:
+        """Variance of the noise of new rows, (m,); see `predict`."""
+        if noise is False:
+            return np.zeros(X.shape[0])
+        found = split_diag(kernel, X)[1]
+        if noise is None:
+            return found
+        if np.size(self.alpha) != 1:
+            raise ValueError(
+                "noise=True needs the noise of new rows, and alpha has one for each training row: "
+                "use noise=False and add yours."
+            )
+        return found + float(np.ravel(self.alpha)[0])
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool | None = None
+    ) -> np.ndarray:
+        """Functions drawn at the rows of X, (m, n_samples) or (m, t, n_samples); see `predict`."""
+        rng = check_random_state(random_state)
+        mean, covariance = self.predict(X, return_cov=True, noise=noise)
+        if mean.ndim == 1:
+            return draw(mean, covariance, n_samples, rng)
+        drawn = [
+            draw(mean[:, j], covariance[:, :, j], n_samples, rng) for j in range(mean.shape[1])
+        ]
+        return np.stack(drawn, axis=1)
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+        """The log-likelihood at theta, the logarithms of the free parameters (None: those found),
+        and its gradient if asked for; -inf where the covariance has no factor."""
+        check_is_fitted(self)
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        theta = np.asarray(theta, dtype=np.float64)
+        try:
+            value, gradient = self._problem.objective(theta)
+        except NotPositiveDefinite:
+            value, gradient = -np.inf, np.zeros_like(theta)
+        return (value, gradient) if eval_gradient else value
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Every training row predicted from the others, parameters kept, in closed form: named
+        arrays `mean`, `variance` (of an observation) and `log_density`."""
+        check_is_fitted(self)
+        if self.inducing_points_ is not None:
+            raise ValueError("leave_one_out is of the exact process: fit without inducing points.")
+        return leave_one_out(self._posterior, self._problem.data, self._scale)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        evaluations = 1 if self.optimizer is None else 20
+        m = n if self.approximation is None else min(n, self.n_components)
+        work = evaluations * n * m * (m / 2 + d) / rates(8).multiply_adds
+        road = "Cholesky factor and inverse" if m == n else f"{m} inducing points"
+        return within(self, n, d, road, work, 8.8 * m * m if m == n else 8 * (n + 4 * m) * m)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _double(X: Any) -> Any:
+    return X.tocsr().astype(np.float64) if is_sparse(X) else X.astype(np.float64, copy=False)

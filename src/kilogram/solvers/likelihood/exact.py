@@ -1,0 +1,132 @@
+"""The marginal likelihood of a Gaussian process, and its gradient, from one matrix of order n.
+
+    y = f(x) + e,   f ~ GP(0, k),   e_i ~ N(0, s_i / w_i)
+    C = K + diag(s / w),   a = C^-1 Y        Y (n, t), one column per output
+
+    log p(Y) = -1/2 tr Y'a - t/2 log |C| - n t / 2 log 2 pi  -  t/2 sum_i ((w_i - 1) log(2 pi s_i)
+               + log w_i)
+
+    d log p = sum_ij M_ij dC_ij,   M = 1/2 (a a' - t C^-1)
+
+s is the variance of one observation: alpha, and the noise of the kernel. A weight w is w equal
+observations: their mean has noise s / w, and the last sum is what the others add, so that a weight
+of 2 is the row given twice, in the likelihood too.
+
+K, its factor L and C^-1 take the same memory in turn; M is formed tile by tile while the kernel's
+derivatives are.
+
+Reference: Rasmussen and Williams, Gaussian processes for machine learning, 2006, sections 2.2, 5.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram import native
+from kilogram.arrays.linalg import NotPositiveDefinite, cholesky_solve
+from kilogram.kernels import Kernel
+from kilogram.kernels.gradients import Gradient, pull_back
+from kilogram.kernels.gradients_diag import pull_back_diag
+from kilogram.kernels.white import split_diag, without_noise
+from kilogram.solvers.likelihood.inverse import inverse_from_factor
+
+PANEL_ENTRIES = 2**19  # entries of K made at once
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Rows X (n, d), targets Y (n, t), noise beside the kernel's alpha (n,), weights (n,)/None."""
+
+    X: Any
+    Y: np.ndarray
+    alpha: np.ndarray
+    w: np.ndarray | None = None
+
+    def noise(self, kernel: Kernel) -> np.ndarray:
+        """s, the variance of one observation of each row, (n,)."""
+        return self.alpha + split_diag(kernel, self.X)[1]
+
+    def weighted(self, s: np.ndarray) -> np.ndarray:
+        """s / w."""
+        return s if self.w is None else s / self.w
+
+    def repeats(self, s: np.ndarray) -> tuple[float, np.ndarray]:
+        """What the repetitions of the rows add to the log-likelihood, and its derivative by s."""
+        if self.w is None:
+            return 0.0, np.zeros_like(s)
+        t, more, known = self.Y.shape[1], self.w - 1.0, s > 0
+        safe = np.where(known, s, 1.0)  # without noise a repeated observation says nothing new
+        value = np.sum(np.where(known, more * np.log(2.0 * np.pi * safe), 0.0) + np.log(self.w))
+        return -0.5 * t * float(value), np.where(known, -0.5 * t * more / safe, 0.0)
+
+
+def covariance(kernel: Kernel, X: Any, noise: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """The lower triangle of K + diag(noise), (n, n); above it there is anything."""
+    n = X.shape[0]
+    C = np.empty((n, n)) if out is None else out
+    latent = without_noise(kernel)
+    step = max(32, PANEL_ENTRIES // max(1, n))
+    for i in range(0, n, step):
+        stop = min(i + step, n)
+        C[i:stop, :stop] = 0.0 if latent is None else latent(X[i:stop], X[:stop])
+    C.flat[:: n + 1] = split_diag(kernel, X)[0] + noise
+    return C
+
+
+def factor(kernel: Kernel, data: Observations, out: np.ndarray | None = None) -> np.ndarray:
+    """L in the lower triangle, L L' = C."""
+    noise = data.weighted(data.noise(kernel))
+    L = covariance(kernel, data.X, noise, out)
+    order = native.cholesky_inplace(L)
+    if order:
+        raise NotPositiveDefinite(order)
+    return L
+
+
+def log_likelihood(L: np.ndarray, a: np.ndarray, data: Observations, s: np.ndarray) -> float:
+    """log p(Y) from the factor of C and a = C^-1 Y."""
+    n, t = data.Y.shape
+    fit = -0.5 * float(np.sum(data.Y * a))
+    volume = t * float(np.sum(np.log(L.diagonal())))
+    return fit - volume - 0.5 * n * t * LOG_2PI + data.repeats(s)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """M = 1/2 (a a' - t C^-1), known by its tiles; C^-1 in the lower triangle of `inverse`."""
+
+    a: np.ndarray
+    inverse: np.ndarray
+
+    def __getitem__(self, at: tuple[slice, slice]) -> np.ndarray:
+        rows, columns = at
+        M = (0.5 * self.a[rows]) @ self.a[columns].T
+        M -= (0.5 * self.a.shape[1]) * self.inverse[at]
+        return M
+
+    def diagonal(self) -> np.ndarray:
+        squares = np.sum(self.a * self.a, axis=1)
+        return 0.5 * (squares - self.a.shape[1] * self.inverse.diagonal())
+
+
+def likelihood_and_gradient(
+    kernel: Kernel, data: Observations, work: np.ndarray | None = None
+) -> tuple[float, Gradient]:
+    """log p(Y) and its derivatives by the logarithm of every parameter; `work` (n, n) is reused."""
+    s = data.noise(kernel)
+    L = factor(kernel, data, work)
+    a = cholesky_solve(L, data.Y)
+    value = log_likelihood(L, a, data, s)
+    M = Score(a, inverse_from_factor(L))
+    gradient = pull_back(kernel, data.X, None, M)
+    if data.w is not None:
+        own = M.diagonal()
+        # the noise of the kernel enters as s / w, and in the repetitions
+        v = own / data.w + data.repeats(s)[1] - own
+        more, behind = (pull_back_diag(kernel, data.X, v, latent=part) for part in (False, True))
+        gradient = {path: g + more[path] - behind[path] for path, g in gradient.items()}
+    return value, gradient

@@ -1,0 +1,118 @@
+"""A Gaussian process seen through m inducing points: the variational bound and its gradient.
+
+With points Z (m, d), P = k(Z, Z), k_i = k(Z, x_i) and noise s_i, let L L' = P and
+
+    A = L^-1 [k_1 .. k_n] diag(s)^-1/2,   B = I + A A',   c = B^-1 A diag(s)^-1/2 Y
+
+    F = log N(Y | 0, Q + diag(s))  -  t/2 sum_i (k_ii - q_ii) / s_i,    Q = K_nm P^-1 K_mn
+
+F is never more than the log-likelihood, and equal to it when Z are all the rows. The posterior
+
+    mean      k(x)' mu,                                    mu = L'^-1 c
+    variance  k(x, x) - |L^-1 k(x)|^2 + |L_B^-1 L^-1 k(x)|^2,     L_B L_B' = B
+
+keeps the prior's variance where no inducing point is near: what the points cannot explain stays
+uncertain. The rows are met in blocks, twice: once for the m x m sums, once for the gradient
+
+    dF/dk_i = (2 H k_i + mu y_i') / s_i      H = L'^-1 (t/2 (I - B^-1) - 1/2 c c') L^-1
+    dF/dP   = L'^-1 (t/2 (I - B^-1 - A A') - 1/2 c c') L^-1
+
+Reference: Titsias, Variational learning of inducing variables in sparse Gaussian processes, 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.linalg import cholesky, cholesky_solve, solve_triangular
+from kilogram.kernels import Kernel
+from kilogram.kernels.gradients import Gradient, pull_back
+from kilogram.kernels.gradients_diag import pull_back_diag
+from kilogram.kernels.white import split_diag
+from kilogram.solvers.likelihood.exact import LOG_2PI, Observations
+from kilogram.solvers.linear.nystroem import jittered_factor
+
+BLOCK_ENTRIES = 2**20  # entries of K_nm held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What m points know: L (m, m), G = A A' (m, m), L_B (m, m), c (m, t), mu (m, t), F."""
+
+    L: np.ndarray
+    G: np.ndarray
+    L_B: np.ndarray
+    c: np.ndarray
+    mu: np.ndarray
+    bound: float
+
+
+def blocks(kernel: Kernel, data: Observations, Z: Any) -> Iterator[tuple[slice, Any]]:
+    """Rows (a slice) and their k(X, Z)."""
+    n, step = data.Y.shape[0], max(64, BLOCK_ENTRIES // Z.shape[0])
+    for i in range(0, n, step):
+        at = slice(i, min(i + step, n))
+        yield at, kernel(data.X[at], Z)
+
+
+def summarise(kernel: Kernel, data: Observations, Z: Any) -> Summary:
+    """The sums over all rows, and the bound F."""
+    n, t = data.Y.shape
+    m = Z.shape[0]
+    s = data.noise(kernel)
+    noise = data.weighted(s)
+    L = jittered_factor(kernel(Z, Z.copy()))  # a copy: without the noise
+    G, b = np.zeros((m, m)), np.zeros((m, t))
+    for at, K in blocks(kernel, data, Z):
+        root = np.sqrt(noise[at])[:, None]
+        A = solve_triangular(L, (K / root).T)
+        G += A @ A.T
+        b += A @ (data.Y[at] / root)
+    L_B = cholesky(G + np.eye(m), overwrite=True)
+    c = cholesky_solve(L_B, b)
+    latent = split_diag(kernel, data.X)[0]
+    fit = float(np.sum(data.Y**2 / noise[:, None])) - float(np.sum(b * c))
+    volume = t * (float(np.sum(np.log(noise))) + 2.0 * float(np.sum(np.log(L_B.diagonal()))))
+    unexplained = t * (float(np.sum(latent / noise)) - float(np.trace(G)))
+    bound = -0.5 * (n * t * LOG_2PI + fit + volume + unexplained) + data.repeats(s)[0]
+    return Summary(L, G, L_B, c, solve_triangular(L, c, transposed=True), bound)
+
+
+def bound_and_gradient(kernel: Kernel, data: Observations, Z: Any) -> tuple[float, Gradient]:
+    """F and its derivatives by the logarithm of every parameter."""
+    known = summarise(kernel, data, Z)
+    t, m = data.Y.shape[1], Z.shape[0]
+    s = data.noise(kernel)
+    noise = data.weighted(s)
+    inner = 0.5 * t * (np.eye(m) - cholesky_solve(known.L_B, np.eye(m)))
+    inner -= 0.5 * known.c @ known.c.T
+    H = _between(known.L, inner)
+    gradient = pull_back(kernel, Z, Z.copy(), _between(known.L, inner - 0.5 * t * known.G))
+    by_noise = np.empty_like(s)
+    for at, K in blocks(kernel, data, Z):
+        KH, Y, own = K @ H, data.Y[at], noise[at]
+        fitted = np.sum((K @ known.mu) * Y, axis=1)
+        by_noise[at] = -(np.sum(KH * K, axis=1) + fitted) / own**2
+        M = (2.0 * KH + Y @ known.mu.T) / own[:, None]
+        gradient = _plus(gradient, pull_back(kernel, data.X[at], Z, M))
+    latent = split_diag(kernel, data.X)[0]
+    squares = np.sum(data.Y**2, axis=1)
+    by_noise += 0.5 * (squares + t * latent) / noise**2 - 0.5 * t / noise
+    by_s = data.weighted(by_noise) + data.repeats(s)[1]
+    v = -0.5 * t / noise
+    gradient = _plus(gradient, pull_back_diag(kernel, data.X, v - by_s, latent=True))
+    return known.bound, _plus(gradient, pull_back_diag(kernel, data.X, by_s))
+
+
+def _between(L: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """L'^-1 S L^-1 for a symmetric S."""
+    half = solve_triangular(L, S, transposed=True)
+    return solve_triangular(L, half.T, transposed=True)
+
+
+def _plus(one: Gradient, two: Gradient) -> Gradient:
+    return {path: value + two[path] for path, value in one.items()}
