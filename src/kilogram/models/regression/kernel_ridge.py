@@ -13,7 +13,10 @@ References: Saunders, Gammerman and Vovk 1998; Rudi, Carratino and Rosasco 2017 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
+
+from scipy.linalg import LinAlgWarning
 
 from kilogram.arrays.namespace import is_numpy
 from kilogram.arrays.rows import column_count, is_streamed, row_count
@@ -27,7 +30,7 @@ from kilogram.models.regression.kernel_fit import Fit, Limits
 from kilogram.models.regression.kernel_plan import APPROXIMATIONS, Ask, Plan, make_plan
 from kilogram.models.regression.kernel_predictor import KernelPredictor
 from kilogram.models.regression.targets import Rows, enter_gathered, enter_rows
-from kilogram.solvers.linear.positive import Precision
+from kilogram.solvers.linear.positive import SINGULAR, Precision
 
 FEATURES = 1000  # of an approximation, unless said otherwise
 
@@ -183,6 +186,8 @@ class KernelRidge(KernelPredictor):
             limits = kernel_fit.Limits(self.tol, self.max_iter, tick, budget.deadline)
             fit = self._walk(kernel, rows, limits)
         self._keep(fit, rows.X)
+        if SINGULAR in fit.found.message:
+            warnings.warn(f"KernelRidge: {fit.found.message}", LinAlgWarning, stacklevel=2)
         warn_if_unfinished(
             "KernelRidge", fit.found, "Raise max_time or max_iter, or choose a larger alpha or tol."
         )

@@ -52,7 +52,7 @@ def cg(
     goal = tol * xp.linalg.vector_norm(B, axis=0)
     limit = 10 * B.shape[0] if max_iter is None else max_iter
     step, why = 0, ""
-    while not _done(R, goal, xp):
+    while bool(xp.any(open_ := xp.linalg.vector_norm(R, axis=0) > goal)):
         why = out_of_budget(step, limit, deadline)
         if not why and callback is not None and callback(step, _objective(X, B, R, xp)):
             why = "it was asked to stop (time was up, or a callback said so)."
@@ -60,24 +60,20 @@ def cg(
             break
         Q = A @ P
         curvature = xp.sum(P * Q, axis=0)
-        if bool(xp.any(curvature < 0)) or not bool(xp.all(xp.isfinite(curvature))):
+        if not bool(xp.all(~open_ | (curvature > 0))):  # NaN is not above zero either
             why = "the matrix is not positive definite."
             break
-        # a column that is solved has a zero direction: it stays where it is
-        s = rz / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
+        # a column that is solved stays where it is
+        s = xp.where(open_, rz / xp.where(open_, curvature, xp.ones_like(rz)), xp.zeros_like(rz))
         X, R = X + s * P, R - s * Q
         Z = R if preconditioner is None else preconditioner @ R
         old, rz = rz, xp.sum(R * Z, axis=0)
-        P = Z + rz / xp.where(old > 0, old, xp.ones_like(old)) * P
+        P = Z + xp.where(open_, rz / xp.where(open_, old, xp.ones_like(old)), 0.0 * rz) * P
         step += 1
-    converged = _done(R, goal, xp)
+    converged = not why
     message = "" if converged else f"{why} {_how_far(R, B, xp)}"
     value = X[:, 0] if flat else X
     return Solution(value, step, _objective(X, B, R, xp), converged, message)
-
-
-def _done(R: Any, goal: Any, xp: Any) -> bool:
-    return bool(xp.all(xp.linalg.vector_norm(R, axis=0) <= goal))
 
 
 def _objective(X: Any, B: Any, R: Any, xp: Any) -> float:

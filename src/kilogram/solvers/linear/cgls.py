@@ -43,9 +43,10 @@ def cgls(
     M = _inverse_diagonal(squared_columns, alpha, G, xp)
     X, R, P = xp.zeros_like(G), B, M * G
     gz = xp.sum(G * P, axis=0)
+    size = 0.0 if squared_columns is None else float(xp.sum(squared_columns)) ** 0.5
     limit = 10 * max(A.shape) if max_iter is None else max_iter
     step, why = 0, ""
-    while bool(xp.any(xp.linalg.vector_norm(G, axis=0) > goal)):
+    while bool(xp.any(open_ := _open(G, R, X, goal, size, alpha, xp))):
         why = out_of_budget(step, limit, deadline)
         if not why and callback is not None and callback(step, _objective(X, R, alpha, xp)):
             why = "it was asked to stop (time was up, or a callback said so)."
@@ -53,15 +54,25 @@ def cgls(
             break
         Q = A @ P
         curvature = xp.sum(Q * Q, axis=0) + alpha * xp.sum(P * P, axis=0)
-        s = gz / xp.where(curvature > 0, curvature, xp.ones_like(curvature))
+        going = open_ & (curvature > 0)  # a column that is solved stays where it is
+        s = xp.where(going, gz / xp.where(going, curvature, xp.ones_like(gz)), xp.zeros_like(gz))
         X, R = X + s * P, R - s * Q
         G = A.T @ R - alpha * X
         Z = M * G
         old, gz = gz, xp.sum(G * Z, axis=0)
-        P = Z + gz / xp.where(old > 0, old, xp.ones_like(old)) * P
+        P = Z + xp.where(going, gz / xp.where(going, old, xp.ones_like(old)), 0.0 * gz) * P
         step += 1
     message = f"{why} {_how_far(G, goal, tol, xp)}" if why else ""
     return Solution(X, step, _objective(X, R, alpha, xp), not why, message)
+
+
+def _open(G: Any, R: Any, X: Any, goal: Any, size: float, alpha: Any, xp: Any) -> Any:
+    """Columns (t,) whose gradient is above the goal and above its own rounding."""
+    norm = xp.linalg.vector_norm
+    eps = 4.0 * float(xp.finfo(G.dtype).eps)
+    floor = eps * (size * norm(R, axis=0) + alpha * norm(X, axis=0))
+    length = norm(G, axis=0)
+    return (length > goal) & (length > floor)
 
 
 def _objective(X: Any, R: Any, alpha: Any, xp: Any) -> float:

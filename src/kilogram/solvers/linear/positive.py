@@ -35,6 +35,7 @@ Precision = Literal["auto", "double", "mixed", "lean"]
 
 MIXED_FROM = 1500  # rows from which the float32 factor and its refinement are the faster road
 EIGEN_FROM = 12  # different alphas from which one eigendecomposition beats as many factorisations
+SINGULAR = "K + alpha I is not positive definite"
 REFINED = 1e-13  # relative residual at which the mixed road ends
 PATIENCE = 40  # steps of refinement before the double road is the cheaper one
 PANEL = 512  # rows of K in one panel of the lower half
@@ -103,7 +104,7 @@ def _double(kernel: Kernel, X: Any, scale: Any) -> Callable[[Any, float], Soluti
         try:
             L = cholesky(add_diagonal(scaled_gram(kernel, X, scale), alpha), overwrite=True)
         except NotPositiveDefinite as broken:
-            why = f"K + alpha I is not positive definite ({broken}); solved by least squares."
+            why = f"{SINGULAR}: its minor of order {broken.order} is not; solved by least squares."
             return _by_eigenvectors(kernel, X, B, [alpha] * B.shape[1], scale, why)
         return Solution(cholesky_solve(L, B), 1)
 
