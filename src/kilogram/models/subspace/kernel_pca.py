@@ -261,7 +261,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
             self.tol,
             self.max_iter,
             self.iterated_power,
-            rng=generator(self.random_state),
+            rng=lambda: generator(self.random_state),
             callback=tick,
             deadline=budget.deadline,
             max_memory=self.max_memory,

@@ -30,6 +30,7 @@ from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.solvers.eigen import eigenpairs
+from kilogram.solvers.eigen.leading import drawn
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
@@ -114,11 +115,11 @@ def holes(X: Any) -> tuple[Any, Any]:
 
 def sums(model: Model, X: Any, w: Any = None) -> Sums:
     """The E step of one block of rows, summed for the M step."""
-    k = model.W.shape[1]
+    n, k = X.shape[0], model.W.shape[1]
     step = max(1, BLOCK_ENTRIES // max(1, k * k))
     parts = [
-        _sums(model, X[i : min(i + step, X.shape[0])], None if w is None else w[i : i + step])
-        for i in range(0, X.shape[0], step)
+        _sums(model, X[i : min(i + step, n), ...], None if w is None else w[i : min(i + step, n)])
+        for i in range(0, n, step)
     ]
     return sum(parts[1:], parts[0])
 
@@ -197,7 +198,7 @@ def first_guess(X: Any, w: Any, k: int, rng: Any) -> Model:
         raise ValueError(f"columns {empty} of X have no value at all: drop them, or give some.")
     m, d = total / count, len(count)
     if d > LARGEST_SCATTER:
-        return Model(m, rng.standard_normal((d, k)), 1.0)
+        return Model(m, drawn(rng).standard_normal((d, k)), 1.0)
 
     def moments(block: Any, v: Any = None) -> Moments:
         filled, there = holes(block)

@@ -208,15 +208,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         -------
         self
         """
-        check_parameters(self)
-        budget = Budget(self.max_time, self.max_memory)
-        X, _, w = self._enter(X, None, sample_weight, finite=False, min_samples=2)
-        with ticking(self, "step", budget.deadline) as tick:
-            spectrum = decompose(self._problem(Rows(X, w), budget, tick))
-        self.__dict__.pop("moments_", None)  # they belong to rows of earlier calls
-        self._remember(spectrum, X)
+        self._fit(X, sample_weight)
         return self
 
+    @with_callbacks
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the principal axes and return the scores of the rows on them.
 
@@ -230,7 +225,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         -------
         Z : array of shape (n, n_components)
         """
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        return self._scores(self._fit(X, sample_weight))
+
+    def _fit(self, X: Any, sample_weight: Any) -> Any:
+        """Fit, and return the rows as they came through the door."""
+        check_parameters(self)
+        budget = Budget(self.max_time, self.max_memory)
+        X, _, w = self._enter(X, None, sample_weight, finite=False, min_samples=2)
+        with ticking(self, "step", budget.deadline) as tick:
+            spectrum = decompose(self._problem(Rows(X, w), budget, tick))
+        self.__dict__.pop("moments_", None)  # they belong to rows of earlier calls
+        self._remember(spectrum, X)
+        return X
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen by earlier calls of `partial_fit` and decompose them all.
@@ -275,7 +281,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
             n_oversamples=self.n_oversamples,
             n_iter=self.iterated_power,
             normaliser=self.power_iteration_normalizer,
-            rng=generator(self.random_state),
+            rng=lambda: generator(self.random_state),  # few roads need one
             callback=tick,
             deadline=budget.deadline,
         )

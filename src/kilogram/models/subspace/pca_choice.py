@@ -118,7 +118,7 @@ def choose(n: int, d: int, k: int | None, *, sparse: bool, memory: Callable[[], 
     if few and k is not None and side > _direct_side(k, sparse):
         return "krylov"
     # three matrices of the smaller side; the system is asked for its memory only when they matter
-    if k and 24 * side * side > 2**26 and 24 * side * side > memory():
+    if k and 24 * side * side > 2**24 and 24 * side * side > memory():
         return "krylov"
     return "primal" if d <= n else "dual"
 

@@ -50,10 +50,8 @@ class FixedPoint:
 
     def solve(self, Z: Any, start: Any) -> Solution:
         """Inputs (m, d) for scores Z (m, k), iterated from `start` (m, d), block by block."""
-        step = max(1, BLOCK_ENTRIES // self.X.shape[0])
         found = [
-            self._solve(Z[i : i + step, :], start[i : i + step, :])
-            for i in range(0, Z.shape[0], step)
+            self._solve(Z[a:b, :], start[a:b, :]) for a, b in _blocks(Z.shape[0], self.X.shape[0])
         ]
         xp = namespace(Z)
         open_rows = sum(f.objective or 0 for f in found)
@@ -72,7 +70,7 @@ class FixedPoint:
             K = G * self.kernel(x, self.X)
             total = xp.sum(K, axis=1)
             # a point too far from the data has no weight: it stays where it is
-            weighty = total > float(xp.finfo(K.dtype).tiny) ** 0.5
+            weighty = total > float(xp.finfo(K.dtype).smallest_normal) ** 0.5
             new = (K @ self.X) / xp.where(weighty, total, xp.ones_like(total))[:, None]
             new = xp.where((weighty & moving)[:, None], new, x)
             moved = xp.max(xp.abs(new - x), axis=1)
@@ -85,9 +83,14 @@ class FixedPoint:
         xp = namespace(Z)
         T = like(training_scores, Z)
         squares = xp.sum(T * T, axis=1)
-        step = max(1, BLOCK_ENTRIES // T.shape[0])
         at = [
-            xp.argmin(squares[None, :] - 2.0 * (Z[i : i + step, :] @ T.T), axis=1)
-            for i in range(0, Z.shape[0], step)
+            xp.argmin(squares[None, :] - 2.0 * (Z[a:b, :] @ T.T), axis=1)
+            for a, b in _blocks(Z.shape[0], T.shape[0])
         ]
         return xp.take(self.X, xp.concat(at), axis=0)
+
+
+def _blocks(m: int, n: int) -> list[tuple[int, int]]:
+    """Ranges of m rows whose kernel values against n rows are held at once."""
+    step = max(1, BLOCK_ENTRIES // n)
+    return [(a, min(a + step, m)) for a in range(0, m, step)]

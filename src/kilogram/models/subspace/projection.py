@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base.door import is_foreign
 from kilogram.models.subspace.columns import FAR
@@ -79,12 +79,17 @@ class LinearSubspace:
         """
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=False).X
+        Z = self._scores(X)
+        if not is_streamed(X):
+            self._ensure_finite(Z, X)
+        return Z
+
+    def _scores(self: Any, X: Any) -> Any:
+        """The scores of rows that have come through the door."""
         project, prepared = self._projection(), self._prepared()
         if is_streamed(X):
-            return map_rows(lambda block: project(prepared(block)), X)
-        Z = project(prepared(X))
-        self._ensure_finite(Z, X)
-        return Z
+            return map_rows(lambda block: _finite(project(prepared(block))), X)
+        return project(prepared(X))
 
     def inverse_transform(self: Any, X: Any) -> Any:
         """The rows of the input space that have these scores: m + V'z.
@@ -132,12 +137,9 @@ class LinearSubspace:
         --------
         >>> import numpy as np
         >>> from kilogram import PCA
-        >>> X = np.array([[0.0, 0.0], [1.0, 1.1], [2.0, 1.9], [3.0, 3.0]])
-        >>> PCA(1).fit(X).denoise(X).round(2)
-        array([[0.  , 0.  ],
-               [1.05, 1.05],
-               [1.95, 1.95],
-               [3.  , 3.  ]])
+        >>> X = np.array([[1.0, 1.0], [3.0, 3.0], [1.5, 2.5], [2.5, 1.5]])
+        >>> PCA(1).fit(X).denoise(X)[3].round(2)
+        array([2., 2.])
         """
         check_is_fitted(self)
         if keep is not None and remove is not None:
@@ -191,6 +193,17 @@ class LinearSubspace:
         return errors
 
 
+def _finite(Z: Any) -> Any:
+    """The scores of one block of a stream, whose rows nobody has looked at before."""
+    xp = namespace(Z)
+    if not bool(xp.all(xp.isfinite(Z))):
+        raise ValueError(
+            "Input X contains NaN or infinity in some block of its rows.\nPCA takes NaN for a "
+            "missing value with missing='em' only: impute or drop those rows otherwise."
+        )
+    return Z
+
+
 def _picked(V: Any, chosen: Any) -> Any:
     """The axes of the chosen components, all if None."""
     if chosen is None:
@@ -215,8 +228,10 @@ def turns(V: Any) -> Any:
     xp = namespace(V)
     if V.shape[0] == 0:
         return V[:, :1]
-    at = xp.argmax(xp.abs(V), axis=1)[:, None]
-    largest = xp.take_along_axis(V, at, axis=1)
+    at = xp.argmax(xp.abs(V), axis=1)
+    if is_numpy(V):  # indexing costs a tenth of `take_along_axis`
+        return xp.copysign(xp.ones_like(V[:, :1]), V[xp.arange(V.shape[0]), at][:, None])
+    largest = xp.take_along_axis(V, at[:, None], axis=1)
     return xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
 
 
@@ -229,6 +244,5 @@ def beside(X: Any) -> Any:
 
 def stored(array: Any, ref: Any) -> Any:
     """A copy that is contiguous and does not keep a larger array alive."""
-    xp = namespace(array)
     array = array if ref is None else like(array, ref)
-    return xp.asarray(array, copy=True)
+    return namespace(array).asarray(array, copy=True)

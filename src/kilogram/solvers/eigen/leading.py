@@ -53,10 +53,10 @@ def leading(
     exact to rounding. The vectors live in the library, device and dtype of `ref` (A itself when it
     is an array). `start` (n, p) is a guess at the subspace. `callback(step, sum of values)` may
     answer True to stop; `deadline` is a moment of `time.perf_counter`. The best pairs so far are
-    always returned.
+    always returned. `rng` is a generator or a function that makes one.
     """
     n = A.shape[0]
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = drawn(rng)
     ref = A if ref is None and is_array(A) else ref
     b = block_width(k, n)
     P = _first_block(n, b, start, ref, rng)
@@ -82,6 +82,11 @@ def leading(
     far = residuals.max() / max(np.abs(values).max(), np.finfo(np.float64).tiny)
     message = f"{why} The largest residual is {far:.1e} of the largest value."
     return Solution(basis.pairs(values, weights), step, float(values.sum()), False, message)
+
+
+def drawn(rng: Any) -> Any:
+    """The generator meant: made now if a function makes it, a fixed one if none is given."""
+    return np.random.default_rng(0) if rng is None else rng() if callable(rng) else rng
 
 
 def block_width(k: int, n: int) -> int:

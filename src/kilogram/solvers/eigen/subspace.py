@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
 import scipy.linalg
 
 from kilogram.arrays.linalg import eigh, qr
-from kilogram.arrays.namespace import is_array, is_numpy, like
+from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
+from kilogram.solvers.eigen.leading import drawn
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 
@@ -43,7 +43,7 @@ def subspace_iteration(
     as in `leading`.
     """
     n = A.shape[0]
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = drawn(rng)
     ref = A if ref is None and is_array(A) else ref
     Omega = rng.standard_normal((n, min(n, k + n_oversamples)))
     Y = A @ (Omega if ref is None else like(Omega, ref))
@@ -57,9 +57,12 @@ def subspace_iteration(
         Y = A @ normalised(Y, normaliser)
     Q = qr(Y)[0]
     values, S = eigh(_symmetric(Q.T @ (A @ Q)))
-    message = f"{why} {step} of {n_iter} power iterations were done." if why else ""
-    done = step if why else n_iter
-    return Solution((values[:k], Q @ S[:, :k]), done, float(values[:k].sum()), not why, message)
+    values, vectors = values[:k], Q @ S[:, :k]
+    captured = float(namespace(values).sum(values))
+    if not why:
+        return Solution((values, vectors), n_iter, captured)
+    message = f"{why} {step} of {n_iter} power iterations were done."
+    return Solution((values, vectors), step, captured, False, message)
 
 
 def normalised(Y: Any, how: Normaliser) -> Any:
