@@ -9,7 +9,7 @@ derivative of K is ever stored:
 
     sum        M to both
     product    M * K_2 to the first, M * K_1 to the second
-    scaling    c M; the factor itself gets sum_ij M_ij c k_ij
+    scaling    M, and c times what comes back; the factor itself gets c sum_ij M_ij k_ij
 
 At the leaves, with t = |x - y|^2, u = t / (2 alpha l^2), s = sqrt(2 nu t) / l:
 
@@ -24,7 +24,7 @@ At the leaves, with t = |x - y|^2, u = t / (2 alpha l^2), s = sqrt(2 nu t) / l:
     White               noise: noise on the diagonal
 
 The width of a kernel of distances gets sum_ij P_ij t_ij with P = M * slope, and this needs no
-distances: it is r'|x|^2 + c'|y|^2 - 2 tr(X' P Y) with the row and column sums r, c of P. For the
+distances: sum_i (r_i |x_i|^2 + (P |y|^2)_i - 2 <x_i, (P Y)_i>), r = P 1, is one product. For the
 Gaussian slope = 2 gamma k, for Matern s^2 e^-s / t and s^2 (1 + s) e^-s / (3 t), for the rational
 quadratic (1 + u)^(-alpha - 1) / l^2.
 """
@@ -35,7 +35,7 @@ from functools import singledispatch
 from numbers import Real
 from typing import Any
 
-from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.arrays.namespace import namespace
 from kilogram.functions.distances import (
     centred_pair,
     chi_squared,
@@ -119,29 +119,31 @@ def pull_back(kernel: Kernel, X: Any, Y: Any, M: Any) -> Gradient:
     total = dict.fromkeys(parameters(kernel), 0.0)
     if not total:
         return total
-    for rows, columns, weights in _tiles(X, Y, M):
-        for path, value in _back(kernel, rows, columns, weights, kernel(rows, columns)).items():
+    for rows, columns, weights, count in _tiles(X, Y, M):
+        for path, value in _descend(kernel, rows, columns, weights).items():
             if path in total:
-                total[path] += float(value)
+                total[path] += count * float(value)
     return total
 
 
 def _tiles(X: Any, Y: Any, M: Any) -> Any:
-    """Pieces (rows, columns, weights) that cover M; columns None where they are the rows."""
+    """Pieces (rows, columns, weights, count) that cover M; columns None where they are the rows,
+    count 2 for what stands on both sides of the diagonal."""
     n = X.shape[0]
-    step = max(1, TILE_ENTRIES // max(1, n if Y is None else Y.shape[0]))
-    step = max(step, 64)  # thin tiles would be all overhead
+    # thin tiles would be all overhead
+    step = max(64, TILE_ENTRIES // max(1, n if Y is None else Y.shape[0]))
     for i in range(0, n, step):
         stop = min(i + step, n)
         rows = X[i:stop, :]
         if Y is not None:
-            yield rows, Y, M[i:stop, :]
+            yield rows, Y, M[i:stop, :], 1.0
             continue
         if i:
-            yield rows, X[:i, :], 2.0 * M[i:stop, :i]
-        xp = namespace(M)
-        lower = xp.tril(M[i:stop, i:stop])
-        yield rows, None, lower + xp.tril(lower, k=-1).T
+            yield rows, X[:i, :], M[i:stop, :i], 2.0
+        own = M[i:stop, i:stop]
+        xp = namespace(own)
+        lower = xp.tril(own)
+        yield rows, None, lower + xp.tril(lower, k=-1).T, 1.0
 
 
 def under(name: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -149,9 +151,15 @@ def under(name: str, found: dict[str, Any]) -> dict[str, Any]:
     return {f"{name}__{path}": value for path, value in found.items()}
 
 
+def _descend(kernel: Kernel, X: Any, Y: Any, M: Any) -> dict[str, Any]:
+    """The gradient of one tile; matrices that nobody will read are not made."""
+    needless = isinstance(kernel, Sum | Product | Scaled | White)
+    return _back(kernel, X, Y, M, None if needless else kernel(X, Y))
+
+
 @singledispatch
 def _back(kernel: Kernel, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    """The gradient of one tile, K = k(X, Y); kernels without parameters have none."""
+    """The gradient of one tile; leaves read K = k(X, Y), the others make what they need."""
     return {}
 
 
@@ -160,9 +168,7 @@ def _(kernel: Sum, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, part in (("left", kernel.left), ("right", kernel.right)):
         if parameters(part):
-            # a white part has no matrix worth making
-            K_part = None if isinstance(part, White) else part(X, Y)
-            found |= under(name, _back(part, X, Y, M, K_part))
+            found |= under(name, _descend(part, X, Y, M))
     return found
 
 
@@ -175,11 +181,9 @@ def _(kernel: Product, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 @_back.register
 def _(kernel: Scaled, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"factor": namespace(M).sum(M * K)}
-    if kernel.factor > 0:
-        part = _back(kernel.kernel, X, Y, kernel.factor * M, K / kernel.factor)
-        found |= under("kernel", part)
-    return found
+    K = kernel.kernel(X, Y)
+    part = under("kernel", _back(kernel.kernel, X, Y, M, K)) | {"factor": dot(M, K)}
+    return {path: kernel.factor * value for path, value in part.items()}
 
 
 @_back.register
@@ -190,8 +194,8 @@ def _(kernel: OnColumns, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 @_back.register
 def _(kernel: Gaussian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    total = weighted_distances(X, Y, M * _slope(kernel, X, Y, K))
-    return {"sigma": total, "gamma": -0.5 * total}
+    total = kernel.rate(X.shape[1]) * weighted_distances(X, Y, M * K)
+    return {"sigma": 2.0 * total, "gamma": -total}
 
 
 @_back.register
@@ -233,7 +237,7 @@ def _(kernel: RationalQuadratic, X: Any, Y: Any, K: Any) -> Any:
 
 @_back.register
 def _(kernel: Laplacian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    total = kernel.rate(X.shape[1]) * namespace(M).sum(M * K * city_block(X, Y))
+    total = kernel.rate(X.shape[1]) * dot(M * K, city_block(X, Y))
     return {"sigma": total, "gamma": -total}
 
 
@@ -249,8 +253,8 @@ def _(kernel: RationalQuadratic, X: Any, Y: Any, M: Any, K: Any) -> dict[str, An
     u = squared_distances(X, Y) / (2.0 * alpha * scale**2)
     share, P = u / (1.0 + u), M * K
     return {
-        "length_scale": 2.0 * alpha * xp.sum(P * share),
-        "alpha": alpha * xp.sum(P * (share - xp.log1p(u))),
+        "length_scale": 2.0 * alpha * dot(P, share),
+        "alpha": alpha * dot(P, share - xp.log1p(u)),
     }
 
 
@@ -259,13 +263,12 @@ def _(kernel: Polynomial, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     gamma, coef0, degree = kernel.numbers(X.shape[1])
     product = gamma * inner(X, Y)
     slope = M * degree * (product + coef0) ** (degree - 1)
-    xp = namespace(M)
-    return {"gamma": xp.sum(slope * product), "coef0": coef0 * xp.sum(slope)}
+    return {"gamma": dot(slope, product), "coef0": coef0 * namespace(M).sum(slope)}
 
 
 @_back.register
 def _(kernel: Chi2, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    return {"gamma": -float(kernel.gamma) * namespace(M).sum(M * K * chi_squared(X, Y))}
+    return {"gamma": -float(kernel.gamma) * dot(M * K, chi_squared(X, Y))}
 
 
 @_back.register
@@ -273,16 +276,24 @@ def _(kernel: White, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     return {"noise": float(kernel.noise) * namespace(M).linalg.trace(M) if Y is None else 0.0}
 
 
+def dot(A: Any, B: Any) -> Any:
+    """sum_ij A_ij B_ij."""
+    return namespace(A, B).tensordot(A, B, axes=2)
+
+
 def weighted_distances(X: Any, Y: Any, P: Any, *, by_column: bool = False) -> Any:
     """sum_ij P_ij |x_i - y_j|^2, or of each column's part of it, without the distances."""
     xp = namespace(P)
-    X, Y = centred_pair(X, Y)
+    X, Y = (None if Z is None else dense(Z) for Z in centred_pair(X, Y))
     if Y is None:
         # a row is at distance 0 from itself: its large weight would only bring rounding
         P, Y = without_diagonal(P), X
-    cross = P @ Y
-    if is_sparse(X):
-        X, Y, cross = X.toarray(), Y.toarray(), dense(cross)
-    ends = xp.sum(P, axis=1) @ (X * X) + xp.sum(P, axis=0) @ (Y * Y)
-    parts = ends - 2.0 * xp.sum(X * cross, axis=0)
-    return parts if by_column else xp.sum(parts)
+    d, ones = X.shape[1], xp.ones((Y.shape[0], 1), dtype=Y.dtype, device=Y.device)
+    squares_x, squares_y = X * X, Y * Y
+    if not by_column:
+        squares_x = xp.sum(squares_x, axis=1, keepdims=True)
+        squares_y = xp.sum(squares_y, axis=1, keepdims=True)
+    sums = P @ xp.concat([Y, squares_y, ones], axis=1)
+    ends = xp.sum(sums[:, -1:] * squares_x + sums[:, d:-1], axis=0)
+    cross = xp.sum(X * sums[:, :d], axis=0)
+    return ends - 2.0 * cross if by_column else ends[0] - 2.0 * xp.sum(cross)

@@ -97,20 +97,20 @@ def log_likelihood(L: np.ndarray, a: np.ndarray, data: Observations, s: np.ndarr
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """M = 1/2 (a a' - t C^-1), known by its tiles; C^-1 in the lower triangle of `inverse`."""
+    """2 M = a a' - t C^-1, known by its tiles; C^-1 in the lower triangle of `inverse`."""
 
     a: np.ndarray
     inverse: np.ndarray
 
     def __getitem__(self, at: tuple[slice, slice]) -> np.ndarray:
         rows, columns = at
-        M = (0.5 * self.a[rows]) @ self.a[columns].T
-        M -= (0.5 * self.a.shape[1]) * self.inverse[at]
+        M = self.a[rows] @ self.a[columns].T
+        t = self.a.shape[1]
+        M -= self.inverse[at] if t == 1 else t * self.inverse[at]
         return M
 
     def diagonal(self) -> np.ndarray:
-        squares = np.sum(self.a * self.a, axis=1)
-        return 0.5 * (squares - self.a.shape[1] * self.inverse.diagonal())
+        return np.sum(self.a * self.a, axis=1) - self.a.shape[1] * self.inverse.diagonal()
 
 
 def likelihood_and_gradient(
@@ -122,9 +122,9 @@ def likelihood_and_gradient(
     a = cholesky_solve(L, data.Y)
     value = log_likelihood(L, a, data, s)
     M = Score(a, inverse_from_factor(L))
-    gradient = pull_back(kernel, data.X, None, M)
+    gradient = {path: 0.5 * g for path, g in pull_back(kernel, data.X, None, M).items()}
     if data.w is not None:
-        own = M.diagonal()
+        own = 0.5 * M.diagonal()
         # the noise of the kernel enters as s / w, and in the repetitions
         v = own / data.w + data.repeats(s)[1] - own
         more, behind = (pull_back_diag(kernel, data.X, v, latent=part) for part in (False, True))
