@@ -23,6 +23,7 @@ from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.pairs import BLOCK_ENTRIES
 
 FREE_SHARE = 0.6  # of the free memory may be taken unasked: the rest is the user's other work
+ALWAYS = 32 * 2**20  # bytes taken without asking: to ask the system costs as much as such a K
 RoadName = Literal["stored", "blocked", "low_rank"]
 
 
@@ -95,10 +96,11 @@ def choose_road(
     """
     size = _itemsize(dtype)
     m = n if columns is None else columns
-    limit = memory_limit(max_memory)
+    stored = int(copies * n * m * size)
+    little = max_memory is None and stored <= ALWAYS
+    limit = ALWAYS if little else memory_limit(max_memory)
     half = 0.5 if columns is None else 1.0  # one triangle of a symmetric matrix
     once, values, product = half * n * m * d, half * n * m, n * m * outputs
-    stored = int(copies * n * m * size)
     if stored <= limit:
         reason = f"K of {human_bytes(stored)} fits in the {human_bytes(limit)} allowed"
         work = Work(once + products * product + flops, values, size)
