@@ -124,7 +124,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         slug="gaussian_process",
         title="Gaussian processes",
-        names=("GaussianProcessRegressor",),
+        names=("GaussianProcessRegressor", "GaussianProcessClassifier"),
         objective=r"\max_\theta \; -\tfrac12 y' C_\theta^{-1} y - \tfrac12 \log |C_\theta|, \quad "
         r"C_\theta = K_\theta + \operatorname{diag}(\text{noise})",
         when=(
@@ -213,6 +213,7 @@ PUBLIC: dict[str, str] = {
     # classification
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
+    "GaussianProcessClassifier": "kilogram.models.classification.process",
     # feature maps
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",
