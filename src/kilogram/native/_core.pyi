@@ -95,3 +95,17 @@ def smo_select(
     chosen: Array,
     extremes: Array,
 ) -> int: ...
+def coordinate_pass(
+    data: Array,
+    indices: Array | None,
+    indptr: Array | None,
+    d: int,
+    scale: float,
+    eps: float,
+    terms: Array,
+    b: Array,
+    w: Array,
+    order: Array,
+    active: int,
+    far: float,
+) -> tuple[int, float]: ...

@@ -115,3 +115,31 @@ def add_kernel_rows(
         old.delta,
         g,
     )
+
+
+class Compressed(NamedTuple):
+    """Rows for `coordinate_pass`: entries, columns and row starts; the last two None if dense."""
+
+    data: Array
+    indices: Array | None
+    indptr: Array | None
+    d: int
+
+
+def coordinate_pass(
+    rows: Compressed,
+    terms: Array,
+    dual: tuple[Array, Array],
+    order: Array,
+    active: int,
+    *,
+    scale: float,
+    eps: float,
+    far: float,
+) -> tuple[int, float]:
+    """One pass of dual coordinate descent over order[:active]; how many rows stay, the violation.
+
+    terms (5, n) holds |x~|^2, t, s, lower and upper; dual = (b, w = X~'b) is changed in place.
+    """
+    b, w = dual
+    return _core.coordinate_pass(*rows, scale, eps, terms, b, w, order, active, far)

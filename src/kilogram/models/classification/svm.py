@@ -11,8 +11,7 @@ Decision     f(x) = sum_i a_i y_i k(x_i, x) + b
 KKT          a_i = 0: y_i f(x_i) >= 1;   0 < a_i < C_i: y_i f(x_i) = 1;   a_i = C_i: y_i f(x_i) <= 1
 
 b is the mean over the free support vectors (0 < a_i < C_i) only; with none of them, the middle of
-the interval the conditions leave. C = inf is the hard margin, refused where no plane separates.
-`kilogram.solvers.smo` has the solver.
+the interval left. C = inf is the hard margin, refused where no plane separates.
 
 References: Cortes and Vapnik 1995; Platt 1998; Fan, Chen and Lin 2005.
 """
@@ -61,8 +60,8 @@ def check_choices(model: Any) -> None:
 class SVC(KernelClassifier):
     """Support vector classifier with any kernel, by multi-threaded block SMO.
 
-    Minimises ``1/2 |w|^2 + sum_i C_i xi_i^slack`` over planes in the space of the kernel. Takes
-    scikit-learn's parameters and gives its answers; the rest are keyword-only.
+    Minimises ``1/2 |w|^2 + sum_i C_i xi_i^slack`` over planes in the space of the kernel, with
+    scikit-learn's parameters and answers; those from `slack` on are Kilogram's.
 
     Parameters
     ----------
@@ -145,11 +144,6 @@ class SVC(KernelClassifier):
         Shape of X.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
-
-    See Also
-    --------
-    LinearSVC : Linear machines for many rows.
-    SVR : The same solver for regression.
 
     Examples
     --------

@@ -1,10 +1,12 @@
 // Support vector machines in the module `kilogram.native._core`.
 #include "core.hpp"
+#include "dual_coordinate.hpp"
 #include "smo.hpp"
 #include "smo_loops.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -62,6 +64,28 @@ template <class S> void bind_add(nb::module_& m) {
   }, "K"_a.noconvert(), "at"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_coordinate(nb::module_& m) {
+  m.def("coordinate_pass", [](Vector<T> data, std::optional<Vector<i64>> indices,
+                              std::optional<Vector<i64>> indptr, i64 d, double scale, double eps,
+                              Matrix<double> terms, OutVector<double> b, OutVector<double> w,
+                              OutVector<i64> order, i64 active, double far) {
+    const i64 n = b.shape(0);
+    const double* r = terms.data();  // square, t, s, lower, upper: five rows of n
+    const CoordinateProblem<T> problem{data.data(), indices ? indices->data() : nullptr,
+                                       indptr ? indptr->data() : nullptr, d, scale, eps, r, r + n,
+                                       r + 2 * n, r + 3 * n, r + 4 * n, b.data(), w.data()};
+    double violation = 0;
+    i64 left;
+    {
+      Release release;
+      left = coordinate_pass<T>(problem, order.data(), active, far, &violation);
+    }
+    return std::pair<i64, double>(left, violation);
+  }, "data"_a.noconvert(), "indices"_a.noconvert().none(), "indptr"_a.noconvert().none(), "d"_a,
+     "scale"_a, "eps"_a, "terms"_a.noconvert(), "b"_a.noconvert(), "w"_a.noconvert(),
+     "order"_a.noconvert(), "active"_a, "far"_a);
+}
+
 }  // namespace
 
 void bind_svm(nb::module_& m) {
@@ -70,6 +94,8 @@ void bind_svm(nb::module_& m) {
   bind_gradient<double, double>(m);
   bind_add<float>(m);
   bind_add<double>(m);
+  bind_coordinate<float>(m);
+  bind_coordinate<double>(m);
   m.def("smo_pairs", [](Matrix<double> K, Vector<double> s, Vector<double> lower,
                         Vector<double> upper, OutVector<double> f, OutVector<double> b, double tol,
                         i64 max_steps) {

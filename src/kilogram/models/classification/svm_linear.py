@@ -1,0 +1,290 @@
+"""Linear support vector classification: the twin of svm.py in the coordinates of the columns.
+
+Objective    min_w  1/2 |w~|^2 + sum_i C_i loss(1 - y_i <w~, x~_i>),    x~ = [x, intercept_scaling]
+
+    loss(m) = max(0, m)^2    squared hinge (slack 2), Newton's method on the active rows
+              max(0, m)      hinge (slack 1), through smoothed hinges, or in the dual
+
+The intercept is the coefficient of a constant column and penalised with the others, as in LIBLINEAR
+and scikit-learn (a larger `intercept_scaling` weakens that); `penalize_intercept=False` leaves it
+free, and the machine is then `SVC` with the linear kernel. More than two classes: one machine for
+each against the rest. penalty="l1" replaces 1/2 |w~|^2 by sum_j |w~_j|.
+
+`kilogram.solvers.smooth` has the solvers: the gradient and Hessian are sums over rows, so the same
+steps run on blocks, on Dask and on device arrays.
+
+References: Keerthi and DeCoste 2005; Hsieh et al. 2008; Fan et al. 2008.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import compute_class_weight
+
+from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.rows import map_rows, reduce_rows
+from kilogram.base import Budget, Laws, Twin, warn_if_unfinished
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.functions.losses import Hinge
+from kilogram.models.classification.svm_linear_fit import (
+    LINEAR_ADVICE,
+    Answer,
+    LinearMachine,
+    check_linear,
+    fit_in_memory,
+    fit_streamed,
+    in_arrays,
+    penalties_of,
+)
+from kilogram.models.features.labels import distinct_classes, enter_labels, largest, signs
+from kilogram.solvers.smooth.newton import Stop
+from kilogram.statistics import Counts
+
+LOSSES = {"squared_hinge": Hinge(), "hinge": Hinge().smoothed(0.5)}
+
+
+class LinearSVC(ClassifierMixin, LinearMachine):
+    """Linear support vector classifier for many rows.
+
+    Minimises ``1/2 |w|^2 + sum_i C_i loss(1 - y_i f(x_i))``. Takes scikit-learn's parameters and
+    reaches its optimum, by Newton steps whose sums over rows use all threads; `penalize_intercept`,
+    `warm_start` and `max_time` are Kilogram's.
+
+    Parameters
+    ----------
+    penalty : {"l2", "l1"}, default="l2"
+        Penalty of the coefficients; "l1" makes many of them zero and goes with the squared hinge.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    dual : bool or "auto", default="auto"
+        True asks for dual coordinate descent, False for Newton's method in the primal; "auto"
+        takes the dual for the hinge with more than 3 000 columns. The optimum is the same.
+    tol : float, default=1e-4
+        Ten times the largest duality gap at the end, relative to the objective.
+    C : float, default=1.0
+        Price of a violated margin, greater than 0; times the weights of the row and its class.
+    multi_class : {"ovr"}, default="ovr"
+        One machine per class against the rest.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1
+        The constant column that carries the intercept.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for the classes.
+    verbose : int, default=0
+        Kept for scikit-learn's signature: progress is told to callbacks (`set_callbacks`).
+    random_state : int, RandomState or None, default=None
+        Order of the rows in dual coordinate descent.
+    max_iter : int, default=1000
+        Most Newton steps, or passes of coordinate descent, of a machine.
+    penalize_intercept : bool, default=True
+        False leaves the intercept out of the penalty.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with the model it has.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    class_weight_ : ndarray of shape (n_classes,)
+        Factors of C.
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : int
+        Most steps of a machine.
+    objective_ : float
+        The objective at the solution, summed over the machines.
+    dual_gap_ : float
+        How far it is above the dual at most, summed over the machines.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    SVC : The same with any kernel.
+    LinearSVR : Regression.
+
+    Examples
+    --------
+    >>> from kilogram import LinearSVC
+    >>> X, y = [[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]], [1, 1, 2, 2]
+    >>> model = LinearSVC().fit(X, y)
+    >>> model.predict([[-0.8, -1.0]])
+    array([1])
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        twin=Twin(
+            "SVC",
+            kernel_params={"slack": 2, "multi_class": "ovr", "tol": 1e-10},
+            linear_params={"penalize_intercept": False},
+        ),
+        shift="the intercept is penalised, as in scikit-learn, so the origin matters",
+        objective=True,
+        budget=True,
+        example={"tol": 1e-13},
+        budget_example={"loss": "hinge"},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        penalize_intercept: bool = True,
+        warm_start: bool = False,
+        max_time: float | None = None,
+    ):
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+        self.warm_start = warm_start
+        self.max_time = max_time
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of C.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time)
+        check_linear(self)
+        check_words(self)
+        X, y, w = enter_labels(self, X, y, sample_weight)
+        self.classes_ = distinct_classes(y)
+        self.class_weight_ = weights_of_classes(self.class_weight, self.classes_, y)
+        with ticking(self, "step", budget.deadline) as tick:
+            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
+            answer = self._solve(X, y, w, stop)
+        self._keep_coefficients(answer, X)
+        warn_if_unfinished(type(self).__name__, answer.summary, LINEAR_ADVICE)
+        return self
+
+    def _solve(self, X: Any, y: Any, w: Any, stop: Stop) -> Answer:
+        loss, t = LOSSES[self.loss], 1 if len(self.classes_) == 2 else len(self.classes_)
+        if in_arrays(X):
+            Y, C = signs(y, self.classes_), self._prices(to_numpy(y), w)
+            return fit_in_memory(self, X, Y, C, loss, stop, self._start(t, X.shape[1]))
+        if self.penalty == "l1":
+            raise ValueError("penalty='l1' needs the rows in memory as NumPy or SciPy arrays.")
+
+        def prepare(block: Any, labels: Any, weights: Any) -> tuple[Any, Any]:
+            Y = signs(labels, self.classes_)
+            C = np.repeat(self._prices(to_numpy(labels), weights)[:, None], t, axis=1)
+            return (Y, C) if is_sparse(block) else (like(Y, block), like(C, block))
+
+        return fit_streamed(self, (X, y, w), prepare, loss, t, stop)
+
+    def _prices(self, y: Any, w: Any) -> np.ndarray:
+        """C_i of the rows."""
+        C = float(self.C) * self.class_weight_[np.searchsorted(self.classes_, y)]
+        return C if w is None else C * to_numpy(w).astype(np.float64)
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        values : array of shape (m,) or (m, n_classes)
+            Of two classes, positive for the second.
+        """
+        values = self._linear_values(X)
+        return map_rows(lambda v: v[:, 0], values) if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,)
+        """
+        values = self.decision_function(X)
+        return map_rows(lambda v: largest(to_numpy(v), self.classes_), values)
+
+    def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective of the fitted machines on the rows given, summed over the machines.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        value : float
+        """
+        X, y, w = enter_labels(self, X, y, sample_weight, reset=False)
+        f = to_numpy(self.decision_function(X)).astype(np.float64).reshape(len(y), -1)
+        loss = LOSSES[self.loss].limit(signs(y, self.classes_), f)
+        scale, penalty = penalties_of(self, self.coef_.shape[1])
+        b = np.asarray(self.intercept_, dtype=np.float64) / (scale or 1.0)
+        W = np.column_stack([self.coef_, b]).astype(np.float64)
+        size = np.abs(W) @ penalty if self.penalty == "l1" else 0.5 * (W * W) @ penalty
+        return float(np.sum(size) + np.sum(self._prices(y, w) @ loss))
+
+
+def check_words(model: LinearSVC) -> None:
+    """Parameters that are one of a few words, and what goes together."""
+    if model.penalty not in ("l1", "l2"):
+        raise ValueError(f"penalty must be 'l1' or 'l2', got {model.penalty!r}.")
+    if model.loss not in LOSSES:
+        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {model.loss!r}.")
+    if model.multi_class != "ovr":
+        raise ValueError(
+            f"multi_class must be 'ovr', got {model.multi_class!r}: Crammer and Singer's joint "
+            "machine is not offered; it rarely differs and costs more."
+        )
+    if model.penalty == "l1" and (model.loss != "squared_hinge" or model.dual is True):
+        raise ValueError("penalty='l1' goes with loss='squared_hinge' and dual=False or 'auto'.")
+
+
+def weights_of_classes(class_weight: Any, classes: np.ndarray, y: Any) -> np.ndarray:
+    """Factors of C, also for labels that are streamed."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced" and not isinstance(y, np.ndarray):
+        counts = reduce_rows(Counts.of, y).counts
+        return counts.sum() / (len(classes) * counts)
+    labels = y if isinstance(y, np.ndarray) else classes
+    return compute_class_weight(class_weight, classes=classes, y=labels)

@@ -1,0 +1,177 @@
+"""What LinearSVC and LinearSVR share: parameters to a task, a task to coefficients.
+
+Rows in memory are solved machine by machine (Newton's method, or dual coordinate descent where the
+hinge meets many columns); arrays of other libraries, Dask collections, files and blocks through the
+streamed sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
+from kilogram.arrays.rows import column_count, is_streamed, map_rows
+from kilogram.base import Estimate, Estimator
+from kilogram.base.estimate import within
+from kilogram.functions.losses import Bent
+from kilogram.models.classification.svm_kernel import is_number
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.smooth.coordinate import descend
+from kilogram.solvers.smooth.curvature import Task
+from kilogram.solvers.smooth.design import ArrayDesign
+from kilogram.solvers.smooth.lasso import minimise_absolute
+from kilogram.solvers.smooth.newton import DIRECT, Stop, minimise
+from kilogram.solvers.smooth.streamed import Passes, minimise_streamed
+from kilogram.solvers.solution import Solution
+
+LINEAR_ADVICE = "Scale the columns (StandardScaler), or raise max_iter, max_time or tol."
+
+
+class Answer(NamedTuple):
+    """Coefficients (t, d + 1) of t machines, and how they were reached."""
+
+    W: np.ndarray
+    objective: float
+    gap: float
+    steps: int
+    summary: Solution
+
+
+def check_linear(model: Any) -> None:
+    """Numbers that make no problem are refused."""
+    if not is_number(model.C) or not 0 < model.C < math.inf:
+        raise ValueError(f"C must be a finite number greater than 0, got {model.C!r}.")
+    if not is_number(model.tol) or not 0 < model.tol < math.inf:
+        raise ValueError(f"tol must be a positive number, got {model.tol!r}.")
+    if not isinstance(model.max_iter, Integral) or int(model.max_iter) < 1:
+        raise ValueError(f"max_iter must be a whole number of at least 1, got {model.max_iter!r}.")
+    if not is_number(model.intercept_scaling) or not model.intercept_scaling > 0:
+        raise ValueError(f"intercept_scaling must be > 0, got {model.intercept_scaling!r}.")
+    if model.dual not in (True, False, "auto"):
+        raise ValueError(f"dual must be True, False or 'auto', got {model.dual!r}.")
+
+
+def in_arrays(X: Any) -> bool:
+    """Whether the rows are in memory as NumPy or SciPy hold them."""
+    return not is_streamed(X) and (is_numpy(X) or is_sparse(X))
+
+
+def penalties_of(model: Any, d: int) -> tuple[float, np.ndarray]:
+    """The constant column (0: none), and the penalties of the d + 1 coefficients."""
+    penalty = np.ones(d + 1)
+    if not model.fit_intercept:
+        return 0.0, penalty
+    penalty[-1] = 1.0 if model.penalize_intercept else 0.0
+    return float(model.intercept_scaling) if model.penalize_intercept else 1.0, penalty
+
+
+def fit_in_memory(
+    model: Any, X: Any, Y: np.ndarray, C: np.ndarray, loss: Bent, stop: Stop, start: Any
+) -> Answer:
+    """One machine per column of Y (n, t), penalties C (n,)."""
+    kept = C > 0
+    if not kept.all():
+        at = np.nonzero(kept)[0]
+        X, Y, C = X[at], Y[at], C[at]
+    X = X.tocsr() if is_sparse(X) else X
+    scale, penalty = penalties_of(model, X.shape[1])
+    design = ArrayDesign(X, scale)
+    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31))
+    found = []
+    for j in range(Y.shape[1]):
+        task = Task(np.ascontiguousarray(Y[:, j], dtype=np.float64), C, penalty, loss)
+        begin = None if start is None else start[j].copy()
+        found.append(solve_one(model, design, task, stop, begin, rng))
+    slow = [m for m in found if not m.converged]
+    points, steps = [m.value for m in found], max(m.n_iter for m in found)
+    summary = Solution(None, steps, None, not slow, slow[0].message if slow else "")
+    return Answer(
+        np.stack([p.w for p in points]),
+        float(sum(p.objective for p in points)),
+        float(sum(p.gap for p in points)),
+        steps,
+        summary,
+    )
+
+
+def solve_one(
+    model: Any, design: ArrayDesign, task: Task, stop: Stop, start: Any, rng: Any
+) -> Solution:
+    """The road for one machine."""
+    if getattr(model, "penalty", "l2") == "l1":
+        return minimise_absolute(design, task, stop, start)
+    many = design.width > DIRECT and not math.isinf(task.loss.width)
+    if task.penalty[-1] > 0 and (model.dual is True or (model.dual == "auto" and many)):
+        return descend(design, task, stop, rng)
+    return minimise(design, task, stop, start)
+
+
+def fit_streamed(
+    model: Any, rows: tuple[Any, ...], prepare: Callable, loss: Bent, t: int, stop: Stop
+) -> Answer:
+    """All machines together, one pass over the rows per step."""
+    scale, penalty = penalties_of(model, column_count(rows[0]))
+    found = minimise_streamed(Passes(rows, prepare, scale, penalty), loss, t, stop)
+    machines = found.value
+    return Answer(machines.W, machines.objective, machines.gap, found.n_iter, found)
+
+
+class LinearMachine(Estimator):
+    """f(x) = <x, w> + b, one or several."""
+
+    def _keep_coefficients(self, answer: Answer, X: Any) -> None:
+        scale = penalties_of(self, answer.W.shape[1] - 1)[0]
+        dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
+        self.coef_ = answer.W[:, :-1].astype(dtype)
+        self.intercept_ = (scale * answer.W[:, -1]).astype(dtype)
+        self.n_iter_ = max(1, answer.steps)
+        self.objective_, self.dual_gap_ = answer.objective, answer.gap
+
+    def _linear_values(self, X: Any) -> Any:
+        """Values (n, t), as X came."""
+        check_is_fitted(self)
+        W = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
+        b = np.atleast_1d(self.intercept_)
+
+        def rows(block: Any) -> Any:
+            if is_sparse(block):
+                return np.asarray(block @ W) + b
+            return block @ like(W, block) + like(b, block)
+
+        X = self._enter(X, reset=False).X
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+    def _start(self, t: int, d: int) -> Any:
+        """Coefficients of the previous fit, for `warm_start`."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        W = np.atleast_2d(self.coef_).astype(np.float64)
+        if W.shape != (t, d):
+            return None
+        scale = penalties_of(self, d)[0]
+        b = np.atleast_1d(self.intercept_).astype(np.float64) / scale if scale else np.zeros(t)
+        return np.column_stack([W, b])
+
+    def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
+        """A scatter of the rows and a dozen products with them."""
+        speed = rates(4 if dtype == "float32" else 8)
+        seconds = (n * d * d + 24.0 * n * d) / speed.multiply_adds
+        return within(self, n, d, "Newton's method", seconds, 8.0 * (n * d / 2 + 3 * d * d + 8 * n))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def column(v: Any, X: Any) -> Any:
+    """A vector (n,) as a column (n, 1) beside X."""
+    v = like(v, X)
+    return namespace(v).reshape(v, (-1, 1))

@@ -1,0 +1,236 @@
+"""Linear support vector regression: the twin of svr.py in the coordinates of the columns.
+
+Objective    min_w  1/2 |w~|^2 + sum_i C_i loss(|y_i - <w~, x~_i>| - eps)
+             x~ = [x, intercept_scaling]
+
+    loss(m) = max(0, m)      epsilon-insensitive (slack 1)
+              max(0, m)^2    squared (slack 2, twice the price that svr.py puts on the square)
+
+The intercept is penalised as in LIBLINEAR unless `penalize_intercept=False`. svm_linear.py tells
+the solvers: Newton steps on sums over the rows, through smoothed losses where the loss has a kink.
+
+References: Ho and Lin 2012; Keerthi and DeCoste 2005.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import map_rows
+from kilogram.base import Budget, Laws, Twin, warn_if_unfinished
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.functions.losses import Tube
+from kilogram.models.classification.svm_kernel import is_number
+from kilogram.models.classification.svm_linear_fit import (
+    LINEAR_ADVICE,
+    LinearMachine,
+    check_linear,
+    column,
+    fit_in_memory,
+    fit_streamed,
+    in_arrays,
+    penalties_of,
+)
+from kilogram.models.regression.targets import enter_rows
+from kilogram.solvers.smooth.newton import Stop
+
+WORDS = ("epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+class LinearSVR(RegressorMixin, LinearMachine):
+    """Linear epsilon-insensitive regression for many rows.
+
+    Minimises ``1/2 |w|^2 + sum_i C_i max(0, |y_i - f(x_i)| - epsilon)``, or its square. Takes
+    scikit-learn's parameters and reaches its optimum; `penalize_intercept`, `warm_start` and
+    `max_time` are Kilogram's.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Half-width of the tube, at least 0, in units of y.
+    tol : float, default=1e-4
+        Ten times the largest duality gap at the end, relative to the objective.
+    C : float, default=1.0
+        Price of leaving the tube, greater than 0, times the weight of the row.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        The constant column that carries the intercept.
+    dual : bool or "auto", default="auto"
+        True asks for dual coordinate descent, False for Newton's method in the primal; "auto"
+        takes the dual for the unsquared loss with more than 3 000 columns.
+    verbose : int, default=0
+        Kept for scikit-learn's signature: progress is told to callbacks (`set_callbacks`).
+    random_state : int, RandomState or None, default=None
+        Order of the rows in dual coordinate descent.
+    max_iter : int, default=1000
+        Most Newton steps, or passes of coordinate descent.
+    penalize_intercept : bool, default=True
+        False leaves the intercept out of the penalty.
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with the model it has.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+    objective_, dual_gap_ : float
+        The objective at the solution, and how far it is above the dual at most.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    SVR : The same with any kernel.
+    LinearSVC : Classification.
+
+    Examples
+    --------
+    >>> from kilogram import LinearSVR
+    >>> model = LinearSVR(epsilon=0.1).fit([[-1.0], [1.0]], [-1.0, 1.0])
+    >>> model.predict([[1.0]]).round(2)
+    array([0.9])
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        twin=Twin(
+            "SVR",
+            kernel_params={"slack": 2, "C": 2.0, "tol": 1e-11, "epsilon": 0.1},
+            linear_params={"penalize_intercept": False, "epsilon": 0.1},
+        ),
+        shift="the intercept is penalised, as in scikit-learn, so the origin matters",
+        objective=True,
+        budget=True,
+        example={"tol": 1e-13, "loss": "squared_epsilon_insensitive"},
+        budget_example={"loss": "epsilon_insensitive"},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        penalize_intercept: bool = True,
+        warm_start: bool = False,
+        max_time: float | None = None,
+    ):
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+        self.warm_start = warm_start
+        self.max_time = max_time
+
+    def _loss(self, spread: float = 1.0) -> Tube:
+        """The loss; where it is to be smoothed, over half the spread of the targets at first."""
+        if self.loss not in WORDS:
+            raise ValueError(f"loss must be one of {WORDS}, got {self.loss!r}.")
+        if not is_number(self.epsilon) or not self.epsilon >= 0:
+            raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}.")
+        loss = Tube(epsilon=float(self.epsilon))
+        return loss if self.loss == WORDS[1] else loss.smoothed(0.5 * spread)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of C.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time)
+        check_linear(self)
+        self._loss()
+        rows = enter_rows(self, X, y, sample_weight)
+        with ticking(self, "step", budget.deadline) as tick:
+            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
+            if in_arrays(rows.X):
+                answer = self._solve(rows.X, rows.Y, rows.w, stop, warn=rows.flat is False)
+            else:
+                loss = self._loss()
+                answer = fit_streamed(self, rows[:3], self._prepare, loss, 1, stop)
+        self._keep_coefficients(answer, rows.X)
+        self.coef_ = self.coef_[0]
+        warn_if_unfinished(type(self).__name__, answer.summary, LINEAR_ADVICE)
+        return self
+
+    def _solve(self, X: Any, Y: Any, w: Any, stop: Stop, *, warn: bool) -> Any:
+        y = column_or_1d(Y, warn=warn).astype(np.float64)
+        C = self.C * (np.ones(y.shape[0]) if w is None else w.astype(np.float64))
+        loss = self._loss(float(np.std(y)) or 1.0)
+        return fit_in_memory(self, X, y[:, None], C, loss, stop, self._start(1, X.shape[1]))
+
+    def _prepare(self, X: Any, y: Any, w: Any) -> tuple[Any, Any]:
+        """Targets and penalties of a block, one column each."""
+        y = to_numpy(y).reshape(-1)
+        C = self.C * (np.ones(y.shape[0]) if w is None else to_numpy(w).astype(np.float64))
+        if is_sparse(X):
+            return y.astype(np.float64)[:, None], C[:, None]
+        return column(y, X), column(C, X)
+
+    def predict(self, X: Any) -> Any:
+        """f of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,)
+        """
+        return map_rows(lambda v: v[:, 0], self._linear_values(X))
+
+    def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective of the fitted machine on the rows given.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        value : float
+        """
+        rows = enter_rows(self, X, y, sample_weight, reset=False)
+        y, f = to_numpy(rows.Y).reshape(-1), to_numpy(self.predict(rows.X))
+        y, f = y.astype(np.float64), f.astype(np.float64)
+        w = np.ones(y.shape[0]) if rows.w is None else to_numpy(rows.w)
+        scale, penalty = penalties_of(self, self.coef_.shape[0])
+        b = float(self.intercept_[0]) / scale if scale else 0.0
+        W = np.append(self.coef_, b)
+        loss = self._loss().limit(y, f)
+        return float(0.5 * (W * W) @ penalty + self.C * (w @ loss))

@@ -1,0 +1,159 @@
+"""Newton's method on rows that come in blocks: the gradient and Hessian sums are a statistic.
+
+One pass per step gives, for every machine at once, the loss, X~'(c s a) and the Hessian of the bend
+at the current w; all are sums over rows, so Dask workers, files and device arrays compute them
+where the rows are. A step that raises the objective is halved, at the price of one more pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.linalg import scatter
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import reduce_rows
+from kilogram.functions.losses import Bent
+from kilogram.solvers.smooth.curvature import solve_shifted
+from kilogram.solvers.smooth.newton import NARROWER, Stop
+from kilogram.solvers.solution import Solution
+
+Array = np.ndarray
+Prepare = Callable[[Any, Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of t machines: loss, loss meant, dual earnings (t,), pulls (t, D), Hessians (t, D, D)."""
+
+    smooth: Array
+    meant: Array
+    earned: Array
+    pulled: Array
+    H: Array
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.smooth + other.smooth,
+            self.meant + other.meant,
+            self.earned + other.earned,
+            self.pulled + other.pulled,
+            self.H + other.H,
+        )
+
+
+def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> Sums:
+    """The sums of a block of rows: targets Y and penalties C (m, t), coefficients W (t, d + 1)."""
+    xp = namespace(X)
+    F = X @ (W[:, :-1].T if is_sparse(X) else like(np.ascontiguousarray(W[:, :-1].T), X))
+    parts = []
+    for j in range(W.shape[0]):
+        y, c, f = Y[:, j], C[:, j], F[:, j] + scale * float(W[j, -1])
+        a = loss.pull(y, f)
+        r = c * loss.sign(y, f) * a
+        zero = xp.zeros_like(c)
+        bent = xp.where(loss.bends(y, f), c, zero)
+        S, s = scatter(X, bent)
+        H = np.empty((W.shape[1],) * 2)
+        H[:-1, :-1] = to_numpy(S)
+        H[-1, :-1] = H[:-1, -1] = scale * to_numpy(s)
+        H[-1, -1] = scale**2 * float(xp.sum(bent))
+        pulled = np.append(to_numpy(X.T @ r), scale * float(xp.sum(r)))
+        earned = xp.sum(c * loss.gain(y, f, a)) - 0.5 * xp.sum(c * a * a) / loss.kappa
+        earned = earned if math.isinf(loss.width) else xp.sum(c * loss.gain(y, f, a))
+        sums = (xp.sum(c * loss.value(y, f)), xp.sum(c * loss.limit(y, f)), earned)
+        parts.append((*(float(v) for v in sums), pulled, H))
+    values = np.array([part[:3] for part in parts])
+    pulls, hessians = np.stack([part[3] for part in parts]), np.stack([part[4] for part in parts])
+    return Sums(values[:, 0], values[:, 1], values[:, 2], pulls, hessians)
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The answer: coefficients (t, d + 1), objective and gap summed over the machines."""
+
+    W: Array
+    objective: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Rows, and how a block of them becomes targets and penalties, (m, t) each."""
+
+    rows: tuple[Any, ...]
+    prepare: Prepare
+    scale: float
+    penalty: Array
+
+    def sums(self, W: Array, loss: Bent) -> Sums:
+        """One pass over the rows at W."""
+
+        def block(X: Any, y: Any, w: Any) -> Sums:
+            return sums_of(X, *self.prepare(X, y, w), W, loss, self.scale)
+
+        return reduce_rows(block, *self.rows)
+
+    def judged(self, W: Array, found: Sums) -> tuple[Array, Array, Array]:
+        """Of every machine: the smoothed objective, the objective meant, and its gap."""
+        size = 0.5 * (W * W) @ self.penalty
+        shrunk = self.penalty > 0
+        v = 0.5 * np.sum(found.pulled[:, shrunk] ** 2 / self.penalty[shrunk], axis=1)
+        free = np.abs(found.pulled[:, ~shrunk]) * (1.0 + np.abs(W[:, ~shrunk]))
+        v += np.sum(free, axis=1)  # without a penalty the dual demands that nothing pulls
+        return size + found.smooth, size + found.meant, size + found.meant - found.earned + v
+
+
+def minimise_streamed(passes: Passes, loss: Bent, t: int, stop: Stop) -> Solution:
+    """Minimise t machines from 0; the value is `Machines`."""
+    W = np.zeros((t, passes.penalty.shape[0]))
+    quadratic = math.isinf(loss.width)
+    steps, message = 0, ""
+    for factor in (1.0,) if quadratic else NARROWER:
+        level = loss if quadratic else loss.smoothed(factor * loss.width)
+        W, done, taken, message = _newton(passes, level, W, stop, steps)
+        steps += taken
+        if done.gap <= stop.gap * abs(done.objective) or message:
+            break
+    if not message and done.gap > stop.gap * abs(done.objective):
+        message = f"the relative duality gap is {done.gap / abs(done.objective):.2g}."
+    return Solution(done, steps, done.objective, not message, message)
+
+
+def _newton(
+    passes: Passes, loss: Bent, W: Array, stop: Stop, before: int
+) -> tuple[Array, Machines, int, str]:
+    found = passes.sums(W, loss)
+    value, meant, gap = passes.judged(W, found)
+    for step in range(1, 41 if not math.isinf(loss.width) else stop.max_iter + 1):
+        gradient = passes.penalty * W - found.pulled
+        D = -np.stack(
+            [
+                solve_shifted(loss.kappa * H, passes.penalty, g)
+                for H, g in zip(found.H, gradient, strict=True)
+            ]
+        )
+        slope = np.sum(D * gradient, axis=1)
+        # what a full step would still gain: on the last piece it is the distance to the minimum
+        if np.all(-slope <= 0.1 * stop.gap * np.abs(value)):
+            break
+        length, done = np.ones(W.shape[0]), False
+        while not done:
+            new = W + length[:, None] * D
+            found = passes.sums(new, loss)
+            after, meant, gap = passes.judged(new, found)
+            worse = after > value + 1e-4 * length * slope + 1e-14 * np.abs(value)
+            done = not worse.any() or bool(length.min() < 1e-6)
+            length = np.where(worse, 0.5 * length, length)
+        W, value = new, after
+        if gap.sum() <= stop.gap * abs(meant.sum()):
+            break
+        if before + step >= stop.max_iter or (stop.tick and stop.tick(step, float(meant.sum()))):
+            why = "max_iter is reached" if before + step >= stop.max_iter else "the time is up"
+            message = f"{why}; the relative duality gap is {gap.sum() / abs(meant.sum()):.2g}."
+            return W, Machines(W, float(meant.sum()), float(gap.sum())), step, message
+    return W, Machines(W, float(meant.sum()), float(gap.sum())), step, ""
