@@ -50,6 +50,33 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        slug="svm",
+        title="Support vector machines, linear and with kernels",
+        names=("LinearSVC", "SVC", "LinearSVR", "SVR"),
+        objective=r"\min_{w, b} \tfrac12 \|w\|^2 + \sum_i C_i \, \xi_i^k, \quad "
+        r"y_i (\langle w, \varphi(x_i) \rangle + b) \ge 1 - \xi_i, \quad \xi_i \ge 0",
+        when=(
+            "Classes with a margin between them, or targets that a tube of half-width epsilon "
+            "should hold. Start with `LinearSVC`; take `SVC` with a Gaussian kernel if it is "
+            "clearly better and there are up to some hundred thousand rows."
+        ),
+        cost=(
+            "Linear: a scatter of the rows, n d^2, and a dozen reads of them, in blocks or on a "
+            "cluster. Kernel: the kernel rows of the support vectors, n n_SV d, in whatever "
+            "memory is allowed."
+        ),
+        limits=(
+            "The penalty sees the scale of the columns: standardise first. Values far from a "
+            "decision are not probabilities; `probability=True` calibrates them. `LinearSVC` "
+            "penalises the intercept, as scikit-learn's does, unless told otherwise."
+        ),
+        sources=(
+            "Machine Learning Cookbook, chapters 20, 21",
+            "A First Encounter with Machine Learning, chapters 8, 9, appendix A",
+            "Lecture notes, lectures 24 to 26",
+        ),
+    ),
+    Page(
         slug="pca",
         title="Principal components and kernel principal components",
         names=("PCA", "KernelPCA"),
@@ -204,6 +231,11 @@ PUBLIC: dict[str, str] = {
     "RidgeCV": "kilogram.models.regression.ridge_cv",
     "KernelRidgeCV": "kilogram.models.regression.kernel_ridge_cv",
     "GaussianProcessRegressor": "kilogram.models.regression.process",
+    # classification and regression with margins
+    "SVC": "kilogram.models.classification.svm",
+    "LinearSVC": "kilogram.models.classification.svm_linear",
+    "SVR": "kilogram.models.regression.svr",
+    "LinearSVR": "kilogram.models.regression.svr_linear",
     # subspaces
     "PCA": "kilogram.models.subspace.pca",
     "KernelPCA": "kilogram.models.subspace.kernel_pca",

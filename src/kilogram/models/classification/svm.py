@@ -159,6 +159,7 @@ class SVC(KernelClassifier):
     laws: ClassVar[Laws] = Laws(
         objective=True,
         budget=True,
+        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-10, "gamma": 0.2},  # "scale" looks at the origin, hence at shifts
         budget_example={"tol": 1e-10},
         rtol=1e-6,

@@ -124,6 +124,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
+        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-13},
         budget_example={"loss": "hinge"},
         rtol=1e-6,

@@ -109,6 +109,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
+        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-13, "loss": "squared_epsilon_insensitive"},
         budget_example={"loss": "epsilon_insensitive"},
         rtol=1e-6,
