@@ -164,7 +164,7 @@ def show(cooked: Cooked) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("recipe", no_wrap=True)
     for name in (cooked.measure.title, "95 % interval", "over baseline", "optimism", "time"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     for row in recipe_rows(cooked):
         style = "bold" if row["chosen"] else ""
         table.add_row(
@@ -228,7 +228,8 @@ def _progress(quiet: bool) -> Iterator[Any]:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(soft_wrap=not sys.stdout.isatty())
+    # a pipe has no width: wide enough for every table of ours
+    return Console() if sys.stdout.isatty() else Console(width=110, soft_wrap=True)
 
 
 def _labels(files: dict[str, Path]) -> Iterator[tuple[str, Path]]:

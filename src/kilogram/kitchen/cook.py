@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.columns import Layout, find_layout
@@ -37,6 +38,7 @@ from kilogram.kitchen.words import verdict
 BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
 BUNDLED_TARGET = "Body Mass (g)"
 MAX_ROWS = 50_000
+FEW_ROWS = 1000
 
 Progress = Callable[[int, int, str], None]
 
@@ -186,15 +188,17 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
     repeats = settings.repeats or rounds(len(y))
     splits = split(y, measure, settings.folds, repeats, settings.seed)
     tell = _counter(progress, 3 * len(splits) + 6)
-    judged, undone = judge(
-        recipes(layout, measure, len(y), settings.seed), X, y, measure, splits,
-        first_round=settings.folds, budget=budget, tell=tell,
-    )  # fmt: skip
-    chosen = choose(judged)
-    kept = _kept(judged, chosen, settings.keep)
-    tell("fitting the model on all rows")
-    pipeline = clone(kept.recipe.pipeline).fit(X, y)
-    evidence = gather(judged, chosen, X, layout, settings, budget, tell)
+    # threads that wait for each other cost small matrices more than they bring
+    with blas_threads(1 if len(y) <= FEW_ROWS else n_threads()):
+        judged, undone = judge(
+            recipes(layout, measure, len(y), settings.seed), X, y, measure, splits,
+            first_round=settings.folds, budget=budget, tell=tell,
+        )  # fmt: skip
+        chosen = choose(judged)
+        kept = _kept(judged, chosen, settings.keep)
+        tell("fitting the model on all rows")
+        pipeline = clone(kept.recipe.pipeline).fit(X, y)
+        evidence = gather(judged, chosen, X, layout, settings, budget, tell)
     about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
              "winner": winner(pipeline), "rows": len(y), "table": table.name}  # fmt: skip
     return Cooked(

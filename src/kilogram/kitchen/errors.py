@@ -14,7 +14,7 @@ def close_names(name: str, names: Iterable[str]) -> str:
     """' Did you mean ...?' with the names most like `name`, or the first few names there are."""
     known = [str(known) for known in names]
     folded = {known_name.casefold().strip(): known_name for known_name in known}
-    found = difflib.get_close_matches(name.casefold().strip(), folded, n=3, cutoff=0.5)
+    found = difflib.get_close_matches(name.casefold().strip(), folded, n=3, cutoff=0.6)
     if not found:  # a part of the name is a hint too: "mass" for "Body Mass (g)"
         found = [low for low in folded if name.casefold().strip() and name.casefold() in low][:3]
     if found:

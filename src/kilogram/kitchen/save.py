@@ -15,9 +15,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-
-import skops.io
+from typing import Any
 
 from kilogram.kitchen.columns import Column, Layout
 from kilogram.kitchen.errors import KitchenError, some
@@ -110,9 +110,14 @@ def _cannot(folder: Path, bad: OSError) -> str:
     )
 
 
+def _skops() -> Any:
+    """skops, when a model is written or read: it looks through all of scikit-learn on import."""
+    return import_module("skops.io")
+
+
 def model_bytes(model: Model) -> bytes:
     """A model as the content of a file."""
-    return skops.io.dumps(
+    return _skops().dumps(
         {
             "format": FORMAT,
             "target": model.target,
@@ -134,7 +139,7 @@ def load_model(path: str | Path) -> Model:
     except OSError as bad:
         raise KitchenError(f"The model {path} cannot be read: {bad.strerror}.") from None
     try:
-        unknown = set(skops.io.get_untrusted_types(data=content)) - KNOWN
+        unknown = set(_skops().get_untrusted_types(data=content)) - KNOWN
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
         raise KitchenError(f"{path.name} is not a model file made by kg cook.") from None
     if unknown:
@@ -142,7 +147,7 @@ def load_model(path: str | Path) -> Model:
             f"{path.name} holds types that no model of kg cook has: {some(sorted(unknown))}. It "
             "was not opened."
         )
-    held = skops.io.loads(content, trusted=sorted(KNOWN))
+    held = _skops().loads(content, trusted=sorted(KNOWN))
     if not isinstance(held, dict) or held.get("format") != FORMAT:
         raise KitchenError(f"{path.name} is not a model file made by kg cook.")
     columns = (Column(**{**c, "levels": tuple(c["levels"])}) for c in held["columns"])
