@@ -187,8 +187,10 @@ def test_EB_6_outside_the_width_is_nearly_orthogonal_and_never_nan():
     X = np.array([[0.0], [1.0], [4.0]])
     K = kernels.gaussian(X, X, 1.0)
     assert 0 < K[0, 2] < 1e-3  # four widths away: small, not zero
-    for tiny in (kernels.gaussian(X, X, 1e-100), kg.Gaussian(sigma=1e-100)(X)):
-        assert np.array_equal(tiny, np.eye(3))
+    assert np.array_equal(kernels.gaussian(X, X, 1e-100), np.eye(3))
+    for sigma in (1e-100, 1e-160, 1e-200):  # the last two squares are below the smallest float
+        assert np.array_equal(kg.Gaussian(sigma=sigma)(X), np.eye(3))
+    assert np.array_equal(kg.Gaussian(sigma=1e200)(X), np.ones((3, 3)))
 
 
 @covers("first_encounter C.6")

@@ -9,6 +9,7 @@ drops the minus sign, a third allows |x - y| - mu, which is not positive semidef
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
@@ -51,7 +52,9 @@ class Gaussian(Kernel):
         """gamma as a number, for rows of length d."""
         only_one(self.sigma, self.gamma)
         if self.sigma is not None:
-            return 0.5 / positive("sigma", self.sigma) ** 2
+            sigma = positive("sigma", self.sigma)
+            # sigma^2 may leave the range of floats; a rate of infinity would make the diagonal NaN
+            return min(0.5 / sigma / sigma, sys.float_info.max)
         return 1.0 / d if self.gamma is None else positive("gamma", self.gamma, zero=True)
 
     def native(self, d: int) -> tuple[str, tuple[float, ...]]:
