@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from book_checks import covers, gaussian, kernel_ridge_sides, noisy_sine
+from sklearn.base import clone
 
 import kilogram as kg
 from kilogram.textbook import kernel_ridge, kernels
@@ -56,5 +57,15 @@ def test_EC_5_the_formula_leaves_out_refits_of_the_mean(fit_kernel_ridge):
     with_offset = brute_force(fit_kernel_ridge, X, y, lam, offset=True)
     centred_once = run(kernel_ridge.leave_one_out(K, y - y.mean(), np.array([lam])))["left_out"]
     assert np.abs(centred_once - with_offset).max() > 0.01  # the mean had seen the left-out point
+    # with its own offset the estimator accounts for the refit
+    model = kg.KernelRidge(alpha=lam, kernel=kg.Gaussian(sigma=1.0), fit_intercept=True)
+    refits = [
+        y[i] - clone(model).fit(np.delete(X, i, 0), np.delete(y, i)).predict(X[[i]])[0]
+        for i in range(12)
+    ]
+    path = kg.KernelRidgeCV(
+        alphas=[lam], kernel=kg.Gaussian(sigma=1.0), fit_intercept=True, store_cv_results=True
+    ).fit(X, y)
+    assert np.allclose(np.ravel(path.cv_results_), np.square(refits))
     without = run(kernel_ridge.leave_one_out(K, y, np.array([lam])))["left_out"]
     assert np.allclose(without, brute_force(fit_kernel_ridge, X, y, lam), atol=1e-8)

@@ -29,7 +29,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "ridge": ("Ridge", "RidgeCV"),
     "kernel_ridge": ("KernelRidge", "KernelRidgeCV"),
     "kernel_regression": (),
-    "gaussian_process": (),
+    "gaussian_process": ("GaussianProcessRegressor",),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),
     "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),
