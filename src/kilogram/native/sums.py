@@ -37,9 +37,16 @@ def _rows(X: Array, Y: Array | None) -> tuple[Array, Array]:
     return x, y
 
 
-def _split(S: Array, d: int) -> PairSums:
+def _room(D: int) -> Array:
+    """Where the sums of D columns go: native code writes whole strips, 48 columns at most."""
+    padded = -(-D // 48) * 48
+    return np.empty((padded, padded))
+
+
+def _split(S: Array, d: int, t: int) -> PairSums:
     """The parts of the scatter of [X, Y, 1]."""
-    return PairSums(S[:d, :d], S[:d, d:-1], S[d:-1, d:-1], S[-1, :d], S[-1, d:-1])
+    x, y, one = slice(d), slice(d, d + t), d + t
+    return PairSums(S[x, x], S[x, y], S[y, y], S[one, x], S[one, y])
 
 
 def scatter_pair(
@@ -64,10 +71,10 @@ def _scatter(
 ) -> PairSums:
     x, y = _rows(X, Y)
     (n, d), t = x.shape, y.shape[1]
-    S = np.empty((d + t + 1, d + t + 1))
+    S = _room(d + t + 1)
     shifts = vector(shift_x, d, x.dtype, "shift_x"), vector(shift_y, t, x.dtype, "shift_y")
     run(_core.scatter, n * len(S) ** 2, x, y, *shifts, _root(w, n, x.dtype), S)
-    return _split(S, d)
+    return _split(S, d, t)
 
 
 def _frequencies(x: Array, W: Array, b: Array) -> tuple[Array, Array]:
@@ -96,10 +103,10 @@ def fourier_scatter(
     x, y = _rows(X, Y)
     W, b = _frequencies(x, W, b)
     n, D, t = x.shape[0], W.shape[1], y.shape[1]
-    S = np.empty((D + t + 1, D + t + 1))
+    S = _room(D + t + 1)
     work = n * (len(S) ** 2 + D * (x.shape[1] + 16))
     run(_core.fourier_scatter, work, x, W, b, scale, y, _root(w, n, x.dtype), S)
-    return _split(S, D)
+    return _split(S, D, t)
 
 
 def cholesky_inplace(A: Array) -> int:

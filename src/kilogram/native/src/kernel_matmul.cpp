@@ -44,7 +44,7 @@ void add_lanes(const Scratch<T>& lanes, i64 count, i64 size, T* out, int threads
 template <class T>
 void symmetric(const Spec& spec, const Rows<T>& X, const T* shift, const T* V, i64 t, T* out,
                int threads) {
-  const i64 b = kTileRows, blocks = ceil_div(X.n, b), count = std::min(kLanes, blocks);
+  const i64 b = kLowRows, blocks = ceil_div(X.n, b), count = std::min(kLanes, blocks);
   const Scratch<T> scratch(threads, Tile<T>::scratch_size(X.d) + b * b);
   const Scratch<T> lanes(count, X.n * t);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
@@ -79,16 +79,16 @@ void kernel_matmul(const Spec& spec, const Rows<T>& X, const Rows<T>& Y, bool sa
   if (same && kLanes * X.n * t * i64(sizeof(T)) <= kLaneBytes)
     return symmetric(spec, X, shift, V, t, out, threads);
   // Few rows against many columns (prediction): the columns are dealt to lanes as well.
-  const i64 rows = ceil_div(X.n, kTileRows), cols = ceil_div(Y.n, kTileCols);
+  const i64 rows = ceil_div(X.n, kLowRows), cols = ceil_div(Y.n, kTileCols);
   const i64 count = std::max<i64>(1, std::min(cols, kLanes / std::max<i64>(rows, 1)));
-  const Scratch<T> scratch(threads, Tile<T>::scratch_size(X.d) + kTileRows * kTileCols);
+  const Scratch<T> scratch(threads, Tile<T>::scratch_size(X.d) + kLowRows * kTileCols);
   const Scratch<T> lanes(count, X.n * t);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 task = 0; task < rows * count; ++task) {
-    const i64 i0 = task / count * kTileRows, i1 = std::min(X.n, i0 + kTileRows);
+    const i64 i0 = task / count * kLowRows, i1 = std::min(X.n, i0 + kLowRows);
     const i64 lane = task % count;
     T* memory = scratch.block(omp_get_thread_num());
-    Tile<T> maker(spec, shift, X.d, memory + kTileRows * kTileCols);
+    Tile<T> maker(spec, shift, X.d, memory + kLowRows * kTileCols);
     T* acc = lanes.block(lane) + i0 * t;
     std::fill(acc, acc + (i1 - i0) * t, T(0));
     for (i64 J = lane * cols / count; J < (lane + 1) * cols / count; ++J) {

@@ -20,6 +20,7 @@ using i64 = std::int64_t;
 #include "loops_direct.hpp"
 #include "loops_map.hpp"
 #include "loops_pack.hpp"
+#include "loops_product.hpp"
 
 template <class T> void cosine(T* tile, i64 rows, i64 cols, i64 ld, const T* b, T scale) {
   for (i64 i = 0; i < rows; ++i) {
@@ -57,8 +58,11 @@ template <class T> void cos_array(const T* x, T* y, i64 n) {
 }
 
 template <class T> constexpr Loops<T> table() {
-  return {pack<T>,      pack_t<T>, add_norms<T>, map<T>,       direct<T>,   cosine<T>,
-          transpose<T>, add<T>,    exp_array<T>, cos_array<T>, log_array<T>};
+  return {kStrip<T>,          pack_row_strips<T>, pack_column_strips<T>, strip_norms<T>,
+          product<T>, gram<T>, cross<T>, pack<T>,               pack_t<T>,
+          add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
+          transpose<T>,       add<T>,             exp_array<T>,          cos_array<T>,
+          log_array<T>};
 }
 
 }  // namespace

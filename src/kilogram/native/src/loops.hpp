@@ -22,6 +22,25 @@ enum Kind : int {
 };
 
 template <class T> struct Loops {
+  // Strips: `strip` lanes side by side for each step, strip[k][lane]; see loops_product.hpp.
+  std::int64_t strip;
+  // out[strip][k][lane] = x[lane][k] - shift[k]; lanes are rows, zeros beyond the last row
+  void (*pack_row_strips)(const T* x, std::int64_t rows, std::int64_t depth, std::int64_t rs,
+                          std::int64_t cs, const T* shift, T* out);
+  // out[strip][row][lane] = (x[row][col] - shift[col]) * scale[row]; lanes are columns c0..
+  void (*pack_column_strips)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
+                             std::int64_t cs, const T* shift, const T* scale, T* out,
+                             std::int64_t c0);
+  // out[lane] = sum_k strip[k][lane]^2
+  void (*strip_norms)(const T* a, std::int64_t depth, std::int64_t strips, T* out);
+  // out (strip, strips * strip; ld) = alpha a' b, one strip against several
+  void (*product)(const T* a, const T* b, std::int64_t depth, std::int64_t strips, T alpha, T* out,
+                  std::int64_t ld);
+  // S (width, width; ld) += z' z, on and below the diagonal; ld and the rows of S hold whole strips
+  void (*gram)(const T* z, std::int64_t depth, std::int64_t width, double* S, std::int64_t ld);
+  // S (wa, wb; ld) += a' b, strips of two chunks
+  void (*cross)(const T* a, const T* b, std::int64_t depth, std::int64_t wa, std::int64_t wb,
+                double* S, std::int64_t ld);
   // out (rows, cols; ldo) = (x - shift) * scale[row]; shift and scale may be null; x has any strides
   void (*pack)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs, std::int64_t cs,
                const T* shift, const T* scale, T* out, std::int64_t ldo);
@@ -30,9 +49,10 @@ template <class T> struct Loops {
                  const T* shift, T* out, std::int64_t ldo);
   // out[i] += |a_i|^2
   void (*add_norms)(const T* a, std::int64_t rows, std::int64_t cols, std::int64_t ld, T* out);
-  // tile (holding <x,y>, or -2<x,y> for distance kernels, or the direct sums) -> kernel values
-  void (*map)(int kind, T* tile, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-              const T* xn, const T* yn, const double* params);
+  // tile (holding <x,y>, or -2<x,y> for distance kernels, or the direct sums) -> kernel values in
+  // out, which may be the tile itself
+  void (*map)(int kind, const T* tile, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+              const T* xn, const T* yn, const double* params, T* out, std::int64_t ldo);
   // tile (+)= sum_k |a_ik - b_kj| (Laplacian), chi2 terms, or tile *= prod_k (1 + a_ik b_kj)
   void (*direct)(int kind, const T* a, std::int64_t lda, const T* bt, std::int64_t ldb,
                  std::int64_t rows, std::int64_t cols, std::int64_t d, T* tile, std::int64_t ld);

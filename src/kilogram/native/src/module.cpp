@@ -3,7 +3,7 @@
 #include "blas.hpp"
 #include "core.hpp"
 #include "loops.hpp"
-#include "tile.hpp"
+#include "spec.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -64,6 +64,11 @@ void bind_svm(nb::module_& m);  // svm_module.cpp
 
 namespace {
 
+void check_sums(const Out<double>& S, i64 D) {
+  const i64 n = S.shape(0), ld = S.shape(1);
+  if (n != ld || ld < D || ld % kPadding) throw std::invalid_argument("S has no room for the sums");
+}
+
 using Params = std::vector<double>;
 using Release = nb::gil_scoped_release;
 
@@ -106,9 +111,10 @@ template <class T> void bind_sums(nb::module_& m) {
   m.def("scatter", [](In<T> X, In<T> Y, std::optional<InV<T>> shift_x, std::optional<InV<T>> shift_y,
                       std::optional<InV<T>> root_w, Out<double> S, int threads) {
     const auto x = view(X), y = view(Y);
+    check_sums(S, x.d + y.d + 1);
     const T *sx = pointer<T>(shift_x), *sy = pointer<T>(shift_y), *w = pointer<T>(root_w);
     Release release;
-    scatter<T>(x, y, sx, sy, w, S.data(), threads);
+    scatter<T>(x, y, sx, sy, w, S.data(), S.shape(1), threads);
   }, "X"_a.noconvert(), "Y"_a.noconvert(), "shift_x"_a.noconvert().none(),
      "shift_y"_a.noconvert().none(), "root_w"_a.noconvert().none(), "S"_a.noconvert(),
      "threads"_a);
@@ -121,10 +127,11 @@ template <class T> void bind_sums(nb::module_& m) {
   m.def("fourier_scatter", [](In<T> X, InC<T> W, InV<T> b, double scale, In<T> Y,
                               std::optional<InV<T>> root_w, Out<double> S, int threads) {
     const auto x = view(X), y = view(Y);
+    check_sums(S, i64(W.shape(1)) + y.d + 1);
     const T* w = pointer<T>(root_w);
     Release release;
     fourier_scatter<T>(x, W.data(), W.shape(1), b.data(), static_cast<T>(scale), y, w, S.data(),
-                       threads);
+                       S.shape(1), threads);
   }, "X"_a.noconvert(), "W"_a.noconvert(), "b"_a.noconvert(), "scale"_a, "Y"_a.noconvert(),
      "root_w"_a.noconvert().none(), "S"_a.noconvert(), "threads"_a);
   m.def("cholesky", [](Out<T> A, int threads) {

@@ -84,7 +84,7 @@ void kernel_normal_matmul(const Spec& spec, const Rows<T>& X, const Rows<T>& C, 
                           const T* w, T* out, int threads) {
   const std::vector<T> mean = common_shift(spec, C);
   const T* shift = mean.empty() ? nullptr : mean.data();
-  const i64 m = C.n, rows = kTileRows;
+  const i64 m = C.n, rows = kLowRows;
   const Scratch<T> tiles(threads, rows * m + Tile<T>::scratch_size(X.d));
   accumulate<T>(X.n, m, rows, V, t, w, out, threads, [&](i64 r0, i64 r1, int thread, i64& ld) {
     T* K = tiles.block(thread);

@@ -1,10 +1,10 @@
-// S (D,D) = Z' Z for rows of Z that are made panel by panel and never all stored.
-// Two ways, chosen by D alone so that the result does not depend on the threads:
-//   narrow Z: fixed lanes of rows, each with its own S, one syrk per cache-sized panel;
-//   wide Z:   one S for all; a large panel is filled by the team, then the tiles of S are updated.
-// Sums are float64 also for float32 panels.
+// S = Z' Z for rows of Z that are made in chunks, packed in strips, and never all stored.
+// Two ways, chosen by the width alone so that the result does not depend on the threads:
+//   narrow Z: fixed lanes of rows, each with its own S; one chunk at a time, in L2;
+//   wide Z:   one S for all; the team fills a panel of many chunks, then shares the tiles of S, so
+//             that a tile of S stays in cache over all chunks of the panel.
+// Sums are float64 also for float32 rows.
 #pragma once
-#include "blas.hpp"
 #include "loops.hpp"
 #include "rows.hpp"
 
@@ -13,99 +13,122 @@
 
 namespace kg {
 
-constexpr i64 kNarrow = 400;                    // widest Z for which every lane keeps its own S
+constexpr i64 kNarrow = 400;                   // widest Z for which every lane keeps its own S
 constexpr i64 kPanelLanes = 16;
-constexpr i64 kPanelBytes = i64(1) << 18;       // a narrow panel stays in L2
-constexpr i64 kWidePanelBytes = i64(1) << 25;   // a wide one is long enough for gemm's full speed
-constexpr i64 kSumTile = 384;                   // tiles of a wide S
+constexpr i64 kChunk = 160;                    // rows; two strips of a chunk stay in L1
+constexpr i64 kWidePanelBytes = i64(1) << 24;
+constexpr i64 kSumTile = 144;                  // whole strips on every machine
 
-template <class T> i64 narrow_rows(i64 D) {
-  return std::clamp<i64>(kPanelBytes / i64(sizeof(T)) / D, 64, 4096);
-}
+// Some rows of Z being made: at most kChunk rows, all columns, in strips.
+template <class T> struct Chunk {
+  T* z;
+  i64 rows;
 
-// S += Z' Z (lower triangle)
-inline void add_gram(const double* Z, i64 rows, i64 D, double* S, double*) {
-  syrk_tn<double>(D, rows, 1.0, Z, D, 1.0, S, D);
-}
-inline void add_gram(const float* Z, i64 rows, i64 D, double* S, float* part) {
-  syrk_tn<float>(D, rows, 1.0f, Z, D, 0.0f, part, D);
-  for (i64 i = 0; i < D; ++i) loops<float>().add(part + i * D, 1, i + 1, D, S + i * D, D);
-}
+  // columns c.. = (x - shift) * scale[row]
+  void put(i64 c, const T* x, i64 cols, i64 rs, i64 cs, const T* shift, const T* scale) const {
+    loops<T>().pack_column_strips(x, rows, cols, rs, cs, shift, scale, z, c);
+  }
+  // column c = scale[row], or 1
+  void put_ones(i64 c, const T* scale) const {
+    static const T one = 1;
+    put(c, &one, 1, 0, 0, nullptr, scale);
+  }
+  // zeros beyond column c, up to whole strips: padding must not hold NaN from elsewhere
+  void pad(i64 c, i64 width) const {
+    static const T zero = 0;
+    put(c, &zero, width - c, 0, 0, nullptr, nullptr);
+  }
+};
 
-inline void mirror(double* S, i64 D) {
-  for (i64 i = 0; i < D; ++i)
-    for (i64 j = 0; j < i; ++j) S[j * D + i] = S[i * D + j];
-}
-
+// S has leading dimension ld >= whole strips of D; only its lower triangle is filled.
 template <class T, class Fill>
-void gram_narrow(i64 n, i64 D, double* S, int threads, Fill fill) {
-  const i64 rows = narrow_rows<T>(D), panels = ceil_div(n, rows);
-  const i64 count = std::max<i64>(1, std::min(kPanelLanes, panels));
-  const Scratch<T> scratch(threads, rows * D + D * D);
-  const Scratch<double> lanes(count, D * D);
+void gram_narrow(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
+  const Loops<T>& f = loops<T>();
+  const i64 width = ceil_div(D, f.strip) * f.strip, chunks = ceil_div(n, kChunk);
+  const i64 count = std::max<i64>(1, std::min(kPanelLanes, chunks));
+  const Scratch<T> scratch(threads, kChunk * width);
+  const Scratch<double> lanes(count, width * width);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
     T* Z = scratch.block(omp_get_thread_num());
     double* sum = lanes.block(lane);
-    std::fill(sum, sum + D * D, 0.0);
-    for (i64 p = lane * panels / count; p < (lane + 1) * panels / count; ++p) {
-      const i64 r0 = p * rows, r1 = std::min(n, r0 + rows);
-      fill(r0, r1, Z);
-      add_gram(Z, r1 - r0, D, sum, Z + rows * D);
+    std::fill(sum, sum + width * width, 0.0);
+    for (i64 p = lane * chunks / count; p < (lane + 1) * chunks / count; ++p) {
+      const i64 r0 = p * kChunk;
+      const Chunk<T> chunk{Z, std::min(kChunk, n - r0)};
+      fill(r0, chunk);
+      chunk.pad(D, width);
+      f.gram(Z, chunk.rows, D, sum, width);
     }
   }
-  for (i64 i = 0; i < D * D; ++i) {
-    double s = 0;
-    for (i64 l = 0; l < count; ++l) s += lanes.block(l)[i];
-    S[i] = s;
+  for (i64 i = 0; i < D; ++i) {
+    std::fill(S + i * ld, S + i * ld + i + 1, 0.0);
+    for (i64 l = 0; l < count; ++l)
+      loops<double>().add(lanes.block(l) + i * width, 1, i + 1, width, S + i * ld, ld);
   }
 }
 
-// One tile of S: rows i.., columns j.. of Z' Z, for j <= i.
-inline void add_tile(const double* Z, i64 rows, i64 D, i64 i, i64 m, i64 j, i64 n, double* S,
-                     double*) {
+// The tile at (i, j) of S += Z' Z over one chunk.
+template <class T>
+void add_tile(const Chunk<T>& chunk, i64 D, i64 i, i64 j, double* S, i64 ld) {
+  const T *zi = chunk.z + i * chunk.rows, *zj = chunk.z + j * chunk.rows;
+  const i64 m = std::min(kSumTile, D - i), n = std::min(kSumTile, D - j);
   if (i == j)
-    syrk_tn<double>(m, rows, 1.0, Z + i, D, 1.0, S + i * D + i, D);
+    loops<T>().gram(zi, chunk.rows, m, S + i * ld + j, ld);
   else
-    gemm_tn<double>(m, n, rows, 1.0, Z + i, D, Z + j, D, 1.0, S + i * D + j, D);
-}
-inline void add_tile(const float* Z, i64 rows, i64 D, i64 i, i64 m, i64 j, i64 n, double* S,
-                     float* part) {
-  gemm_tn<float>(m, n, rows, 1.0f, Z + i, D, Z + j, D, 0.0f, part, kSumTile);
-  loops<float>().add(part, m, n, kSumTile, S + i * D + j, D);
+    loops<T>().cross(zi, zj, chunk.rows, m, n, S + i * ld + j, ld);
 }
 
 template <class T, class Fill>
-void gram_wide(i64 n, i64 D, double* S, int threads, Fill fill) {
-  const i64 rows = std::clamp<i64>(kWidePanelBytes / i64(sizeof(T)) / D, 256, 8192);
-  const i64 step = 64, blocks = ceil_div(D, kSumTile);
-  const Scratch<T> panel(1, std::min(rows, n) * D);
-  const Scratch<T> parts(threads, kSumTile * kSumTile);
-  std::fill(S, S + D * D, 0.0);
+void gram_wide(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
+  const Loops<T>& f = loops<T>();
+  const i64 width = ceil_div(D, f.strip) * f.strip, blocks = ceil_div(D, kSumTile);
+  const i64 chunk_size = kChunk * width, most = kWidePanelBytes / i64(sizeof(T)) / chunk_size;
+  const i64 panel = std::clamp<i64>(most, 4, 64) * kChunk;
+  const Scratch<T> scratch(std::min(ceil_div(n, kChunk), panel / kChunk), chunk_size);
+  std::fill(S, S + width * ld, 0.0);
 #pragma omp parallel num_threads(threads)
-  for (i64 r0 = 0; r0 < n; r0 += rows) {
-    const i64 r1 = std::min(n, r0 + rows);
+  for (i64 r0 = 0; r0 < n; r0 += panel) {
+    const i64 r1 = std::min(n, r0 + panel);
+    const auto chunk = [&](i64 r) {
+      return Chunk<T>{scratch.block((r - r0) / kChunk), std::min(kChunk, r1 - r)};
+    };
 #pragma omp for schedule(dynamic, 1)
-    for (i64 r = r0; r < r1; r += step) fill(r, std::min(r1, r + step), panel.block(0) + (r - r0) * D);
+    for (i64 r = r0; r < r1; r += kChunk) {
+      fill(r, chunk(r));
+      chunk(r).pad(D, width);
+    }
 #pragma omp for schedule(dynamic, 1)
-    for (i64 task = 0; task < blocks * blocks; ++task) {
-      // tiles off the diagonal first: the half-sized diagonal ones fill the gaps at the end
-      const i64 I = task / blocks, J = (task + I + 1) % blocks;
-      if (J > I) continue;
-      const i64 i = I * kSumTile, j = J * kSumTile;
-      add_tile(panel.block(0), r1 - r0, D, i, std::min(kSumTile, D - i), j,
-               std::min(kSumTile, D - j), S, parts.block(omp_get_thread_num()));
+    for (i64 task = 0; task < blocks * (blocks + 1) / 2; ++task) {
+      // diagonal by diagonal from the corner: the half-sized tiles on the main one end the queue
+      i64 k = 0, first = 0;
+      while (first + k + 1 <= task) first += ++k;
+      const i64 J = task - first, I = J + blocks - 1 - k;
+      for (i64 r = r0; r < r1; r += kChunk)
+        add_tile(chunk(r), D, I * kSumTile, J * kSumTile, S, ld);
     }
   }
 }
 
-// fill(r0, r1, Z) writes rows r0..r1 of Z, leading dimension D.
-template <class T, class Fill> void gram_of_rows(i64 n, i64 D, double* S, int threads, Fill fill) {
+inline void mirror(double* S, i64 D, i64 ld) {
+  constexpr i64 b = 64;
+  for (i64 i = 0; i < D; i += b) {
+    const i64 m = std::min(b, D - i);
+    for (i64 j = 0; j < i; j += b)
+      loops<double>().transpose(S + i * ld + j, m, b, ld, S + j * ld + i, ld);
+    for (i64 r = i; r < i + m; ++r)
+      for (i64 c = i; c < r; ++c) S[c * ld + r] = S[r * ld + c];
+  }
+}
+
+// fill(r0, chunk) writes the rows r0.. of Z into the chunk.
+template <class T, class Fill>
+void gram_of_rows(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
   if (D <= kNarrow)
-    gram_narrow<T>(n, D, S, threads, fill);
+    gram_narrow<T>(n, D, S, ld, threads, fill);
   else
-    gram_wide<T>(n, D, S, threads, fill);
-  mirror(S, D);
+    gram_wide<T>(n, D, S, ld, threads, fill);
+  mirror(S, D, ld);
 }
 
 }  // namespace kg

@@ -1,0 +1,153 @@
+// Products of packed strips, for matrices too narrow for a general gemm to run at speed.
+// A strip holds three vectors of lanes (rows of X, or columns of a panel) for each of `depth` steps:
+// strip[k][lane]. One register block is kBlock lanes of one strip against all lanes of another.
+// Included only by loops.cpp, inside its anonymous namespace.
+
+#if defined(__AVX512F__)
+constexpr int kBlock = 8;  // 24 of 32 registers hold sums
+#elif defined(__AVX2__)
+constexpr int kBlock = 4;  // 12 of 16
+#else
+constexpr int kBlock = 3;
+#endif
+
+template <class T> constexpr i64 kStrip = 3 * kVectorBytes / i64(sizeof(T));
+
+// sum[r] = sum_k a[k][r] * b[k][the first `parts` vectors of lanes], r < kBlock
+template <class T, int parts>
+KG_INLINE void register_block(const T* a, const T* b, i64 depth,
+                              typename Vector<T>::type (&sum)[kBlock][3]) {
+  typedef typename Vector<T>::type V;
+#pragma GCC unroll 8
+  for (int r = 0; r < kBlock; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{};
+  for (i64 k = 0; k < depth; ++k) {
+    const V* at = reinterpret_cast<const V*>(b + k * kStrip<T>);
+    const V b0 = at[0], b1 = parts > 1 ? at[1] : V{}, b2 = parts > 2 ? at[2] : V{};
+#pragma GCC unroll 8
+    for (int r = 0; r < kBlock; ++r) {
+      const V x = a[k * kStrip<T> + r] - V{};
+      sum[r][0] += x * b0;
+      if (parts > 1) sum[r][1] += x * b1;
+      if (parts > 2) sum[r][2] += x * b2;
+    }
+  }
+}
+
+// out (lanes of a, lanes of all strips of b; ld) = alpha * a' b
+template <class T>
+void product(const T* a, const T* b, i64 depth, i64 strips, T alpha, T* out, i64 ld) {
+  typedef typename Vector<T>::type V;
+  for (i64 s = 0; s < strips; ++s)
+    for (i64 r0 = 0; r0 < kStrip<T>; r0 += kBlock) {
+      V sum[kBlock][3];
+      register_block<T, 3>(a + r0, b + s * depth * kStrip<T>, depth, sum);
+#pragma GCC unroll 8
+      for (int r = 0; r < kBlock; ++r) {
+        V* o = reinterpret_cast<V*>(out + (r0 + r) * ld + s * kStrip<T>);
+        o[0] = alpha * sum[r][0];
+        o[1] = alpha * sum[r][1];
+        o[2] = alpha * sum[r][2];
+      }
+    }
+}
+
+template <class T, int parts>
+KG_INLINE void add_block(const T* a, const T* b, i64 depth, double* S, i64 ld) {
+  constexpr i64 lanes = parts * kVectorBytes / i64(sizeof(T));
+  typename Vector<T>::type sum[kBlock][3];
+  register_block<T, parts>(a, b, depth, sum);
+#pragma GCC unroll 8
+  for (int r = 0; r < kBlock; ++r) {
+    double* __restrict o = S + r * ld;
+    const T* __restrict from = reinterpret_cast<const T*>(sum[r]);
+#pragma omp simd
+    for (i64 j = 0; j < lanes; ++j) o[j] += static_cast<double>(from[j]);
+  }
+}
+
+// S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors)
+template <class T> void gram(const T* z, i64 depth, i64 width, double* S, i64 ld) {
+  constexpr i64 lanes = kVectorBytes / i64(sizeof(T));
+  for (i64 j = 0; j < width; j += kStrip<T>)
+    for (i64 i = j; i < width; i += kBlock) {
+      const T *a = z + i / kStrip<T> * kStrip<T> * depth + i % kStrip<T>, *b = z + j * depth;
+      const i64 needed = i + kBlock - j;  // columns j.. on or below the diagonal
+      double* o = S + i * ld + j;
+      if (needed <= lanes)
+        add_block<T, 1>(a, b, depth, o, ld);
+      else if (needed <= 2 * lanes)
+        add_block<T, 2>(a, b, depth, o, ld);
+      else
+        add_block<T, 3>(a, b, depth, o, ld);
+    }
+}
+
+// S (wa, wb; ld) += a' b, all of it
+template <class T>
+void cross(const T* a, const T* b, i64 depth, i64 wa, i64 wb, double* S, i64 ld) {
+  for (i64 i0 = 0; i0 < wa; i0 += kStrip<T>)  // the strip of a stays in L1 while those of b go by
+    for (i64 j = 0; j < wb; j += kStrip<T>)
+      for (i64 i = i0; i < i0 + kStrip<T> && i < wa; i += kBlock)
+        add_block<T, 3>(a + i0 * depth + i - i0, b + j * depth, depth, S + i * ld + j, ld);
+}
+
+// Lanes are rows: out[strip][k][lane] = x[lane][k] - shift[k], zeros in the lanes beyond `rows`.
+template <class T>
+void pack_row_strips(const T* x, i64 rows, i64 depth, i64 rs, i64 cs, const T* shift, T* out) {
+  for (i64 i0 = 0; i0 < rows; i0 += kStrip<T>, out += depth * kStrip<T>) {
+    const i64 lanes = i0 + kStrip<T> < rows ? kStrip<T> : rows - i0;
+    if (lanes < kStrip<T>)
+      for (i64 k = 0; k < depth * kStrip<T>; ++k) out[k] = T(0);
+    for (i64 i = 0; i < lanes; ++i) {
+      const T* __restrict row = x + (i0 + i) * rs;
+      T* __restrict o = out + i;
+      if (shift)
+        for (i64 k = 0; k < depth; ++k) o[k * kStrip<T>] = row[k * cs] - shift[k];
+      else
+        for (i64 k = 0; k < depth; ++k) o[k * kStrip<T>] = row[k * cs];
+    }
+  }
+}
+
+// out[lane] = sum_k strip[k][lane]^2, for all strips
+template <class T> void strip_norms(const T* a, i64 depth, i64 strips, T* out) {
+  for (i64 s = 0; s < strips; ++s, out += kStrip<T>) {
+    T sum[kStrip<T>] = {};
+    for (i64 k = 0; k < depth; ++k, a += kStrip<T>)
+#pragma omp simd
+      for (i64 i = 0; i < kStrip<T>; ++i) sum[i] += a[i] * a[i];
+    for (i64 i = 0; i < kStrip<T>; ++i) out[i] = sum[i];
+  }
+}
+
+// Lanes are columns, steps are rows: out[strip][row][lane] = (x[row][col] - shift[col]) scale[row]
+// for the columns c0.. of a chunk of `rows` rows.
+template <class T>
+void pack_column_strips(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T* shift,
+                        const T* scale, T* out, i64 c0) {
+  i64 whole = 0;  // columns that fill strips, taken row by row: x is read once, in order
+  if (cs == 1 && c0 % kStrip<T> == 0) {
+    whole = cols / kStrip<T> * kStrip<T>;
+    T* first = out + c0 * rows;
+    for (i64 r = 0; r < rows; ++r) {
+      const T* __restrict row = x + r * rs;
+      const T s = scale ? scale[r] : T(1);
+      for (i64 c = 0; c < whole; c += kStrip<T>) {
+        T* __restrict o = first + c * rows + r * kStrip<T>;
+        if (shift)
+#pragma omp simd
+          for (i64 j = 0; j < kStrip<T>; ++j) o[j] = (row[c + j] - shift[c + j]) * s;
+        else
+#pragma omp simd
+          for (i64 j = 0; j < kStrip<T>; ++j) o[j] = row[c + j] * s;
+      }
+    }
+  }
+  for (i64 c = whole; c < cols;) {
+    const i64 strip = (c0 + c) / kStrip<T>, lane = (c0 + c) % kStrip<T>;
+    const i64 room = kStrip<T> - lane, count = room < cols - c ? room : cols - c;
+    pack<T>(x + c * cs, rows, count, rs, cs, shift ? shift + c : nullptr, scale,
+            out + strip * rows * kStrip<T> + lane, kStrip<T>);
+    c += count;
+  }
+}
