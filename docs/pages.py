@@ -9,6 +9,12 @@ from kilogram.registry import PAGES, Page
 from kilogram.textbook import TELLINGS
 from kilogram.textbook.errata import as_markdown, errata
 
+#: Made by scikit-learn's metadata routing on every estimator; explained in its own documentation.
+REQUESTS = ", ".join(
+    f"set_{method}_request"
+    for method in ("fit", "partial_fit", "predict", "score", "transform", "inverse_transform")
+)
+
 
 def _section(title: str, text: str) -> str:
     return f"## {title}\n\n{text}\n"
@@ -50,7 +56,8 @@ def page(entry: Page) -> str:
         _section("Where it fails", entry.limits),
         "## The classes\n",
         *(
-            f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n   :members:\n```\n"
+            f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n   :members:\n"
+            f"   :exclude-members: {REQUESTS}\n```\n"
             for name in entry.names
         ),
     ]
@@ -65,4 +72,4 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for entry in PAGES:
         (folder / f"{entry.slug}.md").write_text(page(entry))
-    (folder / "errata.md").write_text(as_markdown())
+    (folder.parent / "errata.md").write_text(as_markdown())
