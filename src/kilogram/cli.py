@@ -90,18 +90,19 @@ def cook(
         folder = out or Path("kilogram-report") / _slug(
             f"{table.name.split('.')[0]} {target or ''}"
         )
-        with promised(folder), _progress(quiet) as progress:
-            cooked = cook_it(
-                table, target, task=cast(Any, task and task.value), measure=measure, folds=folds,
-                repeats=repeats, seed=seed, max_time=max_time, max_rows=max_rows,
-                keep=keep and keep.value, numeric=numeric or (), categorical=categorical or (),
-                ignore=ignore or (), header=header, delimiter=_unescaped(delimiter),
-                encoding=encoding, progress=progress,
-            )  # fmt: skip
-        # shown before anything is written: a full disk must not cost the answer
-        if not quiet:
-            show(cooked)
-        files = cooked.save(folder)
+        with promised(folder):
+            with _progress(quiet) as progress:
+                cooked = cook_it(
+                    table, target, task=cast(Any, task and task.value), measure=measure,
+                    folds=folds, repeats=repeats, seed=seed, max_time=max_time, max_rows=max_rows,
+                    keep=keep and keep.value, numeric=numeric or (), categorical=categorical or (),
+                    ignore=ignore or (), header=header, delimiter=_unescaped(delimiter),
+                    encoding=encoding, progress=progress,
+                )  # fmt: skip
+            # shown before anything is written: a full disk must not cost the answer
+            if not quiet:
+                show(cooked)
+            files = cooked.save(folder)
         if not quiet:
             _console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
 

@@ -66,6 +66,7 @@ def test_pictures_have_words_and_the_colours_of_the_page(which, request):
         assert len(picture.caption) > 20
         assert 'role="img" aria-label="' in picture.svg
         assert "var(--ink)" in picture.svg
+        assert "math" not in picture.svg
         assert not re.search(r"#0[0-9]0[0-9]0[0-9]", picture.svg)
 
 

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from kilogram.kitchen.evidence import Importance, Learning
 from kilogram.kitchen.plots_answers import of_answers, shown
-from kilogram.kitchen.svg import INK, Picture, drawing, inline, short, sober
+from kilogram.kitchen.svg import INK, Picture, drawing, inline, log_ticks, short, sober
 from kilogram.kitchen.words import between, figure, signed
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def scores(cooked: Cooked) -> Picture:
         ax.set_ylim(-0.5, len(names) - 0.4)
         ax.set_xlabel(f"{measure.title} on held-out rows")
         ax.grid(axis="x")
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.tick_params(axis="y", length=0)
         said = "; ".join(
             f"{one.recipe.title} {figure(one.score.mean)} ({between(one.score)})"
@@ -141,7 +142,7 @@ def tuning(cooked: Cooked) -> Picture:
                 strength = 0.35 + 0.65 * (k + 1) / len(path.path)
                 ax.plot(path.alphas, line, color=colour, alpha=strength, lw=1.6)
             ax.axhline(outer, color=INK["ink"], lw=1, ls="--")
-            ax.set_xscale("log")
+            log_ticks(ax)
             ax.set_title(by_name[path.recipe].recipe.title)
             ax.set_xlabel("penalty")
             sober(ax)

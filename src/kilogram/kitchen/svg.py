@@ -7,6 +7,7 @@ so one drawing serves both schemes and print. Text stays text: small, searchable
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoLocator, MaxNLocator
+from matplotlib.ticker import AutoLocator, LogLocator, MaxNLocator
 
 # Placeholder -> CSS variable. The values are only names that Matplotlib accepts as colours.
 INK = {
@@ -31,6 +32,7 @@ INK = {
     "kernel": "#070707",
     "good": "#080808",
 }
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kilogram",
@@ -111,6 +113,16 @@ def sober(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "linear" and isinstance(axis.get_major_locator(), AutoLocator):
             axis.set_major_locator(MaxNLocator(5))
+
+
+def log_ticks(ax: Axes) -> None:
+    """Powers of ten on the x axis, written without formulas."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(numticks=5))
+    ax.xaxis.set_major_formatter(
+        lambda x, _: "10" + str(round(math.log10(x))).translate(_RAISED) if x > 0 else ""
+    )
+    ax.minorticks_off()
 
 
 def short(text: str, most: int = 30) -> str:

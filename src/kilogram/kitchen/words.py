@@ -56,7 +56,7 @@ def verdict(judged: tuple[Judged, ...], chosen: Judged, target: str) -> tuple[st
     by_name = {one.name: one for one in judged}
     return (
         _prediction(by_name, chosen, target),
-        _structure(by_name),
+        _structure(by_name, chosen),
         _optimism(by_name, chosen),
     )
 
@@ -82,10 +82,11 @@ def _prediction(by_name: dict[str, Judged], chosen: Judged, target: str) -> str:
     )
 
 
-def _structure(by_name: dict[str, Judged]) -> str:
+def _structure(by_name: dict[str, Judged], chosen: Judged) -> str:
     if not {"linear", "kernel"} <= set(by_name):
         return "Linear and kernel were not both judged, so nothing is said of non-linear structure."
     gain = by_name["kernel"].against(by_name["linear"])
+    enough = ", so the simpler one is enough" if chosen.name == "linear" else ""
     how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
     return {
         "better": f"The kernel twin gains over the linear recipe ({how}): there is non-linear "
@@ -93,7 +94,7 @@ def _structure(by_name: dict[str, Judged]) -> str:
         "worse": f"The kernel twin is worse than the linear recipe ({how}): what structure there "
         "is, is linear.",
         "tie": f"The kernel twin and the linear recipe tie ({how}): no useful non-linear structure "
-        "shows, so the simpler one is enough.",
+        f"shows{enough}.",
     }[gain.verdict]
 
 
