@@ -77,27 +77,36 @@ template <class T> void map_polynomial(const Map<T>& m, double gamma_, double co
   }
 }
 
+// A rate as a finite number of type T: infinity times the distance 0 would be NaN on the diagonal.
+template <class T> T rate(double value) {
+  constexpr double most = sizeof(T) == 4 ? 3.4e38 : 1.7e308;
+  return static_cast<T>(value > most ? most : value < -most ? -most : value);
+}
+
+// Beyond this the Matern kernel is 0 in every type; infinity times 0 would be NaN. NaN passes.
+template <class T> T capped(T u) { return u > T(1e6) ? T(1e6) : u; }
+
 template <class T> void map_matern(const Map<T>& m, int kind, double scale) {
   if (kind == kMatern12) {
-    const T c = static_cast<T>(1.0 / (scale * scale));
-    return map_distance(m, [=](T t) { return exp_(-sqrt_(c * t)); });
+    const T c = rate<T>(1.0 / (scale * scale));
+    return map_distance(m, [=](T t) { return exp_(-sqrt_(capped(c * t))); });
   }
   if (kind == kMatern32) {
-    const T c = static_cast<T>(3.0 / (scale * scale));
+    const T c = rate<T>(3.0 / (scale * scale));
     return map_distance(m, [=](T t) {
-      const T s = sqrt_(c * t);
+      const T s = sqrt_(capped(c * t));
       return (T(1) + s) * exp_(-s);
     });
   }
-  const T c = static_cast<T>(5.0 / (scale * scale));
+  const T c = rate<T>(5.0 / (scale * scale));
   map_distance(m, [=](T t) {
-    const T u = c * t, s = sqrt_(u);
+    const T u = capped(c * t), s = sqrt_(u);
     return (T(1) + s + u * T(1.0 / 3.0)) * exp_(-s);
   });
 }
 
 template <class T> void map_rational(const Map<T>& m, double scale, double alpha) {
-  const T c = static_cast<T>(1.0 / (2.0 * alpha * scale * scale)), a = static_cast<T>(-alpha);
+  const T c = rate<T>(1.0 / (2.0 * alpha * scale * scale)), a = static_cast<T>(-alpha);
   if (alpha == 1.0) return map_distance(m, [=](T t) { return T(1) / (T(1) + c * t); });
   map_distance(m, [=](T t) { return exp_(a * log_(T(1) + c * t)); });
 }
@@ -106,7 +115,7 @@ template <class T>
 void map(int kind, const T* tile, i64 rows, i64 cols, i64 ld, const T* xn, const T* yn,
          const double* params, T* out, i64 ldo) {
   const Map<T> m{tile, rows, cols, ld, xn, yn, out, ldo};
-  const T g = static_cast<T>(-params[0]);
+  const T g = rate<T>(-params[0]);
   switch (kind) {
     case kPolynomial: return map_polynomial(m, params[0], params[1], params[2]);
     case kGaussian: return map_distance(m, [=](T t) { return exp_(g * t); });
