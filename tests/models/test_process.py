@@ -319,3 +319,39 @@ def test_estimate_and_callbacks_do_not_fail():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MemoryRoadWarning)
         Ours(KERNEL, max_memory="1MiB").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        1.0 * kg.Gaussian(1.0) + kg.White(0.1),
+        1.0 * kg.Stretched(kg.Matern(1.5), [1.0, 1.0, 1.0]) + kg.White(0.1),
+        kg.RationalQuadratic(1.0, 1.0) * kg.Gaussian(3.0) + kg.White(1.0),
+    ],
+)
+@QUIET
+def test_a_rehearsal_saves_steps_and_finds_the_same(kernel, monkeypatch):
+    X, y = data(400, seed=3)
+    plain = Ours(kernel).fit(X, y)
+    monkeypatch.setattr("kilogram.models.regression.process_fit.REHEARSED", 100)
+    quick = Ours(kernel).fit(X, y)
+    assert quick.log_marginal_likelihood_value_ >= plain.log_marginal_likelihood_value_ - 1e-4
+    assert quick.n_iter_ <= plain.n_iter_
+    again = Ours(kernel, n_restarts_optimizer=2, random_state=0).fit(X, y)
+    assert again.log_marginal_likelihood_value_ >= quick.log_marginal_likelihood_value_ - 1e-3
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        stopped = Ours(kernel, max_time=1e-9).fit(X, y)
+    assert np.isfinite(stopped.predict(NEW)).all()
+
+
+@QUIET
+def test_a_rehearsal_keeps_the_bounds(monkeypatch):
+    monkeypatch.setattr("kilogram.models.regression.process_fit.REHEARSED", 20)
+    for low, high in ((0.5, 0.9), (1.5, 1.9), (0.1, 50.0)):
+        bounds = {"left__kernel__sigma": (low, high)}
+        model = Ours(1.0 * kg.Gaussian(low) + kg.White(0.1), bounds=bounds).fit(X, y)
+        assert low * 0.999 <= model.kernel_.left.kernel.sigma <= high * 1.001
+        C = model.kernel_(X) + 1e-10 * np.eye(60)
+        assert model.log_marginal_likelihood_value_ == pytest.approx(
+            multivariate_normal(np.zeros(60), C).logpdf(y), rel=1e-6
+        )

@@ -46,6 +46,11 @@ class Observations:
     alpha: np.ndarray
     w: np.ndarray | None = None
 
+    def part(self, rows: np.ndarray) -> Observations:
+        """Some of the rows."""
+        w = None if self.w is None else self.w[rows]
+        return Observations(self.X[rows], self.Y[rows], self.alpha[rows], w)
+
     def noise(self, kernel: Kernel) -> np.ndarray:
         """s, the variance of one observation of each row, (n,)."""
         return self.alpha + split_diag(kernel, self.X)[1]

@@ -2,11 +2,20 @@
 
 L-BFGS-B from the given start, then from starts drawn uniformly within the bounds; the best point
 seen anywhere is the answer, so a search that is stopped early has a usable one.
+
+A rehearsal, if there is one, is a cheap likeness of the objective, such as the likelihood of some
+of the rows. It is climbed first, and its Hessian H at the top, times `ratio`, turns the coordinates
+
+    theta = top + H^-1/2 z
+
+in which the true objective is nearly round, so that a few steps from z = 0 end the search. Where
+the top lies on a bound, or the steps leave the bounds, the bounded search goes on from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +30,8 @@ Optimizer = Callable[..., tuple[np.ndarray, float]]
 
 # what a point without a likelihood is given: finite, so that a line search steps back from it
 WORST = 1e25
+STEP = 1e-3  # of theta, for the differences that make a Hessian
+FLATTEST = 1e-3  # least curvature believed, of the largest
 
 
 class _Stopped(Exception):
@@ -49,6 +60,14 @@ class _Search:
         return (found, -gradient) if eval_gradient else found
 
 
+@dataclass(frozen=True)
+class Rehearsal:
+    """A cheap objective, and how much steeper the true one is."""
+
+    objective: Objective
+    ratio: float
+
+
 def maximise(
     objective: Objective,
     start: np.ndarray,
@@ -57,6 +76,7 @@ def maximise(
     restarts: int = 0,
     rng: Any = None,
     optimizer: Optimizer | None = None,
+    rehearsal: Rehearsal | None = None,
     tick: Tick | None = None,
 ) -> Solution:
     """Solution with value theta (p,) and objective the largest value found.
@@ -66,23 +86,74 @@ def maximise(
     """
     search = _Search(objective, tick)
     messages = []
+    begun = start
     try:
-        for start_ in _starts(start, bounds, restarts, rng):
+        for begun in _starts(start, bounds, restarts, rng):
             if optimizer is not None:
-                theta, least = optimizer(search, start_, bounds=bounds)
+                theta, least = optimizer(search, begun, bounds=bounds)
                 if -float(least) >= search.value:
                     search.theta, search.value = np.asarray(theta, dtype=float), -float(least)
-                continue
-            found = minimize(search, start_, method="L-BFGS-B", jac=True, bounds=bounds)
-            # a line search that cannot improve has met the rounding of the likelihood
-            if found.status == 1:
+            elif not _climb(search, begun, bounds, rehearsal):
                 messages.append("L-BFGS-B came to its most evaluations.")
     except _Stopped:
         messages.append("the time given (max_time) was over, or a callback stopped it.")
+    if search.theta is None:  # stopped in the rehearsal
+        search.theta, search.value = begun, objective(begun)[0]
     if not np.isfinite(search.value):
         messages.append("no parameters were met for which the covariance has a Cholesky factor.")
     message = " ".join(messages)
-    return Solution(search.theta, search.steps, float(search.value), not messages, message)
+    return Solution(search.theta, max(1, search.steps), float(search.value), not messages, message)
+
+
+def _climb(
+    search: _Search, start: np.ndarray, bounds: np.ndarray, rehearsal: Rehearsal | None
+) -> bool:
+    """L-BFGS-B from one start; whether it ended by itself."""
+    if rehearsal is not None:
+        kept = search.theta, search.value
+        start, R = _rehearse(rehearsal, start, bounds, search.tick)
+        if R is not None and _climb_rounded(search, start, R, bounds):
+            return True
+        if search.theta is not None and search.value > kept[1]:
+            start = np.clip(search.theta, bounds[:, 0], bounds[:, 1])
+        search.theta, search.value = kept  # points outside the bounds do not count
+    found = minimize(search, start, method="L-BFGS-B", jac=True, bounds=bounds)
+    # a line search that cannot improve has met the rounding of the objective
+    return found.status != 1
+
+
+def _climb_rounded(search: _Search, top: np.ndarray, R: np.ndarray, bounds: np.ndarray) -> bool:
+    """From `top` in the coordinates z, theta = top + R z; whether that ended, within the bounds."""
+
+    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = search(top + R @ z)
+        return value, R.T @ gradient
+
+    # in z the objective falls off like |z|^2 / 2: this gradient is a loss of less than 1e-6
+    options = {"gtol": 1e-3, "ftol": 1e-11}
+    found = minimize(function, np.zeros(len(top)), method="L-BFGS-B", jac=True, options=options)
+    theta = search.theta
+    inside = theta is not None and np.all((bounds[:, 0] <= theta) & (theta <= bounds[:, 1]))
+    return bool(inside) and found.status != 1
+
+
+def _rehearse(
+    rehearsal: Rehearsal, start: np.ndarray, bounds: np.ndarray, tick: Tick | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The top of the rehearsal, and R = H^-1/2 there, or None where it is not round enough."""
+    cheap = _Search(rehearsal.objective, tick)
+    options = {"gtol": 1e-2, "ftol": 1e-6}  # the true top is elsewhere: roughly will do
+    found = minimize(cheap, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
+    top = found.x
+    if not np.all((bounds[:, 0] < top - STEP) & (top + STEP < bounds[:, 1])):
+        return top, None
+    slopes = [cheap(top + STEP * e)[1] - cheap(top - STEP * e)[1] for e in np.eye(len(top))]
+    H = np.asarray(slopes) * (rehearsal.ratio / (2.0 * STEP))
+    values, Q = np.linalg.eigh((H + H.T) / 2.0)
+    if not np.isfinite(values).all() or values[-1] <= 0:
+        return top, None
+    # directions the data says little about are stepped in with care
+    return top, Q / np.sqrt(np.maximum(values, FLATTEST * values[-1]))
 
 
 def _starts(start: np.ndarray, bounds: np.ndarray, restarts: int, rng: Any) -> Any:
