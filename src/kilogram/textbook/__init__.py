@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kilogram.textbook import (
+    cca,
+    fisher,
     gaussian_process,
     kernel_pca,
     kernel_regression,
@@ -19,9 +21,13 @@ from kilogram.textbook import (
     kernels,
     pca,
     preimage,
+    quadratic_program,
     random_kitchen_sinks,
     ridge,
     ridge_solvers,
+    svm_dual,
+    svm_sgd,
+    svr,
 )
 from kilogram.textbook.state import State, Telling, begin, run
 
@@ -40,6 +46,11 @@ _PCA = ("PCA",)
 _KERNEL_PCA = ("KernelPCA",)
 _RIDGE = ("Ridge", "RidgeCV")
 _KERNEL_RIDGE = ("KernelRidge", "KernelRidgeCV")
+_SVM = ("SVC", "LinearSVC")
+_LINEAR_SVM = ("LinearSVC",)
+_FISHER = ("FisherDiscriminant",)
+_KERNEL_FISHER = ("KernelFisherDiscriminant",)
+_KERNEL_CCA = ("KernelCCA",)
 _SINKS = ("KitchenSinksRegressor", "KitchenSinksClassifier", "FourierFeatures")
 
 TELLINGS: dict[str, Page] = {
@@ -178,6 +189,100 @@ TELLINGS: dict[str, Page] = {
         "The linear twin: w = X'a",
         ("cookbook A", "lecture_notes L15"),
         ("Ridge", "KernelRidge"),
+    ),
+    "quadratic_program": Page(
+        quadratic_program.quadratic_program,
+        "A small quadratic programme and its KKT conditions",
+        ("first_encounter A",),
+        ("SVC", "SVR"),
+    ),
+    "linear_svm": Page(
+        svm_sgd.linear_svm,
+        "Linear support vector machine by stochastic gradients",
+        ("cookbook 20, algorithm 19", "lecture_notes L24"),
+        _LINEAR_SVM,
+    ),
+    "kernel_svm": Page(
+        svm_sgd.kernel_svm,
+        "Kernel support vector machine by stochastic gradients",
+        ("cookbook 21, algorithm 20",),
+        ("SVC",),
+    ),
+    "svm": Page(
+        svm_dual.svm,
+        "Support vector machine: the dual and every KKT condition",
+        ("first_encounter 8", "lecture_notes L25", "summary 3"),
+        _SVM,
+    ),
+    "smo": Page(svm_dual.smo, "Sequential minimal optimisation", ("lecture_notes L25",), ("SVC",)),
+    "coordinate_descent": Page(
+        svm_dual.coordinate_descent, "Dual coordinate descent", ("lecture_notes L25",), _LINEAR_SVM
+    ),
+    "perceptron": Page(
+        svm_dual.perceptron,
+        "Rosenblatt's perceptron and its margin",
+        ("slides 7", "first_encounter 7 (named)"),
+        (),
+    ),
+    "widest_margin": Page(
+        svm_dual.widest,
+        "The widest margin between separable classes",
+        ("first_encounter 8", "lecture_notes L24", "summary 3"),
+        _SVM,
+    ),
+    "svr": Page(svr.svr, "Support vector regression", ("first_encounter 9",), ("SVR", "LinearSVR")),
+    "fisher": Page(
+        fisher.fisher,
+        "Fisher's discriminant",
+        (
+            "cookbook 16, algorithm 14",
+            "first_encounter 13",
+            "lecture_notes L05 and L06",
+            "slides 8",
+        ),
+        _FISHER,
+    ),
+    "fisher_classify": Page(
+        fisher.classify,
+        "Fisher's discriminant: the nearest projected mean",
+        ("cookbook 16, algorithm 15",),
+        _FISHER,
+    ),
+    "shared_gaussians": Page(
+        fisher.shared_gaussians,
+        "Log-odds of Gaussians with one covariance",
+        ("cookbook C.1", "lecture_notes L05"),
+        _FISHER,
+    ),
+    "kernel_fisher": Page(
+        fisher.kernel_fisher, "Kernel Fisher discriminant", ("first_encounter 13",), _KERNEL_FISHER
+    ),
+    "nearest_in_line": Page(
+        fisher.nearest_in_line,
+        "Classes on one direction: the nearest in standard deviations",
+        ("first_encounter 13",),
+        (*_FISHER, *_KERNEL_FISHER),
+    ),
+    "cca": Page(
+        cca.cca,
+        "Canonical correlations of several views",
+        ("cookbook 10, algorithm 6", "first_encounter 14"),
+        ("CCA", "MultiviewCCA"),
+    ),
+    "cca_two_views": Page(
+        cca.two_views, "Canonical correlations by one SVD", ("cookbook B.2",), ("CCA",)
+    ),
+    "kernel_cca": Page(
+        cca.kernel_cca,
+        "Kernel canonical correlations",
+        ("cookbook 11, algorithm 7", "first_encounter 14"),
+        _KERNEL_CCA,
+    ),
+    "kernel_cca_project": Page(
+        cca.kernel_scores,
+        "Kernel canonical correlations: new points",
+        ("cookbook 11, equation 11.2",),
+        _KERNEL_CCA,
     ),
 }
 
