@@ -469,3 +469,12 @@ def test_estimate():
 def test_digits():
     X = load_digits().data
     same(kg.PCA(10).fit(X), sklearn.decomposition.PCA(10, svd_solver="full").fit(X), atol=1e-7)
+
+
+def test_many_float32_rows_keep_their_small_components():
+    """Rounding grows with the order of S, not with the number of rows: nothing real is zeroed."""
+    rng = np.random.default_rng(0)
+    scales = np.array([30.0, 10.0, 3.0, 1.0, 0.5]).astype(np.float32)
+    X = rng.standard_normal((100_000, 5)).astype(np.float32) * scales + 2
+    found = kg.PCA().fit(X).explained_variance_
+    np.testing.assert_allclose(found, scales**2, rtol=0.02)

@@ -1,7 +1,7 @@
-"""Mean and spread of every column, as a value with `+`; products with centred rows.
+"""Mean of the columns and spread of the rows, as a value with `+`; products with centred rows.
 
-For roads that never form the d x d scatter: one pass gives the mean m and the squared deviations of
-each column, and after it centred rows are multiplied without being written out,
+For roads that never form the d x d scatter: one pass gives the mean m and the sum of the squared
+deviations, and after it centred rows are multiplied without being written out,
 
     (X - 1 m') V = X V - 1 (m'V),          (X - 1 m')'U = X'U - m (1'U).
 """
@@ -12,29 +12,44 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype
-from kilogram.arrays.rows import block_length, is_streamed, reduce_rows
+from kilogram.arrays.rows import block_length, reduce_rows
 from kilogram.statistics.moments import pilot, total_weight
+
+# |mean| / deviation above which the mean is subtracted first: below it, forming the large sums and
+# then taking their difference costs three digits in a product and six in a sum of squares
+FAR = 1e3
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Number of rows, total weight, mean (d,) and weighted squared deviations (d,)."""
+    """Number of rows, total weight, mean (d,), and total = sum_i w_i |x_i - mean|^2."""
 
     rows: int
     weight: float
     mean: Any
-    squares: Any
+    total: float
 
     @classmethod
     def of(cls, X: Any, w: Any = None) -> Columns:
         """Of the rows of X (n, d), dense or sparse, with weights w (n,)."""
-        W, p = total_weight(X, w), pilot(X)
-        s, q = _sparse_sums(X, w) if is_sparse(X) else _dense_sums(X, w, p)
+        if is_sparse(X):
+            return cls._about(X, w, None, *_sparse_sums(X, w))
+        if is_numpy(X) and w is None and X.dtype == "float64":
+            # two passes at the speed of memory: no deviation is ever written
+            found = cls._about(X, w, None, *_plain_sums(X))
+            if not found.far:
+                return found
+        p = pilot(X)
+        return cls._about(X, w, p, *_shifted_sums(X, w, p))
+
+    @classmethod
+    def _about(cls, X: Any, w: Any, p: Any, s: Any, q: float) -> Columns:
+        """From s = sum w (x - p) and q = sum w |x - p|^2."""
+        W = total_weight(X, w)
         e = s / W if W else 0 * s
-        q = q - W * e * e
+        total = q - W * float(namespace(e).sum(e * e))
         # rounding below 0 is cut off; NaN must pass, for it tells of NaN in X
-        q = namespace(q).where(q < 0, namespace(q).zeros_like(q), q)
-        return cls(X.shape[0], W, e if p is None else p + e, q)
+        return cls(X.shape[0], W, e if p is None else p + e, 0.0 if total < 0 else total)
 
     def __add__(self, other: Columns | int) -> Columns:
         if other == 0:  # so that sum() works
@@ -44,30 +59,21 @@ class Columns:
         W = self.weight + other.weight
         share = other.weight / W if W else 0.0
         e = other.mean - self.mean
-        squares = self.squares + other.squares + self.weight * share * e * e
-        return Columns(self.rows + other.rows, W, self.mean + share * e, squares)
+        apart = self.weight * share * float(namespace(e).sum(e * e))
+        total = self.total + other.total + apart
+        return Columns(self.rows + other.rows, W, self.mean + share * e, total)
 
     __radd__ = __add__
 
     @property
-    def total(self) -> float:
-        """The trace of the scatter matrix."""
-        return float(namespace(self.squares).sum(self.squares))
-
-    @property
     def far(self) -> bool:
         """Whether the mean is so far out that subtracting it after a product costs digits."""
-        xp = namespace(self.mean)
-        lengths = float(xp.sum(self.mean * self.mean)) * self.weight
+        lengths = float(namespace(self.mean).sum(self.mean * self.mean)) * self.weight
         return lengths > FAR**2 * self.total
 
 
-# |mean| / deviation above which centred products subtract first; below it three digits are lost
-FAR = 1e3
-
-
 def columns_of(X: Any, w: Any = None) -> Columns:
-    """One pass in blocks of rows: the squared deviations of a block are its only temporary."""
+    """One run over the rows in blocks: the deviations of a block are its only temporary."""
     in_memory = is_numpy(X)
     found: Columns = reduce_rows(
         Columns.of, X, w, block_rows=block_length(X) if in_memory else None
@@ -75,19 +81,26 @@ def columns_of(X: Any, w: Any = None) -> Columns:
     return found
 
 
-def _dense_sums(X: Any, w: Any, p: Any) -> tuple[Any, Any]:
-    """sum w (x - p) and sum w (x - p)^2, in float64 where the device has it."""
+def _plain_sums(X: Any) -> tuple[Any, float]:
+    """sum x and sum |x|^2 of float64 rows."""
+    xp = namespace(X)
+    flat = X.reshape(-1) if X.flags.c_contiguous else X.T.reshape(-1)
+    return xp.sum(X, axis=0), float(flat @ flat)
+
+
+def _shifted_sums(X: Any, w: Any, p: Any) -> tuple[Any, float]:
+    """sum w (x - p) and sum w |x - p|^2, in float64 where the device has it."""
     xp = namespace(X)
     D = xp.astype(X, sum_dtype(X, xp), copy=False) - p
     wD = D if w is None else xp.astype(w, D.dtype)[:, None] * D
-    return xp.sum(wD, axis=0), xp.sum(wD * D, axis=0)
+    return xp.sum(wD, axis=0), float(xp.sum(wD * D))
 
 
-def _sparse_sums(X: Any, w: Any) -> tuple[Any, Any]:
+def _sparse_sums(X: Any, w: Any) -> tuple[Any, float]:
     xp = namespace(X)
     X = X.astype(xp.float64)
     v = xp.ones(X.shape[0]) if w is None else xp.asarray(w, dtype=xp.float64)
-    return X.T @ v, X.multiply(X).T @ v
+    return X.T @ v, float(xp.sum(X.multiply(X).T @ v))
 
 
 class Scatter:
@@ -106,7 +119,8 @@ class Scatter:
 
     def __matmul__(self, V: Any) -> Any:
         m, first = self.mean, self.far
-        step = None if is_streamed(self.X) or is_sparse(self.X) else block_length(self.X)
+        # whole products are the faster ones; only centred copies are made block by block
+        step = block_length(self.X) if first and is_numpy(self.X) else None
 
         def products(block: Any, w: Any = None) -> Any:
             """[X'(w Y); sum w Y] with Y = (X - 1 m') V."""

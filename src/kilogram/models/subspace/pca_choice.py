@@ -160,7 +160,7 @@ def decompose(p: Problem) -> Spectrum:
     k = components_asked(p.n_components, n, d, p.svd_solver)
     road = ROADS.get(p.svd_solver) or choose(n, d, k, sparse=is_sparse(X), memory=p.memory)
     stats: Any = reduce_rows(Moments.of, X, w) if road == "primal" else columns_of(X, w)
-    sums = stats.scatter if road == "primal" else stats.squares
+    sums = stats.scatter if road == "primal" else stats.mean + stats.total
     if p.allows_missing and _has_nan(sums):
         return with_holes(p, n, d)
     p.ensure_finite(sums)

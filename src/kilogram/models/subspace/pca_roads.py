@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.arrays.linalg import qr, svd
+from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.models.subspace.columns import (
@@ -250,7 +250,7 @@ def settled(found: Spectrum, k: int | None, eps: float) -> Spectrum:
     V = found.directions[:sure, :]
     extra = like(np.random.default_rng(0).standard_normal((d, k - sure)), V)
     for _ in range(2):  # twice: the first projection of a random vector leaves rounding behind
-        extra = qr(extra - V.T @ (V @ extra))[0]
+        extra = xp.linalg.qr(extra - V.T @ (V @ extra))[0]
     zeros = xp.zeros_like(found.mean)[: k - sure]
     return replace(
         found,
@@ -263,5 +263,8 @@ def _noise(found: Spectrum, eps: float) -> float:
     """The eigenvalue of S below which there is only rounding; the SVD does not square it."""
     if found.values.shape[0] == 0:
         return 0.0
-    share = eps * max(found.rows, found.mean.shape[0])
-    return float(found.values[0]) * (share * share if found.road == "svd" else 10 * share)
+    side = min(found.rows, found.mean.shape[0])  # the order of the smaller Gram matrix
+    if found.road == "svd":
+        return float(found.values[0]) * (eps * max(found.rows, found.mean.shape[0])) ** 2
+    # sums of rows are kept in float64, so their number does not matter; the order of S does
+    return float(found.values[0]) * 10 * eps * side**0.5
