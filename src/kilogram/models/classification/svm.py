@@ -79,7 +79,8 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Of the kernels "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables that sit at a bound, far from moving, out of the work until the end.
+        Kept for scikit-learn's signature: a block reads every kernel row once for many variables,
+        so leaving some of them out would save little.
     probability : bool, default=False
         Also calibrate probabilities, on decision values of a five-fold cross-validation. With
         more than two classes `predict` then returns the most probable class.

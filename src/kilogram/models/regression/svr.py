@@ -70,7 +70,8 @@ class SVR(RegressorMixin, KernelMachine):
     epsilon : float, default=0.1
         Half-width of the tube, at least 0, in units of y.
     shrinking : bool, default=True
-        Leave variables that sit at a bound, far from moving, out of the work until the end.
+        Kept for scikit-learn's signature: a block reads every kernel row once for many variables,
+        so leaving some of them out would save little.
     cache_size : float, default=200
         Megabytes for kernel rows, at least; without `max_memory` more is taken if it is free.
     verbose : bool, default=False

@@ -9,7 +9,7 @@ until max f over {b > lower} - min f over {b < upper} <= tol. One pass over many
 what makes this faster than SMO on single pairs: rows are made by matrix products, by all threads.
 
 References: Platt 1998; Keerthi et al. 2001; Fan, Chen and Lin 2005 (second-order choice);
-Joachims 1999 (blocks, shrinking); Wen et al. 2018 (blocks kept by halves).
+Joachims 1999 (blocks); Wen et al. 2018 (blocks kept by halves).
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class BlockOptions(NamedTuple):
     max_steps: int = 10_000_000
     tick: Callable[[int, float | None], bool] | None = None
     block: int = BLOCK
-    shrink: bool = True
 
 
 class Dual(NamedTuple):
