@@ -5,6 +5,7 @@ Every sum runs in an order fixed by the shapes alone: results do not depend on t
 Each function has a ten-line NumPy twin in `tests/native`.
 """
 
+from kilogram.native import load  # isort: skip  # before anything imports the compiled module
 from kilogram.native.kernels import (
     kernel_block,
     kernel_matmul,
@@ -29,6 +30,7 @@ __all__ = [
     "kernel_block",
     "kernel_matmul",
     "kernel_normal_matmul",
+    "load",
     "normal_matmul",
     "scatter",
     "scatter_pair",

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from kilogram.native import _core
 
 # Below this many multiplications a second thread costs more than it brings.
-SMALL_WORK = 4_000_000
+SMALL_WORK = 10_000_000
 
 _lock = threading.Lock()
 _depth = 0
