@@ -50,7 +50,7 @@ def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> Sums:
     """The sums of a block of rows: targets Y and penalties C (m, t), coefficients W (t, d + 1)."""
     xp = namespace(X)
     F = X @ (W[:, :-1].T if is_sparse(X) else like(np.ascontiguousarray(W[:, :-1].T), X))
-    parts = []
+    parts: list[Any] = []
     for j in range(W.shape[0]):
         y, c, f = Y[:, j], C[:, j], F[:, j] + scale * float(W[j, -1])
         a = loss.pull(y, f)
