@@ -38,14 +38,15 @@ class Fit:
 class Limits:
     """When an iteration ends: tolerance, steps, the user's callbacks, the clock."""
 
-    tol: float
+    tol: float | None
     max_iter: int | None
     callback: Tick | None
     deadline: float | None
 
     def __or__(self, more: dict[str, Any]) -> dict[str, Any]:
-        own = ("tol", "max_iter", "callback", "deadline")
-        return {name: getattr(self, name) for name in own} | more
+        """As keyword arguments of a solver, which has a tolerance of its own unless one is set."""
+        own = {n: getattr(self, n) for n in ("tol", "max_iter", "callback", "deadline")}
+        return {n: v for n, v in own.items() if n != "tol" or v is not None} | more
 
 
 def roots(w: Any) -> Any:

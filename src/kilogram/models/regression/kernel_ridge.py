@@ -71,8 +71,9 @@ class KernelRidge(KernelPredictor):
     n_components : int, default=None
         Number of centres, landmarks or random features; None is 1000 for an approximation, and
         5 sqrt(n) centres, or as many as memory allows, for "falkon".
-    tol : float, default=1e-6
-        Relative residual at which "cg" and "falkon" end.
+    tol : float, default=None
+        Relative residual at which the iteration ends; None is 1e-6 for "cg" and 1e-3 for "falkon",
+        whose objective is then within about tol^2 of its minimum.
     max_iter : int, default=None
         Most steps of "cg" (10 n) and "falkon" (200).
     max_time : float, default=None
@@ -142,7 +143,7 @@ class KernelRidge(KernelPredictor):
         solver: str = "auto",
         approximation: str | None = None,
         n_components: int | None = None,
-        tol: float = 1e-6,
+        tol: float | None = None,
         max_iter: int | None = None,
         max_time: float | None = None,
         max_memory: int | str | None = None,
