@@ -1,6 +1,5 @@
 """Cooking: the answer is right on tables whose truth is known, and refused where there is none."""
 
-import time
 import warnings
 
 import numpy as np
@@ -69,9 +68,9 @@ def test_progress_counts_to_the_end():
 
 def test_the_time_limit_is_kept_and_said():
     frame = curved(60)
-    started = time.perf_counter()
     found = cook(frame, "y", folds=3, repeats=1000, max_time=2.0)
-    assert time.perf_counter() - started < 10
+    # counted in folds, not in seconds: a busy machine may sleep between any two lines
+    assert len(found.judged[0].nested.folds) < 1000
     assert "of 3000 folds" in found.notes[-1]
     assert found.predict(frame).shape == (60,)
 

@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from kilogram.kitchen import cook
+from kilogram.kitchen.cook import BUNDLED
 from kilogram.kitchen.facts import as_json
 from kilogram.kitchen.plots import pictures
 from kilogram.kitchen.report import as_html, command
@@ -96,8 +98,14 @@ def test_json_twin_says_the_same(cooked):
     assert len(facts["columns"]) == 3
 
 
-def test_the_command_cooks_the_same_again(cooked):
-    assert command(cooked) == "kg cook 'the table' --target y --folds 3 --repeats 2"
+def test_the_command_cooks_the_same_again(cooked, sorted_classes, tmp_path):
+    assert command(cooked) == "kilogram.cook(table, 'y', folds=3, repeats=2)"
+    classes(60).to_csv(tmp_path / "my classes.csv", index=False)
+    path = str(tmp_path / "my classes.csv")
+    found = cook(path, "kind", folds=2, repeats=1, ignore=["b"])
+    assert command(found) == f"kg cook '{path}' --target kind --folds 2 --repeats 1 --ignore b"
+    bundled = replace(sorted_classes, table=replace(sorted_classes.table, path=str(BUNDLED)))
+    assert command(bundled) == "kg cook --target kind --folds 3 --repeats 1"
 
 
 def test_card_for_notebooks(cooked):
@@ -110,4 +118,4 @@ def test_figures_are_written_for_reading():
     assert [figure(v) for v in (0.12345, -0.00001, 12.34, -1234.5, None, float("nan"))] == [
         "0.123", "0.000", "12.3", "−1,234", "–", "–",
     ]  # fmt: skip
-    assert [signed(v) for v in (0.5, -0.5, 0.0)] == ["+0.500", "−0.500", "0.000"]
+    assert [signed(v) for v in (0.5, -0.5, 0.0001)] == ["+0.500", "−0.500", "0.000"]

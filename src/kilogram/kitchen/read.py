@@ -37,13 +37,17 @@ _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
 
 @dataclass(frozen=True)
 class Table:
-    """An Arrow table, where it came from, and what was noticed on the way."""
+    """An Arrow table, where it came from, and what was noticed on the way.
+
+    `path` is the file as it was given, None for a data frame.
+    """
 
     data: pa.Table
     name: str
     notes: tuple[str, ...] = ()
     header: bool = True
     header_looks_like_data: bool = False
+    path: str | None = None
 
 
 def read_table(
@@ -59,7 +63,7 @@ def read_table(
     path = Path(source)
     raw = _bytes(path)
     if raw.startswith(_PARQUET):
-        return _checked(Table(_parquet(raw, path.name), path.name))
+        return _checked(Table(_parquet(raw, path.name), path.name, path=str(source)))
     text, used = decode(raw, path.name, encoding)
     found = shape(text, path.name, delimiter, header)
     notes = [] if used in ("utf-8", "utf-8-sig") else [f"{path.name} was read as {used} text."]
@@ -67,9 +71,9 @@ def read_table(
     data, skipped = _parse(text, found, path.name)
     notes += skipped
     data, repaired = _repair(data, found.delimiter)
-    return _checked(
-        Table(data, path.name, (*notes, *repaired), header, header and found.looks_like_data)
-    )
+    notes += repaired
+    looks_like_data = header and found.looks_like_data
+    return _checked(Table(data, path.name, tuple(notes), header, looks_like_data, str(source)))
 
 
 def _from_frame(frame: Any) -> pa.Table:

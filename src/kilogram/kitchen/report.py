@@ -165,20 +165,26 @@ def column_note(column: Column) -> str:
 
 
 def command(cooked: Cooked) -> str:
-    """The command line that cooks the same again."""
+    """What to type to cook the same again, in a shell or, for a data frame, in Python."""
     s = cooked.settings
-    parts = ["kg", "cook", cooked.table.name, "--target", cooked.question.target]
-    for name, value, default in (
-        ("--task", s.task, None), ("--measure", s.measure, None), ("--folds", s.folds, 5),
-        ("--repeats", s.repeats, None), ("--seed", s.seed, 0), ("--max-rows", s.max_rows, 50_000),
-        ("--keep", s.keep, None),
-    ):  # fmt: skip
-        if value != default:
-            parts += [name, str(value)]
-    for name, columns in (("--numeric", s.numeric), ("--categorical", s.categorical),
-                          ("--ignore", s.ignore)):  # fmt: skip
-        for column in columns:
-            parts += [name, column]
-    if not cooked.table.header:
-        parts.append("--no-header")
+    changed = {
+        name: value
+        for name, value, default in (
+            ("task", s.task, None), ("measure", s.measure, None), ("folds", s.folds, 5),
+            ("repeats", s.repeats, None), ("seed", s.seed, 0), ("max_rows", s.max_rows, 50_000),
+            ("keep", s.keep, None), ("numeric", list(s.numeric), []),
+            ("categorical", list(s.categorical), []), ("ignore", list(s.ignore), []),
+        )
+        if value != default
+    }  # fmt: skip
+    if cooked.table.path is None:
+        extra = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"kilogram.cook(table, {cooked.question.target!r}{extra})"
+    bundled = Path(cooked.table.path).parent == _TEMPLATES.parent / "data"
+    parts = ["kg", "cook", *([] if bundled else [cooked.table.path])]
+    parts += ["--target", cooked.question.target]
+    for name, value in changed.items():
+        for one in value if isinstance(value, list) else [value]:
+            parts += [f"--{name.replace('_', '-')}", str(one)]
+    parts += [] if cooked.table.header else ["--no-header"]
     return short(" ".join(shlex.quote(part) for part in parts), 2000)

@@ -32,7 +32,8 @@ def figure(value: float | None, digits: int = 3) -> str:
 def signed(value: float | None) -> str:
     """A difference with its sign."""
     text = figure(value)
-    return text if value is None or value <= 0 or text == "–" else "+" + text
+    plain = value is None or value <= 0 or text == "–" or not text.strip("0.,")
+    return text if plain else "+" + text
 
 
 def between(interval: Interval, *, sign: bool = False) -> str:
