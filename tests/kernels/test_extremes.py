@@ -1,4 +1,4 @@
-"""Widths at the ends of the floats: far points are unlike, a point is like itself, nothing is NaN."""
+"""Widths at the ends of the floats: a point is like itself, far points are not, nothing is NaN."""
 
 import numpy as np
 import pytest
