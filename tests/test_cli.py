@@ -40,6 +40,7 @@ def test_cook_then_predict(here):
     done = kg("predict", folder / "model.skops", "curved.csv", "--out", "answers.csv")
     assert done.exit_code == 0, done.output
     assert "R²" in done.stderr
+    assert "seen rows" in done.stderr
     answers = pd.read_csv("answers.csv")
     assert list(answers.columns) == [*curved().columns, "predicted y"]
     assert len(answers) == 90
