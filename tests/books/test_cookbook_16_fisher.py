@@ -279,8 +279,8 @@ def test_EC_1_the_quadratic_term_has_the_sum_of_the_means():
 def test_EC_4_the_threshold_of_two_centroids_has_a_half():
     """C.2: nearest centroid is linear, w = difference of means, b = half of the difference."""
     X, labels = three(15, shape=np.eye(2))
-    circle, triangle = fisher.class_means(X + [4.0, 0.0], labels)[:2]
-    new = 3 * np.random.default_rng(15).standard_normal((300, 2)) + [4.0, 0.0]
+    circle, triangle = fisher.class_means(X + 2.0, labels)[:2]
+    new = 3 * np.random.default_rng(15).standard_normal((300, 2)) + 2.0
     w, twice = circle - triangle, circle @ circle - triangle @ triangle
     near = np.linalg.norm(new - circle, axis=1) < np.linalg.norm(new - triangle, axis=1)
     assert ((new @ w - twice / 2 > 0) == near).all()
