@@ -176,7 +176,7 @@ def test_nystroem_never_exceeds_the_diagonal_and_improves():
         {"kernel": "cosine"},
         {"kernel": lambda x, y, c=1.0: float(x @ y) + c, "kernel_params": {"c": 2.0}},
     ],
-    ids=str,
+    ids=["default", "gamma", "poly", "laplacian", "cosine", "callable"],
 )
 def test_scikit_learns_parameters_mean_the_same(params):
     ours = kg.Nystroem(n_components=120, **params).fit_transform(X)
