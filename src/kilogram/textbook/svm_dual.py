@@ -98,7 +98,7 @@ def svm(K: Array, y: Array, C: float, *, slack: int = 1) -> Telling:
 
 
 def smo(
-    K: Array, y: Array, C: float, *, slack: int = 1, tol: float = 1e-6, max_steps: int = 20_000
+    K: Array, y: Array, C: float, *, slack: int = 1, tol: float = 1e-6, max_steps: int = 10_000
 ) -> Telling:
     """Sequential minimal optimisation: the worst pair, solved exactly, until none is left.
 
@@ -130,6 +130,9 @@ def smo(
         yield (
             s := s.then(f"step {step}: points {i}, {j}", value, alpha=alpha, violation=violation)
         )
+    else:
+        if not np.isfinite(C):
+            raise ValueError(f"{max_steps} steps found no plane that separates: give a finite C")
     yield (s := s.then("offset", s.objective, b=offset(Q, y, alpha, bound)))
     return s
 
