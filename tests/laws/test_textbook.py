@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kilogram as kg
-from kilogram.textbook import TELLINGS, run
+from kilogram.textbook import TELLINGS, cca, fisher, run, svm_dual, svr
 from kilogram.textbook.kernel_pca import project, train
 from kilogram.textbook.kernel_ridge import kernel_ridge, leave_one_out
 from kilogram.textbook.pca import pca
@@ -75,3 +75,76 @@ def test_kitchen_sinks_converge_to_the_same_function():
     )
     got = fast.fit(X, y).predict(NEW)
     assert np.sqrt(np.mean((got - want) ** 2)) < 0.1 * np.std(want)
+
+
+LABELS = (y > np.median(y)).astype(int)
+SIGNS = 2.0 * LABELS - 1
+
+
+@pytest.mark.parametrize("slack", [1, 2])
+@pytest.mark.parametrize("solve", [svm_dual.svm, svm_dual.smo])
+def test_support_vector_machine(solve, slack):
+    book = run(solve(GAUSS(X), SIGNS, 2.0, slack=slack))
+    fast = kg.SVC(C=2.0, kernel=GAUSS, slack=slack, tol=1e-7).fit(X, SIGNS)
+    want = GAUSS(NEW, X) @ (book["alpha"] * SIGNS) + book["b"]
+    np.testing.assert_allclose(fast.decision_function(NEW), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("slack", "loss"), [(1, "hinge"), (2, "squared_hinge")])
+def test_linear_support_vector_machine(slack, loss):
+    rng = np.random.default_rng(0)
+    book = run(svm_dual.coordinate_descent(X, SIGNS, 0.5, rng, slack=slack, tol=1e-8))
+    fast = kg.LinearSVC(C=0.5, loss=loss, tol=1e-9).fit(X, SIGNS)
+    np.testing.assert_allclose(fast.coef_[0], book["w"][1:], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(fast.intercept_[0], book["w"][0], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("slack", [1, 2])
+def test_support_vector_regression(slack):
+    book = run(svr.svr(GAUSS(X), y, 1.0, 0.1, slack=slack))
+    fast = kg.SVR(C=1.0, epsilon=0.1, kernel=GAUSS, slack=slack, tol=1e-7).fit(X, y)
+    want = GAUSS(NEW, X) @ book["beta"] + book["b"]
+    np.testing.assert_allclose(fast.predict(NEW), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("slack", [1, 2])
+def test_linear_support_vector_regression(slack):
+    """The linear page writes the square without the half: C there is C/2 here."""
+    book = run(svr.svr(X @ X.T, y, 1.0, 0.1, slack=slack))
+    loss = "epsilon_insensitive" if slack == 1 else "squared_epsilon_insensitive"
+    fast = kg.LinearSVR(C=1.0 / slack, epsilon=0.1, loss=loss, penalize_intercept=False, tol=1e-9)
+    fast.fit(X, y)
+    np.testing.assert_allclose(np.ravel(fast.coef_), X.T @ book["beta"], rtol=1e-3, atol=1e-3)
+
+
+def test_fisher():
+    book = run(fisher.fisher(X, LABELS, beta=0.1))
+    fast = kg.FisherDiscriminant(alpha=0.1).fit(X, LABELS)
+    np.testing.assert_allclose(fast.eigenvalues_, book["Lambda"], rtol=1e-8)
+    assert_same(fast, fast.transform(X), (X - X.mean(axis=0)) @ book["W"], 1e-8)
+
+
+def test_kernel_fisher():
+    book = run(fisher.kernel_fisher(GAUSS(X), LABELS, 0.01))
+    fast = kg.KernelFisherDiscriminant(kernel=GAUSS, alpha=0.01).fit(X, LABELS)
+    np.testing.assert_allclose(fast.eigenvalues_, book["Lambda"], rtol=1e-6)
+    scores = GAUSS(X) @ book["A"]
+    assert_same(fast, fast.transform(X), scores - scores.mean(axis=0), 1e-5)
+
+
+def test_canonical_correlations():
+    book = run(cca.two_views(X[:, :2], X[:, 2:], kappa=0.1))
+    fast = kg.CCA(2, scale=False, alpha=0.1).fit(X[:, :2], X[:, 2:])
+    assert_same(fast, fast.transform(X[:, :2]), book["U"], 1e-8)
+    views = [X[:, :2], X[:, 2:], X[:, 1:3] ** 2]
+    many = run(cca.cca(views, 2, kappa=0.1))
+    several = kg.MultiviewCCA(2, alpha=0.1).fit(views)
+    np.testing.assert_allclose(several.values_, many["Lambda"], rtol=1e-8)
+
+
+def test_kernel_canonical_correlations():
+    views = X[:, :2], X[:, 2:]
+    book = run(cca.kernel_cca([GAUSS(V) for V in views], 0.05, 2))
+    fast = kg.KernelCCA(2, kernel=GAUSS, alpha=0.05, random_state=0).fit(*views)
+    np.testing.assert_allclose(fast.values_, book["Lambda"], rtol=1e-5)
+    np.testing.assert_allclose(fast.correlations_, book["rho"], rtol=1e-5)
