@@ -263,6 +263,7 @@ def test_X10_3_the_same_documents_in_two_languages(fit_cca):
     X, Y = (np.array([rng.multinomial(300, p) for p in topics @ w]).astype(float) for w in words)
     rho, A, B = fit_cca(X[:100], Y[:100], kappa=1.0)
     assert rho[0] > 0.9
+    assert np.isfinite(rho).all()  # counts of a row add up: a direction without variance
     U, V = (X - X[:100].mean(axis=0)) @ A[:, :2], (Y - Y[:100].mean(axis=0)) @ B[:, :2]
     distance = np.linalg.norm(U[100:, None] - V[None, 100:], axis=2)
     rank = (distance < np.diag(distance)[:, None]).sum(axis=1)

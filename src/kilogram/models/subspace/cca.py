@@ -212,7 +212,12 @@ class CCA(
         if self.alpha:
             var_u = xp.sum(A * self.x_loadings_, axis=0)
             var_v = xp.sum(B * self.y_loadings_, axis=0)
-            self.correlations_ = xp.sum(A * (C_xy @ B), axis=0) / xp.sqrt(var_u * var_v)
+            # a direction without variance (the ridge alone gives it length 1) has no correlation
+            tiny = xp.finfo(var_u.dtype).eps
+            varies = (var_u > tiny) & (var_v > tiny)
+            spread = xp.where(varies, var_u * var_v, xp.ones_like(var_u))
+            cross = xp.sum(A * (C_xy @ B), axis=0)
+            self.correlations_ = xp.where(varies, cross / xp.sqrt(spread), xp.zeros_like(cross))
         # Y is predicted from the scores U = XA: (U'U)^-1 U'Y, with U'U diagonal at alpha = 0
         U_cov = A.T @ self.x_loadings_
         through = xp.linalg.solve(U_cov, A.T @ C_xy)
