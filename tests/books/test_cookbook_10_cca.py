@@ -85,8 +85,6 @@ def test_E10_8_a_singular_view_needs_a_ridge(fit_cca):
     X, Y = rng.standard_normal((20, 25)), rng.standard_normal((20, 3))
     C = np.cov(X.T)
     assert np.linalg.matrix_rank(C) < 25
-    with pytest.raises(np.linalg.LinAlgError):
-        eigh(C, np.linalg.cholesky(C))
     exact = np.linalg.lstsq(X - X.mean(axis=0), Y - Y.mean(axis=0), rcond=None)[0]
     assert corr((X @ exact)[:, 0], Y[:, 0]) > 1 - 1e-8  # noise, perfectly correlated
     rho, A, _ = fit_cca(X, Y, kappa=5.0)
@@ -144,7 +142,7 @@ def test_T10_5_independent_views_lose_their_correlation(fit_cca):
 def test_E10_1_the_covariance_of_two_views_runs_over_the_points():
     X, Y = (Z.T for Z in pair(7))  # the page has points in columns
     with pytest.raises(ValueError, match="mismatch"):
-        X.T @ Y[:, :150]  # X_i'X_j contracts over dimensions: 4 against 3
+        X.T @ Y  # X_i'X_j contracts over dimensions: 4 against 3
     assert (X @ Y.T).shape == (4, 3)
     printed = X[:3].T @ Y  # even with equal dimensions it has the shape of the points
     assert printed.shape == (200, 200)

@@ -255,6 +255,6 @@ def test_X8_c_kernels_part_rings(fit_svm, kernel):
 @covers("first_encounter D.6")
 @svm_sides
 def test_D_6_a_hard_margin_that_does_not_exist_is_refused(fit_svm):
-    X, y = blobs(12, 30, gap=0.2)
+    X, y = blobs(12, 14, gap=0.1)
     with pytest.raises(ValueError, match="separate"):
         fit_svm(linear(), X, y, np.inf)
