@@ -39,7 +39,8 @@ def kernel_path(
         found = replace(found, b=found.b - xp.reshape(along, (t, k)))
     if everyone.w is None:
         return found, Press.of(found.residuals)
-    a = put_back(found.a, everyone.w, xp.zeros((everyone.Y.shape[0], t, k), dtype=found.a.dtype))
+    nothing = xp.zeros((everyone.Y.shape[0], t, k), dtype=found.a.dtype, device=found.a.device)
+    a = put_back(found.a, everyone.w, nothing)
     f = kernel.matmul(everyone.X, everyone.X, xp.reshape(a, (-1, t * k)))
     f = xp.reshape(f, (-1, t, k)) + found.b
     e = put_back(found.residuals, everyone.w, everyone.Y[:, :, None] - f)

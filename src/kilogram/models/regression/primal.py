@@ -191,7 +191,7 @@ def from_products(
     found = cgls(
         A,
         B,
-        xp.asarray(list(alpha), dtype=B.dtype),
+        xp.asarray(list(alpha), dtype=B.dtype, device=B.device),
         squared_columns=_squared_columns(A),
         tol=tol,
         max_iter=max_iter,
