@@ -132,7 +132,7 @@ def test_E20_2_steps_of_one_over_t_explode_for_a_large_penalty():
 def test_E20_3_the_constant_feature_is_penalised():
     X, y = two_classes(8, 40, gap=1.5)
     X = X + 5
-    penalised = run(svm_dual.coordinate_descent(X, y, 1.0, np.random.default_rng(0), tol=1e-8))["w"]
+    penalised = run(svm_dual.coordinate_descent(X, y, 1.0, np.random.default_rng(0), tol=1e-4))["w"]
     free = run(svm_dual.svm(X @ X.T, y, 1.0))
     w = X.T @ (free["alpha"] * y)
     assert penalised @ penalised < w @ w + free["b"] ** 2
@@ -150,13 +150,13 @@ def test_E20_4_the_counter_and_the_index_are_two_things():
     X1, lam = with_ones(X), 0.5
     rng = np.random.default_rng(9)
     w, spread = np.zeros(3), []
-    for t in range(1, 4001):
+    for t in range(1, 2001):
         i = rng.integers(100)
         w = w - (lam * w - (y[i] * (X1[i] @ w) <= 1) * y[i] * X1[i]) / (lam * (i + 1))
-        if t > 3000:
+        if t > 1500:
             spread.append(w)
     assert np.std(spread, axis=0).max() > 0.1  # never settles
-    last = run(svm_sgd.linear_svm(X, y, lam, 40, np.random.default_rng(9)))["w_last"]
+    last = run(svm_sgd.linear_svm(X, y, lam, 25, np.random.default_rng(9)))["w_last"]
     assert np.linalg.norm(last - optimum(X, y, lam)) < 0.1
 
 

@@ -98,7 +98,7 @@ def svm(K: Array, y: Array, C: float, *, slack: int = 1) -> Telling:
 
 
 def smo(
-    K: Array, y: Array, C: float, *, slack: int = 1, tol: float = 1e-6, max_steps: int = 10_000
+    K: Array, y: Array, C: float, *, slack: int = 1, tol: float = 1e-6, max_steps: int = 5_000
 ) -> Telling:
     """Sequential minimal optimisation: the worst pair, solved exactly, until none is left.
 
