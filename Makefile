@@ -45,8 +45,10 @@ $(STAMPS)/docs: $(STAMPS)/cook
 cook: $(STAMPS)/cook
 	$(BIN)/kg cook
 
+# Two workers with one thread each: with two each, four threads would fight for two cores.
+# Tests that are about threads set their number themselves.
 test: $(STAMPS)/test lint-only
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 lint: $(STAMPS)/test lint-only
 
