@@ -69,7 +69,7 @@ def enter(
     }
     if y is not None:
         params |= {"multi_output": True, "y_numeric": numeric_y}
-    if is_frame(X) and type(X).__module__.startswith("pyarrow"):
+    if type(X).__module__.startswith("pyarrow") and is_frame(X):
         # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
         X, y = _enter_arrow(estimator, X, y, reset, params)
     elif y is None:
