@@ -76,6 +76,10 @@ class Gram(Operator):
         return flipped
 
     def __matmul__(self, V: Any) -> Any:
+        symmetric = self.Y is None and not _is_matrix_itself(self.kernel)
+        if self.stores and symmetric and V.ndim == 2:
+            # K = K', and BLAS is up to 1.5 times faster with the thin matrix on the left
+            return (V.T @ self.dense()).T
         if self.stores:
             return self.dense() @ V
         return self.kernel.matmul(self.X, self.Y, V)

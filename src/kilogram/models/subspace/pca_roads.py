@@ -31,6 +31,7 @@ from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments, Triangle
 
+SPARSE_BLOCK = 4  # columns multiplied at once: a sparse product gains nothing from more
 PANEL_ENTRIES = 2**22  # of A held at once while A A' is summed over panels of columns
 
 
@@ -109,7 +110,7 @@ def krylov(rows: Rows, stats: Columns, k: int, search: Search) -> Spectrum:
         return _from_scatter("krylov", found, stats)
     A = SparseRows(X, roots(rows.w), namespace(X).astype(stats.mean, X.dtype))
     short = ShortSide(A)
-    found = leading(short, k, **_how(search, A.mean), tol=search.tol)
+    found = leading(short, k, **_how(search, A.mean), tol=search.tol, block=SPARSE_BLOCK)
     if not short.of_rows:
         return _from_scatter("krylov", found, stats)
     values = _nonnegative(found.value[0])

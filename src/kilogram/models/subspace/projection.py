@@ -243,6 +243,6 @@ def beside(X: Any) -> Any:
 
 
 def stored(array: Any, ref: Any) -> Any:
-    """A copy that is contiguous and does not keep a larger array alive."""
+    """A copy, row after row, that does not keep a larger array alive."""
     array = array if ref is None else like(array, ref)
-    return namespace(array).asarray(array, copy=True)
+    return array.copy(order="C") if is_numpy(array) else namespace(array).asarray(array, copy=True)

@@ -25,14 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.linalg import eigh, qr
+from kilogram.arrays.linalg import qr
 from kilogram.arrays.namespace import is_array, like, namespace, to_numpy
+from kilogram.solvers.eigen.full import full
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 
 # Columns of one block: a pass over a stored A costs little more for 16 columns than for one, and
 # beyond 32 the arithmetic of the product outweighs the steps saved.
 NARROWEST_BLOCK, WIDEST_BLOCK = 16, 32
+CHECKED_COLUMNS = 16  # the basis grows by as many before its Ritz pairs are computed again
 
 
 def leading(
@@ -44,29 +46,30 @@ def leading(
     rng: Any = None,
     ref: Any = None,
     start: Any = None,
+    block: int | None = None,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
     """Values (k,), largest first, and orthonormal vectors (n, k) of a symmetric A (n, n).
 
-    `tol` bounds each residual relative to its value; 0 asks for eps^(2/3), where the values are
+    `tol` bounds each residual relative to its value; 0 asks for sqrt(eps), where the values are
     exact to rounding. The vectors live in the library, device and dtype of `ref` (A itself when it
     is an array). `start` (n, p) is a guess at the subspace. `callback(step, sum of values)` may
     answer True to stop; `deadline` is a moment of `time.perf_counter`. The best pairs so far are
-    always returned. `rng` is a generator or a function that makes one.
+    always returned. `rng` is a generator or a function that makes one. `block` is the number of
+    columns of a product: few where a product costs in proportion to them (sparse A).
     """
     n = A.shape[0]
     rng = drawn(rng)
     ref = A if ref is None and is_array(A) else ref
-    b = block_width(k, n)
+    b = min(n, block or block_width(k, n))
     P = _first_block(n, b, start, ref, rng)
-    basis = KrylovBasis(P, min(n, 2 * k + 8 * b), rng)
+    basis = KrylovBasis(P, min(n, max(2 * k + 8 * b, 3 * k + 160)), rng)
     fewest = math.ceil(k / b)  # below it the basis has no k directions to speak of
     limit = 10 * math.ceil(n / b) if max_iter is None else max(max_iter, fewest)
     step, why, values = 0, "", np.empty(0)
     while not why:
-        basis.grow(A)
-        step += 1
+        step += basis.extend(A, limit - step)
         before, (values, weights, residuals) = values, basis.ritz(k)
         done = step >= fewest and _converged(values, residuals, tol, basis.eps)
         # new directions may hold further copies of a multiple eigenvalue: look at them once
@@ -78,7 +81,7 @@ def leading(
             if not why and callback is not None and callback(step, float(values.sum())):
                 why = "it was asked to stop."
         if not why:
-            basis.make_room(k + b)
+            basis.make_room(k + max(b, CHECKED_COLUMNS))
     far = residuals.max() / max(np.abs(values).max(), np.finfo(np.float64).tiny)
     message = f"{why} The largest residual is {far:.1e} of the largest value."
     return Solution(basis.pairs(values, weights), step, float(values.sum()), False, message)
@@ -116,6 +119,18 @@ class KrylovBasis:
     def complete(self) -> bool:
         """The basis spans the whole space: its Ritz pairs are the eigenpairs."""
         return self.c == self.n
+
+    def extend(self, A: Any, most: int) -> int:
+        """Grow by enough columns to look at the Ritz pairs again; the number of products made."""
+        before, products = self.c, 0
+        while products < max(most, 1):
+            self.grow(A)
+            products += 1
+            if self.c - before >= CHECKED_COLUMNS or self.c + self.P.shape[1] > self.T.shape[0]:
+                break
+            if self.complete or self.fresh:
+                break
+        return products
 
     def grow(self, A: Any) -> None:
         """Move P into the basis, multiply it by A, and split off what is new."""
@@ -155,8 +170,7 @@ class KrylovBasis:
 
     def ritz(self, k: int) -> tuple[Any, Any, Any]:
         """The (at most) k largest Ritz values, their weights on Q, and their residual norms."""
-        values, S = eigh(self.T[: self.c, : self.c])
-        values, S = values[:k], S[:, :k]
+        values, S = full(self.T[: self.c, : self.c], min(k, self.c)).value
         p = self.B.shape[1]
         return values, S, np.linalg.norm(self.B @ S[self.c - p :], axis=0)
 
@@ -192,7 +206,8 @@ def _first_block(n: int, b: int, start: Any, ref: Any, rng: Any) -> Any:
 def _converged(values: Any, residuals: Any, tol: float, eps: float) -> bool:
     """Every residual is small beside its value, or as small as products with A are accurate."""
     size = np.abs(values)
-    goal = np.maximum(max(tol, eps ** (2 / 3)) * size, 10 * eps * size.max())
+    finest = min(eps**0.5, 2e-5)  # the values are then right to its square, the last digit
+    goal = np.maximum(max(tol, finest) * size, 10 * eps * size.max())
     return bool((residuals <= goal).all())
 
 

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import scipy.linalg
-
-from kilogram.arrays.linalg import eigh
-from kilogram.arrays.namespace import is_array, is_numpy
+from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.leading import leading
 from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.solution import Solution
@@ -23,11 +19,6 @@ SMALL_ORDER = 200
 # Lanczos needs some 10 to 40 steps of 2 n^2 k operations: with more than n / 10 pairs that is the
 # work of the full reduction, which does not depend on the spectrum.
 LARGE_SHARE = 0.1
-# Up to this share of the pairs, LAPACK's relatively robust representations, which transform back
-# only the vectors asked for, beat divide and conquer, which always finds all.
-FEW_SHARE = 0.3
-# Below this order the work is less than SciPy's preparations for it.
-TINY_ORDER = 96
 
 
 def prefers_full(n: int, k: int | None) -> bool:
@@ -61,19 +52,3 @@ def eigenpairs(
     if max_iter is None and not found.converged and found.n_iter >= limit:
         return full(A, k)  # a spectrum without gaps: the reduction costs less than more steps
     return found
-
-
-def full(A: Any, k: int | None = None) -> Solution:
-    """All pairs of A, of which the k first are returned."""
-    A = A if is_array(A) else A.dense()
-    n = A.shape[0]
-    if is_numpy(A) and k is not None and n > TINY_ORDER and 0 < k <= FEW_SHARE * n:
-        values, vectors = scipy.linalg.eigh(
-            A, subset_by_index=(n - k, n - 1), driver="evr", check_finite=False
-        )
-        return Solution((values[::-1], vectors[:, ::-1]))
-    if is_numpy(A) and n <= TINY_ORDER:
-        values, vectors = np.linalg.eigh(A)
-        return Solution((values[::-1][:k], vectors[:, ::-1][:, :k]))
-    values, vectors = eigh(A)
-    return Solution((values[:k], vectors[:, :k]))
