@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse
-import torch
 
 from kilogram.arrays.rows_files import open_rows
+from tests.optional import torch
 
 
 def strict(a):

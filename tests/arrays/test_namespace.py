@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-import torch
 
 from kilogram.arrays.namespace import (
     float_dtype,
@@ -18,6 +17,7 @@ from kilogram.arrays.namespace import (
     sum_dtype,
     to_numpy,
 )
+from tests.optional import torch
 
 X = np.arange(6.0).reshape(3, 2)
 

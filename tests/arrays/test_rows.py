@@ -3,7 +3,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-import torch
 
 from kilogram.arrays.rows import (
     block_length,
@@ -19,6 +18,7 @@ from kilogram.arrays.rows import (
 )
 from kilogram.statistics import JointMoments
 from tests.arrays.containers import CONTAINERS, cut, dense, strict
+from tests.optional import torch
 
 AWKWARD = [(1, 1), (1, 4), (3, 4), (101, 3), (257, 1)]
 BLOCKS = [None, 1, 16, 100, 10**6]

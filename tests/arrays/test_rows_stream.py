@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from kilogram.arrays.rows import (
     column_count,
@@ -12,6 +11,7 @@ from kilogram.arrays.rows import (
 )
 from kilogram.arrays.rows_stream import RowStream, as_rows
 from kilogram.statistics import JointMoments, Moments
+from tests.optional import torch
 
 rng = np.random.default_rng(0)
 X, y, w = rng.normal(size=(50, 3)), rng.normal(size=50), rng.random(50)

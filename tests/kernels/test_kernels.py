@@ -6,7 +6,6 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.metrics import pairwise
@@ -29,6 +28,7 @@ from kilogram.kernels import (
     is_psd,
 )
 from tests.kernels.zoo import ALL, FORMULAS, naive, rows
+from tests.optional import torch
 
 every = pytest.mark.parametrize("name", ALL)
 

@@ -6,7 +6,6 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -23,6 +22,7 @@ from kilogram.kernels import (
     RationalQuadratic,
 )
 from kilogram.kernels.draws import normal_draws
+from tests.optional import torch
 
 X = np.random.default_rng(0).standard_normal((25, 4))
 Y = np.random.default_rng(1).standard_normal((10, 4))

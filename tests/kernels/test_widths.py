@@ -8,7 +8,6 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -26,6 +25,7 @@ from kilogram.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from tests.optional import torch
 
 X = np.random.default_rng(0).standard_normal((80, 3)) * [1.0, 2.0, 5.0]
 

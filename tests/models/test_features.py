@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 from sklearn.kernel_approximation import Nystroem as SklearnNystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tests.optional import torch
 
 import kilogram as kg
 from kilogram.models.features.nystroem import inverse_root, spread_landmarks

@@ -9,10 +9,10 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeClassifier
+from tests.optional import torch
 
 import kilogram as kg
 from kilogram.models.features.sink_moments import feature_moments

@@ -6,11 +6,11 @@ import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from numpy.testing import assert_allclose
 
 from kilogram.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from kilogram.operators import Centred, Gram, KernelMeans, LowRank, Shifted, centre
+from tests.optional import torch
 
 rng = np.random.default_rng(0)
 X, Y = rng.standard_normal((30, 4)), rng.standard_normal((18, 4))

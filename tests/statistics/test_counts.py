@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from kilogram.arrays.rows import reduce_rows
 from kilogram.statistics import Counts
+from tests.optional import torch
 
 LABELS = np.array(["b", "a", "longer", "a", "b", "a"])
 

@@ -4,10 +4,10 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 
 from kilogram.statistics import JointMoments, Moments
 from tests.arrays.containers import strict
+from tests.optional import torch
 
 SHAPES = [(1, 1), (2, 5), (7, 3), (257, 4), (1000, 1)]
 FIELDS = ("weight", "mean", "scatter", "mean_y", "cross", "scatter_y")

@@ -3,11 +3,11 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 
 from kilogram.arrays.rows import reduce_rows
 from kilogram.statistics import Moments, Triangle
 from tests.arrays.containers import strict
+from tests.optional import torch
 
 SHAPES = [(1, 1), (2, 5), (7, 3), (9001, 4)]
 
