@@ -1,5 +1,4 @@
 import array_api_compat.numpy
-import array_api_compat.torch
 import array_api_strict
 import numpy as np
 import pandas as pd
@@ -30,8 +29,9 @@ def test_what_is_worked_on_in_numpy(x):
 
 
 def test_other_libraries_speak_for_themselves():
-    assert namespace(torch.asarray(X), None, 1.0) is array_api_compat.torch
     assert namespace(array_api_strict.asarray(X)) is array_api_strict
+    found = namespace(torch.asarray(X), None, 1.0)
+    assert found.__name__ == "array_api_compat.torch"
 
 
 def test_two_libraries_in_one_call_are_refused():
