@@ -24,6 +24,12 @@ class Missing:
     def __instancecheck__(self, instance: Any) -> bool:
         return False
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Missing) and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
     def __repr__(self) -> str:
         return self._name
 
