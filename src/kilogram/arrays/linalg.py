@@ -121,7 +121,7 @@ def eigh(A: Any) -> tuple[Any, Any]:
     """Eigenvalues (n,), largest first, and eigenvectors in columns (n, n), of a symmetric A."""
     xp = namespace(A)
     if is_numpy(A):
-        values, vectors = np.linalg.eigh(A)  # divide and conquer: fastest at every order measured
+        values, vectors = np.linalg.eigh(A)  # LAPACK's divide and conquer
         return values[::-1], vectors[:, ::-1]
     values, vectors = xp.linalg.eigh(A)
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
