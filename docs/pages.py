@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from kilogram.registry import PAGES, Page
+from kilogram.registry import Page, pages
 from kilogram.textbook import TELLINGS
 from kilogram.textbook.errata import as_markdown, errata
 
@@ -70,6 +70,6 @@ def page(entry: Page) -> str:
 def write(folder: Path) -> None:
     """All pages and their index."""
     folder.mkdir(exist_ok=True)
-    for entry in PAGES:
+    for entry in pages():
         (folder / f"{entry.slug}.md").write_text(page(entry))
     (folder.parent / "errata.md").write_text(as_markdown())

@@ -31,8 +31,8 @@ from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
+from kilogram.base.labels import distinct_classes, enter_labels
 from kilogram.models.classification.discriminants import GaussianRule
-from kilogram.models.features.labels import distinct_classes, enter_labels
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.classes import ClassMoments

@@ -26,6 +26,7 @@ from kilogram.arrays.linalg import cholesky, cholesky_solve
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
+from kilogram.base.labels import distinct_classes, enter_labels
 from kilogram.kernels import as_kernel
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.models.classification.fisher import (
@@ -36,7 +37,6 @@ from kilogram.models.classification.fisher import (
     counted_rows,
     directions,
 )
-from kilogram.models.features.labels import distinct_classes, enter_labels
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.operators.centred import KernelMeans, centre
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates

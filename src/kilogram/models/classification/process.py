@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_sparse
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
+from kilogram.base.labels import distinct_classes, enter_labels, largest
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import Gaussian
 from kilogram.models.classification.fisher import counted_rows
@@ -34,7 +35,6 @@ from kilogram.models.classification.process_machines import (
     questions,
     votes,
 )
-from kilogram.models.features.labels import distinct_classes, enter_labels, largest
 from kilogram.models.regression.process_fit import check_search, say_how_it_ended
 from kilogram.models.regression.process_kernels import named_kernel
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Budget, Laws, warn_if_unfinished
+from kilogram.base.labels import distinct_classes, enter_labels
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import Precomputed
 from kilogram.models.classification.svm_fit import (
@@ -46,7 +47,6 @@ from kilogram.models.classification.svm_kernel import (
 from kilogram.models.classification.svm_machines import packed, unpacked
 from kilogram.models.classification.svm_predict import KernelClassifier
 from kilogram.models.classification.svm_probability import cross_fitted
-from kilogram.models.features.labels import distinct_classes, enter_labels
 
 
 def check_choices(model: Any) -> None:

@@ -27,6 +27,7 @@ from sklearn.utils import compute_class_weight
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
 from kilogram.base import Budget, Laws, Twin, warn_if_unfinished
+from kilogram.base.labels import distinct_classes, enter_labels, largest, signs
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.losses import Hinge
 from kilogram.models.classification.svm_linear_fit import (
@@ -39,7 +40,6 @@ from kilogram.models.classification.svm_linear_fit import (
     in_arrays,
     penalties_of,
 )
-from kilogram.models.features.labels import distinct_classes, enter_labels, largest, signs
 from kilogram.solvers.smooth.newton import Stop
 from kilogram.statistics import Counts
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows
+from kilogram.base.labels import largest
 from kilogram.models.classification.svm_kernel import KernelMachine
 from kilogram.models.classification.svm_machines import one_against_rest_values, unpacked, votes
 from kilogram.models.classification.svm_probability import class_probabilities
-from kilogram.models.features.labels import largest
 
 
 def _has_probability(model: Any) -> bool:

@@ -22,14 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Laws
-from kilogram.base.progress import with_callbacks
-from kilogram.models.features.labels import (
+from kilogram.base.labels import (
     distinct_classes,
     enter_labels,
     largest,
     refuse_unknown,
     signs,
 )
+from kilogram.base.progress import with_callbacks
 from kilogram.models.features.sinks import KitchenSinks
 from kilogram.models.regression.targets import enter_rows
 

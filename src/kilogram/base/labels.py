@@ -10,7 +10,8 @@ from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
-from kilogram.base import Door, Estimator
+from kilogram.base.door import Door
+from kilogram.base.estimator import Estimator
 from kilogram.statistics import Counts
 
 
