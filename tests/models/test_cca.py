@@ -208,3 +208,21 @@ def test_bad_kernel_parameters(params, match):
 def test_too_large_for_memory():
     with pytest.raises(MemoryError, match="nystroem"):
         kg.KernelCCA(max_memory="10KiB").fit(*views(80))
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1e-9])
+def test_prediction_through_a_pair_without_variance(alpha):
+    """The ridge alone gives such a pair length one: the prediction is that of the others."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(50)
+    X = np.column_stack([x, np.full(50, 3.0), np.full(50, 1e6)])
+    Y = np.column_stack([2 * x + 1, rng.standard_normal(50), -x])
+    model = kg.CCA(3, alpha=alpha, scale=False).fit(X, Y)
+    U = model.transform(X)
+    U = U - U.mean(0)
+    U[:, 1:] = 0.0  # rounding of columns that do not vary
+    want = Y.mean(0) + U @ np.linalg.lstsq(U, Y, rcond=1e-10)[0]
+    np.testing.assert_allclose(model.predict(X), want, atol=1e-6)
+    assert np.abs(model.coef_[:, 1:]).max() < 1e-4
+    np.testing.assert_allclose(model.correlations_[1:], 0.0)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, rtol=1e-6)

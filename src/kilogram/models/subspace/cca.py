@@ -28,24 +28,19 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_count
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
+from kilogram.models.subspace.view_scores import (
+    dense,
+    deviation,
+    fix_signs,
+    least_norm,
+    predictor,
+    returner,
+    scorer,
+    varying,
+)
 from kilogram.operators.memory_plan import rates
-from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, safe_factor
+from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, one_team, safe_factor
 from kilogram.statistics import JointMoments
-
-
-def fix_signs(found: Pairs) -> Pairs:
-    """The largest loading of each x direction is made positive: a convention, but a steady one."""
-    xp = namespace(found.A)
-    at = xp.argmax(xp.abs(found.A), axis=0)
-    largest = xp.stack([found.A[int(at[j]), j] for j in range(found.A.shape[1])])
-    signs = xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest))
-    return Pairs(found.A * signs, found.B * signs, found.s)
-
-
-def deviation(variances: Any) -> Any:
-    """Standard deviations (d,), one for columns that do not vary."""
-    xp = namespace(variances)
-    return xp.where(variances > 0, xp.sqrt(xp.abs(variances)), xp.ones_like(variances))
 
 
 class CCA(
@@ -149,7 +144,8 @@ class CCA(
         shape = getattr(Y, "shape", None)
         self._one_column = joint.mean_y.shape[0] == 1 if shape is None else len(shape) == 1
         self._ensure_finite(joint.mean, X)
-        self._store(joint, self._pairs(joint, X, Y, w))
+        with one_team(max(joint.mean.shape[0], joint.mean_y.shape[0])):
+            self._store(joint, self._pairs(joint, X, Y, w))
         return self
 
     def _check_params(self) -> None:
@@ -169,15 +165,18 @@ class CCA(
             )
         C_x, C_xy, C_y = self._covariances(joint)
         self.solver_ = "moments" if self.solver == "auto" else self.solver
+        factors = (safe_factor(C_x), safe_factor(C_y)) if not self.alpha else None
         rows_here = is_numpy(X) and is_numpy(Y)
-        if self.solver == "auto" and rows_here and not self.alpha:
-            safe = safe_factor(C_x) is not None and safe_factor(C_y) is not None
-            self.solver_ = "moments" if safe else "svd"
+        if self.solver == "auto" and rows_here and factors is not None:
+            self.solver_ = "svd" if any(L is None for L in factors) else "moments"
         if self.solver_ == "moments":
-            return fix_signs(from_moments(C_x, C_xy, C_y, self.n_components, float(self.alpha)))
-        root = _root_weights(w, row_count(X), X)
-        U = root * (_plain(X) - self.x_mean_) / self.x_std_
-        V = root * (_plain(Y if Y.ndim == 2 else Y[:, None]) - self.y_mean_) / self.y_std_
+            alpha = float(self.alpha)
+            found = from_moments(C_x, C_xy, C_y, self.n_components, alpha, factors=factors)
+            return fix_signs(found)
+        w = np.ones(row_count(X)) if w is None else w
+        root = np.sqrt(w / np.sum(w))[:, None]
+        U = root * (dense(X) - self.x_mean_) / self.x_std_
+        V = root * (dense(Y if Y.ndim == 2 else Y[:, None]) - self.y_mean_) / self.y_std_
         return fix_signs(from_rows(U, V, self.n_components))
 
     def _covariances(self, joint: JointMoments) -> tuple[Any, Any, Any]:
@@ -213,14 +212,12 @@ class CCA(
             var_u = xp.sum(A * self.x_loadings_, axis=0)
             var_v = xp.sum(B * self.y_loadings_, axis=0)
             # a direction without variance (the ridge alone gives it length 1) has no correlation
-            tiny = xp.finfo(var_u.dtype).eps
-            varies = (var_u > tiny) & (var_v > tiny)
+            varies = varying(var_u) & varying(var_v)
             spread = xp.where(varies, var_u * var_v, xp.ones_like(var_u))
             cross = xp.sum(A * (C_xy @ B), axis=0)
             self.correlations_ = xp.where(varies, cross / xp.sqrt(spread), xp.zeros_like(cross))
         # Y is predicted from the scores U = XA: (U'U)^-1 U'Y, with U'U diagonal at alpha = 0
-        U_cov = A.T @ self.x_loadings_
-        through = xp.linalg.solve(U_cov, A.T @ C_xy)
+        through = least_norm(A.T @ self.x_loadings_, A.T @ C_xy)
         coef = (A @ through) / self.x_std_[:, None] * self.y_std_
         self.coef_ = coef.T
         self.intercept_ = self.y_mean_ - self.x_mean_ @ coef
@@ -231,7 +228,7 @@ class CCA(
         """Scores of X (n, k), or the pair of scores of X and y when y is given."""
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
-        scores = map_rows(_scorer(self.x_mean_, self.x_std_, self.x_rotations_), X)
+        scores = map_rows(scorer(self.x_mean_, self.x_std_, self.x_rotations_), X)
         if y is None:
             return scores
         view = y if hasattr(y, "shape") or is_streamed(y) else np.asarray(y)
@@ -242,7 +239,7 @@ class CCA(
                 f"y has {column_count(view)} columns, but CCA was fitted with "
                 f"{self.y_mean_.shape[0]}."
             )
-        return scores, map_rows(_scorer(self.y_mean_, self.y_std_, self.y_rotations_), view)
+        return scores, map_rows(scorer(self.y_mean_, self.y_std_, self.y_rotations_), view)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then the scores of both views."""
@@ -251,23 +248,17 @@ class CCA(
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Columns of X (and of y) regressed on their scores."""
         check_is_fitted(self)
-        back = _returner(self.x_mean_, self.x_std_, self.x_loadings_, self.x_rotations_)
+        back = returner(self.x_mean_, self.x_std_, self.x_loadings_, self.x_rotations_)
         if y is None:
             return map_rows(back, X)
-        back_y = _returner(self.y_mean_, self.y_std_, self.y_loadings_, self.y_rotations_)
+        back_y = returner(self.y_mean_, self.y_std_, self.y_loadings_, self.y_rotations_)
         return map_rows(back, X), map_rows(back_y, y)
 
     def predict(self, X: Any) -> Any:
         """Y predicted from X through the pairs: a regression of rank n_components."""
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
-        coef, intercept, flat = self.coef_, self.intercept_, self._one_column
-
-        def linear(block: Any) -> Any:
-            out = _plain(block) @ _as(coef.T, block) + _as(intercept, block)
-            return out[:, 0] if flat else out
-
-        return map_rows(linear, X)
+        return map_rows(predictor(self.coef_, self.intercept_, self._one_column), X)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         flops = n * (2 * d) ** 2 / 2
@@ -279,40 +270,3 @@ class CCA(
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _plain(X: Any) -> Any:
-    return X.toarray() if hasattr(X, "toarray") else X
-
-
-def _as(array: Any, ref: Any) -> Any:
-    """A fitted array in the dtype of a block of rows."""
-    xp = namespace(array)
-    return xp.astype(array, ref.dtype, copy=False)
-
-
-def _root_weights(w: Any, n: int, X: Any) -> Any:
-    w = np.full(n, 1.0 / n) if w is None else w / np.sum(w)
-    return np.sqrt(w)[:, None]
-
-
-def _scorer(mean: Any, std: Any, rotations: Any) -> Any:
-    turned = rotations / std[:, None]
-    offset = mean @ turned
-
-    def scores(block: Any) -> Any:
-        return block @ _as(turned, block) - _as(offset, block)
-
-    return scores
-
-
-def _returner(mean: Any, std: Any, loadings: Any, rotations: Any) -> Any:
-    """Least-squares reconstruction from scores: loadings over the variance of the scores."""
-    xp = namespace(loadings)
-    variance = rotations.T @ loadings
-    back = xp.linalg.solve(variance, loadings.T)
-
-    def columns(block: Any) -> Any:
-        return (block @ _as(back, block)) * _as(std, block) + _as(mean, block)
-
-    return columns

@@ -16,12 +16,16 @@ Three roads to the same pairs:
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_triangular, svd
 from kilogram.arrays.namespace import namespace
+from kilogram.arrays.threads import blas_threads
+
+SMALL = 256  # order of matrices that one thread handles best
 
 
 class Pairs(NamedTuple):
@@ -32,20 +36,33 @@ class Pairs(NamedTuple):
     s: Any
 
 
-def from_moments(C_x: Any, C_xy: Any, C_y: Any, k: int, alpha: float = 0.0) -> Pairs:
-    """Pairs from covariances; directions without variance are left out, not divided by."""
-    T_x, T_y = whitener(C_x, alpha), whitener(C_y, alpha)
+def one_team(d: int) -> AbstractContextManager[None]:
+    """BLAS on one thread for matrices of order d, if they are small: waking a second thread, while
+    the team that summed the rows still spins, costs more than all the work."""
+    return blas_threads(1) if d <= SMALL else nullcontext()
+
+
+def from_moments(
+    C_x: Any, C_xy: Any, C_y: Any, k: int, alpha: float = 0.0, *, factors: Any = None
+) -> Pairs:
+    """Pairs from covariances; directions without variance are left out, not divided by.
+
+    `factors` are safe Cholesky factors of C_x and C_y, each None where there is none, if the
+    caller has tried; they are of use at alpha = 0 only.
+    """
+    L_x, L_y = (None, None) if factors is None else factors
+    T_x, T_y = whitener(C_x, alpha, L_x), whitener(C_y, alpha, L_y)
     P, s, Qt = svd(T_x.T @ C_xy @ T_y)
     return Pairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
 
 
-def whitener(C: Any, alpha: float = 0.0) -> Any:
-    """T (d, r) with T'(C + alpha I) T = I, r the rank."""
+def whitener(C: Any, alpha: float = 0.0, L: Any = None) -> Any:
+    """T (d, r) with T'(C + alpha I) T = I, r the rank; L the factor of C + alpha I if known."""
     xp = namespace(C)
     d = C.shape[0]
     if alpha:
         C = C + alpha * xp.eye(d, dtype=C.dtype, device=C.device)
-    L = safe_factor(C)
+    L = safe_factor(C) if L is None else L
     if L is not None:  # d^3/3, against 9 d^3 of the eigenvectors
         return solve_triangular(L, xp.eye(d, dtype=C.dtype, device=C.device)).T
     values, vectors = eigh(C)

@@ -1,0 +1,105 @@
+"""Scores of a view, there and back, and how two sets of scores correlate.
+
+    there   u = W'((x - mean) / std)
+    back    x ~ mean + std (V^+ L')'u      L = C W the covariances of columns and scores, V = W'C W
+
+V^+ is the minimum-norm inverse: a direction without variance (which a ridge alone can give length
+one) carries nothing, and nothing is divided by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.solvers.eigen.canonical import Pairs
+
+
+def fix_signs(found: Pairs) -> Pairs:
+    """The largest loading of each x direction is made positive: a convention, but a steady one."""
+    signs = column_signs(found.A)
+    return Pairs(found.A * signs, found.B * signs, found.s)
+
+
+def column_signs(A: Any) -> Any:
+    """+1 or -1 for each column (k,): the sign of its entry of largest size."""
+    xp = namespace(A)
+    top, bottom = xp.max(A, axis=0), xp.min(A, axis=0)
+    return xp.where(top < -bottom, -xp.ones_like(top), xp.ones_like(top))
+
+
+def deviation(variances: Any) -> Any:
+    """Standard deviations (d,), one for columns that do not vary."""
+    xp = namespace(variances)
+    return xp.where(variances > 0, xp.sqrt(xp.abs(variances)), xp.ones_like(variances))
+
+
+def varying(variances: Any) -> Any:
+    """Which of some scores vary by more than the rounding of the largest variance, (k,)."""
+    xp = namespace(variances)
+    return variances > _rounding(variances) * xp.max(variances)
+
+
+def least_norm(V: Any, B: Any) -> Any:
+    """V^+ B for a covariance V (k, k)."""
+    return namespace(V).linalg.pinv(V, rtol=_rounding(V)) @ B
+
+
+def _rounding(V: Any) -> float:
+    """Of a variance that is the difference of two larger numbers: well above the last digit."""
+    return float(namespace(V).finfo(V.dtype).eps) ** 0.75
+
+
+def dense(X: Any) -> Any:
+    return X.toarray() if is_sparse(X) else X
+
+
+def scorer(mean: Any, std: Any, rotations: Any) -> Any:
+    """The function of a block of rows that gives its scores."""
+    turned = rotations / std[:, None]
+    offset = mean @ turned
+
+    def scores(block: Any) -> Any:
+        ref = _ref(block)
+        return block @ like(turned, ref) - like(offset, ref)
+
+    return scores
+
+
+def returner(mean: Any, std: Any, loadings: Any, rotations: Any) -> Any:
+    """The function of a block of scores that gives the columns regressed on them."""
+    back = least_norm(rotations.T @ loadings, loadings.T)
+
+    def columns(block: Any) -> Any:
+        return (block @ like(back, block)) * like(std, block) + like(mean, block)
+
+    return columns
+
+
+def predictor(coef: Any, intercept: Any, flat: bool) -> Any:
+    """The function of a block of rows that gives its predictions, one output without its axis."""
+
+    def linear(block: Any) -> Any:
+        ref = _ref(block)
+        out = block @ like(coef, ref).T + like(intercept, ref)
+        return out[:, 0] if flat else out
+
+    return linear
+
+
+def _ref(block: Any) -> Any:
+    """What fitted arrays are to be like: the block itself, or NumPy in its type if it is sparse."""
+    return np.empty(0, dtype=block.dtype) if is_sparse(block) else block
+
+
+def correlations(U: Any, V: Any, w: Any = None) -> Any:
+    """Correlation of each column of U (n, k) with its partner in V; 0 where one is constant."""
+    xp = namespace(U, V)
+    w = xp.ones(U.shape[0], dtype=U.dtype, device=U.device) if w is None else like(w, U)
+    w = w / xp.sum(w)
+    U, V = U - w @ U, V - w @ V
+    spread = (w @ U**2) * (w @ V**2)
+    safe = xp.where(spread > 0, spread, xp.ones_like(spread))
+    return (w @ (U * V)) / xp.sqrt(safe)
