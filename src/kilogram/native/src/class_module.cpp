@@ -1,0 +1,82 @@
+// Bindings of the sums over the rows of classes (classes.cpp).
+#include "blas.hpp"
+#include "core.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace kg {
+namespace {
+
+template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T, int k>
+using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
+
+// Codes index the sums: one that is out of range would write elsewhere.
+template <class T>
+Rows<T> checked(const In<T>& X, const InV<i64>& codes, const InC<T>& shifts,
+                const std::optional<InV<T>>& w) {
+  const i64 n = X.shape(0), d = X.shape(1), K = shifts.shape(0);
+  check_int(n, "the number of rows");
+  check_int(d, "the number of columns");
+  if (i64(codes.shape(0)) != n || i64(shifts.shape(1)) != d || (w && i64(w->shape(0)) != n))
+    throw std::invalid_argument("X, codes, shifts and weights do not fit together");
+  i64 bad = 0;
+  for (i64 i = 0; i < n; ++i) bad |= (codes.data()[i] < 0) | (codes.data()[i] >= K);
+  if (bad) throw std::invalid_argument("a class code is negative or not below the number of classes");
+  return {X.data(), n, d, X.stride(0), X.stride(1)};
+}
+
+using Release = nb::gil_scoped_release;
+
+template <class T> void bind(nb::module_& m) {
+  m.def("class_scatter", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> root_w,
+                            Out<double, 3> S, int threads) {
+    const Rows<T> x = checked<T>(X, codes, shifts, root_w);
+    const i64 K = shifts.shape(0), ld = S.shape(2);
+    if (i64(S.shape(0)) != K || S.shape(1) != S.shape(2) || ld < x.d + 1 || ld % kPadding)
+      throw std::invalid_argument("S has no room for the sums");
+    const T* w = root_w ? root_w->data() : nullptr;
+    Release release;
+    class_scatter<T>(x, codes.data(), K, shifts.data(), w, S.data(), ld, threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "shifts"_a.noconvert(),
+     "root_w"_a.noconvert().none(), "S"_a.noconvert(), "threads"_a);
+  m.def("within_scatter", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> root_w,
+                             Out<double, 2> S, Out<double, 2> sums, int threads) {
+    const Rows<T> x = checked<T>(X, codes, shifts, root_w);
+    const i64 K = shifts.shape(0), ld = S.shape(1);
+    if (S.shape(0) != S.shape(1) || ld < x.d || ld % kPadding || i64(sums.shape(0)) != K ||
+        i64(sums.shape(1)) != x.d)
+      throw std::invalid_argument("S has no room for the sums");
+    const T* w = root_w ? root_w->data() : nullptr;
+    Release release;
+    within_scatter<T>(x, codes.data(), K, shifts.data(), w, S.data(), ld, sums.data(), threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "shifts"_a.noconvert(),
+     "root_w"_a.noconvert().none(), "S"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
+  m.def("class_powers", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> w,
+                           Out<double, 3> out, int threads) {
+    const Rows<T> x = checked<T>(X, codes, shifts, w);
+    const i64 K = shifts.shape(0);
+    if (out.shape(0) < 1 || out.shape(0) > 3 || i64(out.shape(1)) != K || i64(out.shape(2)) != x.d)
+      throw std::invalid_argument("out has no room for the sums");
+    const T* weights = w ? w->data() : nullptr;
+    Release release;
+    class_powers<T>(x, codes.data(), K, shifts.data(), weights, out.shape(0), out.data(), threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "shifts"_a.noconvert(), "w"_a.noconvert().none(),
+     "out"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void bind_classes(nb::module_& m) {
+  bind<float>(m);
+  bind<double>(m);
+}
+
+}  // namespace kg
