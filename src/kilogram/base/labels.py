@@ -14,6 +14,8 @@ from kilogram.base.door import Door
 from kilogram.base.estimator import Estimator
 from kilogram.statistics import Counts
 
+TABLE = 2**16  # whole-number labels this near to each other are looked up instead of sorted
+
 
 def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Door:
     """X, labels and weights through the door; labels on the host unless they are streamed."""
@@ -23,7 +25,8 @@ def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks:
         raise ValueError(f"This {name} requires y to be passed, but the target y is None")
     if not is_streamed(X):
         y = column_or_1d(to_numpy(y), warn=True)
-        check_classification_targets(y)
+        if y.dtype.kind not in "iub":  # whole numbers are classes: no need to sort them to see it
+            check_classification_targets(y)
     return Door(X, y, w)
 
 
@@ -34,9 +37,39 @@ def signs(y: Any, classes: np.ndarray) -> np.ndarray:
     return coded[:, 1:] if len(classes) == 2 else coded
 
 
+def all_classes(y: Any) -> np.ndarray:
+    """The classes of the labels, sorted."""
+    if is_streamed(y):
+        return np.asarray(reduce_rows(Counts.of, y).classes)
+    y = to_numpy(y)
+    low = _near(y)
+    if low is None:
+        return np.unique(y)
+    return (np.flatnonzero(np.bincount(y - low)) + low).astype(y.dtype)
+
+
+def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Positions of the labels among the sorted classes, which must hold them all."""
+    y = to_numpy(y)
+    low = _near(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
+    if low is None:
+        return np.searchsorted(classes, y).astype(np.int64)
+    place = np.zeros(int(classes[-1]) - low + 1, dtype=np.int64)
+    place[classes - low] = np.arange(len(classes))
+    return place[y - low]
+
+
+def _near(labels: np.ndarray) -> int | None:
+    """The smallest of whole-number labels that lie close enough for a table; None for others."""
+    if labels.dtype.kind not in "iu" or labels.size == 0:
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    return low if high - low < TABLE and -(2**62) < low and high < 2**62 else None
+
+
 def distinct_classes(y: Any) -> np.ndarray:
     """The classes of the labels, at least two."""
-    found = reduce_rows(Counts.of, y).classes if is_streamed(y) else np.unique(y)
+    found = all_classes(y)
     if len(found) < 2:
         raise ValueError(
             f"The labels have one class only, {found[0]!r}; a classifier needs two classes or more."

@@ -8,13 +8,15 @@ With one covariance V for all classes the quadratic term drops out and the rule 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
-from kilogram.statistics import Moments
+from kilogram.base.labels import codes_of
+from kilogram.statistics.class_scatters import ClassScatters
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class GaussianRule:
     @classmethod
     def per_class(cls, classes: Any, Z: Any, y: Any, w: Any, priors: Any) -> GaussianRule:
         """Each class with its own covariance, by one pass over the scores Z (n, k)."""
-        found = reduce_rows(ClassSums(classes), Z, y, w)
+        found = reduce_rows(partial(_score_sums, classes=classes), Z, y, w)
         k = found.means.shape[1]
         # a class of one row has no spread: a trace of the shared covariance I stands in
         covariances = [C + 1e-9 * np.eye(k) for C in found.covariances]
@@ -74,42 +76,10 @@ class GaussianRule:
         return found / xp.sum(found, axis=1, keepdims=True)
 
 
-class ClassSums:
-    """The statistic of rows of a small space: `Moments` of every class, added class by class."""
-
-    def __init__(self, classes: Any):
-        self.classes = classes
-
-    def __call__(self, Z: Any, y: Any, w: Any = None) -> PerClass:
-        Z, y = to_numpy(Z).astype(np.float64), to_numpy(y)
-        w = None if w is None else to_numpy(w).astype(np.float64)
-        parts = []
-        for c in self.classes:
-            mine = y == c
-            parts.append(Moments.of(Z[mine], None if w is None else w[mine]) if mine.any() else 0)
-        return PerClass(tuple(parts))
-
-
-@dataclass(frozen=True, eq=False)
-class PerClass:
-    """One `Moments` (or 0 where there are no rows yet) per class."""
-
-    parts: tuple[Any, ...]
-
-    def __add__(self, other: PerClass) -> PerClass:
-        return PerClass(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
-
-    @property
-    def weights(self) -> Any:
-        return np.array([m.weight for m in self.parts])
-
-    @property
-    def means(self) -> Any:
-        return np.stack([m.mean for m in self.parts])
-
-    @property
-    def covariances(self) -> list[Any]:
-        return [m.covariance() for m in self.parts]
+def _score_sums(Z: Any, y: Any, w: Any, classes: Any) -> ClassScatters:
+    """Scores of a small space, on the host."""
+    Z = to_numpy(Z).astype(np.float64)
+    return ClassScatters.of(Z, codes_of(y, classes), to_numpy(w), n_classes=len(classes))
 
 
 def checked_priors(priors: Any, shares: Any) -> Any:

@@ -31,7 +31,7 @@ from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
-from kilogram.base.labels import distinct_classes, enter_labels
+from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
@@ -48,11 +48,6 @@ def directions(T: Any, means: Any, shares: Any, k: int) -> tuple[Any, Any]:
     at = xp.argmax(xp.abs(W), axis=0)
     largest = xp.stack([W[int(at[j]), j] for j in range(W.shape[1])])
     return W * xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest)), s[:k] ** 2
-
-
-def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
-    """Positions of the labels among the sorted classes."""
-    return np.searchsorted(classes, to_numpy(y)).astype(np.int64)
 
 
 def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
