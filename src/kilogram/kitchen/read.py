@@ -1,45 +1,48 @@
-"""A table from a file or a data frame, as one Arrow table with everything odd about it noted.
+"""A table from a file, a database or a data frame, as one Arrow table with everything odd noted.
 
-    path -> bytes (gzip undone, size bounded) -> Parquet | text -> encoding, delimiter, header
-         -> columns typed by Arrow -> text columns trimmed, missing marks and numbers recovered
+    file -> by its first bytes: Parquet | Arrow | SQLite | DuckDB | Excel | JSON | svmlight | text
+         -> blocks of rows -> all of them, or what fits of them, drawn at random
+    text -> encoding, delimiter, header -> columns typed by Arrow -> numbers and gaps recovered
 
-Whatever was guessed or repaired is in `notes`, one sentence each; whatever cannot be repaired is
-a `KitchenError` that says where it is.
+Memory is bounded by `max_memory` (half of what is free, unless said): a table too large for it
+is run over once, block by block, and a uniform sample of its rows is kept, which is said in
+`notes`. `table_blocks` runs over all rows of the same sources without keeping any. What was
+guessed or repaired is in `notes`, one sentence each; what cannot be is a `KitchenError`.
 """
 
 from __future__ import annotations
 
 import gzip
-import io
-import zlib
+import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 
-from kilogram.arrays.memory import available_memory
+from kilogram.arrays.memory import available_memory, parse_memory
 from kilogram.kitchen.errors import KitchenError, close_names, some
-from kilogram.kitchen.sniff import MISSING, Shape, decode, shape
+from kilogram.kitchen.read_columnar import arrow_file, arrow_stream, parquet
+from kilogram.kitchen.read_database import duckdb_table, sqlite_table
+from kilogram.kitchen.read_excel import excel, is_workbook
+from kilogram.kitchen.read_gather import Blocks, Origin, gather
+from kilogram.kitchen.read_json import json_array, json_lines, like_records
+from kilogram.kitchen.read_svmlight import svmlight
+from kilogram.kitchen.read_text import text_table
 
-# Rows with a wrong number of cells up to this share are left out and counted; more is an error.
-BAD_ROWS = 0.01
-_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
-_POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
-_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+_HEAD = 65536
+_SPARSE = re.compile(rb"\s*[-+]?[\d.eE+-]+(,[-+\d.eE]+)*( +qid:\d+)?( +\d+:[-+\d.eE]+)+\s*(#.*)?$")
 
 
 @dataclass(frozen=True)
 class Table:
     """An Arrow table, where it came from, and what was noticed on the way.
 
-    `path` is the file as it was given, None for a data frame.
+    `path` is the file as it was given, None for a data frame; `rows` counts the rows of the
+    source, more than those of `data` when only a sample of them fitted into memory.
     """
 
     data: pa.Table
@@ -48,6 +51,12 @@ class Table:
     header: bool = True
     header_looks_like_data: bool = False
     path: str | None = None
+    rows: int | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Is `data` a sample of the rows there are?"""
+        return self.rows is not None and self.rows > self.data.num_rows
 
 
 def read_table(
@@ -56,67 +65,104 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool = True,
+    sheet: str | None = None,
+    max_memory: str | int | None = None,
+    seed: int = 0,
 ) -> Table:
-    """A CSV file (gzipped or not), a Parquet file, or any data frame narwhals knows."""
+    """A table from a path or any data frame narwhals knows.
+
+    `delimiter`, `encoding`, `header` are of text tables, where found wrong; `sheet` is the table
+    of a database or the sheet of a workbook; `seed` draws the rows kept of what is too large.
+    """
     if not isinstance(source, str | Path):
         return _checked(Table(_from_frame(source), "the table"))
-    path = Path(source)
-    raw = _bytes(path)
-    if raw.startswith(_PARQUET):
-        return _checked(Table(_parquet(raw, path.name), path.name, path=str(source)))
-    text, used = decode(raw, path.name, encoding)
-    found = shape(text, path.name, delimiter, header)
-    notes = [] if used in ("utf-8", "utf-8-sig") else [f"{path.name} was read as {used} text."]
-    _refuse_twins(found, path.name)
-    data, skipped = _parse(text, found, path.name)
-    notes += skipped
-    data, repaired = _repair(data, found.delimiter)
-    notes += repaired
-    looks_like_data = header and found.looks_like_data
-    return _checked(Table(data, path.name, tuple(notes), header, looks_like_data, str(source)))
+    limit = memory_limit(max_memory)
+    origin = Origin(Path(source), limit, delimiter, encoding, header, sheet)
+    blocks = open_blocks(origin)
+    data, rows = gather(blocks, limit // 4, seed)
+    notes = list(blocks.notes())
+    if rows > data.num_rows:
+        notes.append(
+            f"{origin.name} has {rows:,} rows, more than {limit / 2**20:,.0f} MiB of memory hold: "
+            f"{data.num_rows:,} of them, drawn at random, stand for all."
+        )
+    return _checked(
+        Table(data, origin.name, tuple(notes), header, blocks.looks_like_data, str(source), rows)
+    )
 
 
-def _from_frame(frame: Any) -> pa.Table:
+def table_blocks(source: Any, *, block_rows: int = 20_000, **how: Any) -> Iterator[Table]:
+    """All rows of a source, a block at a time, whatever its size; `how` as for `read_table`."""
+    if not isinstance(source, str | Path):
+        whole = read_table(source)
+        for start in range(0, whole.data.num_rows, block_rows):
+            yield Table(whole.data.slice(start, block_rows), whole.name)
+        return
+    limit = memory_limit(how.pop("max_memory", None))
+    blocks = open_blocks(Origin(Path(source), limit, **how))
+    for block in blocks.run():
+        for start in range(0, block.num_rows, block_rows):
+            yield Table(block.slice(start, block_rows), Path(source).name, path=str(source))
+
+
+def memory_limit(max_memory: str | int | None) -> int:
+    """Bytes that reading may take."""
     try:
-        return nw.from_native(frame, eager_only=True).to_arrow()
-    except TypeError:
-        raise KitchenError(
-            f"A table is a path or a data frame (pandas, polars, pyarrow), got "
-            f"{type(frame).__name__}."
-        ) from None
+        return parse_memory(max_memory) or available_memory() // 2
+    except (TypeError, ValueError) as bad:
+        raise KitchenError(f"max_memory: {bad}.") from None
 
 
-def _bytes(path: Path) -> bytes:
-    """All bytes of the file, gzip undone; an error before memory runs out."""
-    limit = available_memory() // 4
+def open_blocks(origin: Origin) -> Blocks:
+    """The reader that the first bytes of a file ask for."""
+    head = _head(origin.path)
+    if not head.strip():
+        raise KitchenError(f"{origin.name} is empty.")
+    for magic, reader in _READERS.items():
+        if head.startswith(magic):
+            return reader(origin)
+    if head[8:12] == b"DUCK":
+        return duckdb_table(origin)
+    if is_workbook(origin.path, head):
+        return excel(origin)
+    inside = _unpacked_head(origin) if head.startswith(b"\x1f\x8b") else head
+    if origin.delimiter is None and origin.encoding is None:
+        start = inside.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start.startswith(b"{") and like_records(start):
+            return json_lines(origin)
+        if start.startswith(b"[") and like_records(start):
+            return json_array(origin)
+        if _SPARSE.match(start.splitlines()[0] if start else b""):
+            return svmlight(origin)
+    return text_table(origin)
+
+
+_READERS: dict[bytes, Callable[[Origin], Blocks]] = {
+    b"PAR1": parquet,
+    b"ARROW1": arrow_file,
+    b"\xff\xff\xff\xff": arrow_stream,
+    b"SQLite format 3\0": sqlite_table,
+}
+
+
+def _head(path: Path) -> bytes:
     try:
-        if path.stat().st_size > limit:
-            raise KitchenError(_too_large(path))
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(_HEAD)
     except FileNotFoundError:
         raise KitchenError(f"There is no file {path}.{_neighbours(path)}") from None
     except IsADirectoryError:
         raise KitchenError(f"{path} is a folder; give the table file inside it.") from None
     except OSError as bad:
         raise KitchenError(f"{path} cannot be read: {bad.strerror}.") from None
-    if raw.startswith(_GZIP):
-        try:
-            with gzip.open(io.BytesIO(raw)) as stream:
-                raw = stream.read(limit + 1)
-        except (EOFError, OSError, zlib.error):
-            raise KitchenError(f"{path.name} is a damaged gzip file. Copy it again.") from None
-        if len(raw) > limit:
-            raise KitchenError(_too_large(path))
-    if not raw.strip():
-        raise KitchenError(f"{path.name} is empty.")
-    return raw
 
 
-def _too_large(path: Path) -> str:
-    return (
-        f"{path.name} needs more than a quarter of the free memory. Cook a sample of its rows, "
-        "or use the estimators with kilogram.open_rows, which reads in blocks."
-    )
+def _unpacked_head(origin: Origin) -> bytes:
+    try:
+        with gzip.open(origin.path) as stream:
+            return stream.read(_HEAD)
+    except (EOFError, OSError):
+        return b""  # the reader of the whole file says what is wrong with it
 
 
 def _neighbours(path: Path) -> str:
@@ -128,91 +174,19 @@ def _neighbours(path: Path) -> str:
     return hint if hint.startswith(" Did you mean") else ""
 
 
-def _parquet(raw: bytes, name: str) -> pa.Table:
+def _from_frame(frame: Any) -> pa.Table:
     try:
-        return pyarrow.parquet.read_table(pa.BufferReader(raw))
-    except (pa.ArrowException, OSError) as bad:
-        raise KitchenError(f"{name} is a damaged Parquet file: {bad}") from None
-
-
-def _refuse_twins(found: Shape, name: str) -> None:
-    twins = [column for column, count in Counter(found.names).items() if count > 1]
-    if twins:
-        hint = " If the file has no header line, say --no-header." if found.looks_like_data else ""
+        return nw.from_native(frame, eager_only=True).to_arrow()
+    except TypeError:
         raise KitchenError(
-            f"{name} has several columns called {some(twins)}. Rename them, so that each column "
-            f"can be told apart.{hint}"
-        )
-
-
-def _parse(text: str, found: Shape, name: str) -> tuple[pa.Table, list[str]]:
-    """Typed columns, and a note on the rows left out for having a wrong number of cells."""
-    bad: list[Any] = []
-
-    def leave_out(row: Any) -> str:
-        bad.append(row)
-        return "skip"
-
-    try:
-        data = pyarrow.csv.read_csv(
-            io.BytesIO(text.encode("utf-8")),
-            read_options=pyarrow.csv.ReadOptions(
-                column_names=list(found.names),
-                skip_rows=found.header_lines,
-                use_threads=False,
-                block_size=16 << 20,
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=found.delimiter, newlines_in_values=True, invalid_row_handler=leave_out
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                null_values=list(MISSING), strings_can_be_null=True
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        if not text.splitlines()[found.header_lines :]:
-            raise KitchenError(f"{name} has a header but no rows.") from None
-        raise KitchenError(f"{name} cannot be read as a table: {error}") from None
-    if not bad:
-        return data, []
-    line = f"line {bad[0].number}" if bad[0].number is not None else "one line"
-    what = (
-        f"{len(bad)} of {len(data) + len(bad)} rows of {name} have a wrong number of cells "
-        f"({line} has {bad[0].actual_columns} where {bad[0].expected_columns} are expected)"
-    )
-    if len(bad) > BAD_ROWS * (len(data) + len(bad)):
-        raise KitchenError(f"{what}. Check the delimiter (found {found.delimiter!r}) and quotes.")
-    return data, [f"{what}; they were left out."]
-
-
-def _repair(data: pa.Table, delimiter: str) -> tuple[pa.Table, list[str]]:
-    """Text columns trimmed, missing marks found again, numbers written the local way recovered."""
-    notes = []
-    for k, field in enumerate(data.schema):
-        if not pa.types.is_string(field.type):
-            continue
-        column = pc.utf8_trim_whitespace(data.column(k))
-        column = pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
-        column, note = _recover_numbers(column, delimiter)
-        if note:
-            notes.append(f"{field.name!r} {note}")
-        data = data.set_column(k, field.name, column)
-    return data, notes
-
-
-def _recover_numbers(column: Any, delimiter: str) -> tuple[Any, str]:
-    def all_match(pattern: str) -> bool:
-        return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=1).as_py())
-
-    if all_match(_POINT):
-        return pc.cast(column, pa.float64()), ""
-    if delimiter != "," and all_match(_COMMA):
-        plain = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-        return pc.cast(plain, pa.float64()), "was read as numbers with a decimal comma."
-    if all_match(_THOUSANDS):
-        plain = pc.replace_substring(column, ",", "")
-        return pc.cast(plain, pa.float64()), "was read as numbers with commas between thousands."
-    return column, ""
+            f"A table is a path or a data frame (pandas, polars, pyarrow), got "
+            f"{type(frame).__name__}."
+        ) from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as bad:
+        raise KitchenError(
+            f"A column of the data frame mixes types that do not go together ({bad}). Make it "
+            "text or numbers throughout."
+        ) from None
 
 
 def _checked(table: Table) -> Table:

@@ -1,9 +1,11 @@
 """What a text table is made of, found from its own bytes: encoding, delimiter, header.
 
-Encoding   a byte-order mark decides; else UTF-8 if the bytes are valid UTF-8; else Windows-1252,
-           which holds Latin-1 and gives every Western byte a letter.
+Encoding   a byte-order mark decides; else UTF-16 if every other byte is zero; else UTF-8 if the
+           bytes are valid UTF-8; else Windows-1252, which holds Latin-1 and gives every Western
+           byte a letter.
 Delimiter  of comma, semicolon, tab and bar, the one that cuts the most of the first lines into
-           one same number (> 1) of cells; a table of one column has none.
+           one same number (> 1) of cells; else blanks, if they cut all lines alike; a table of
+           one column has none.
 Header     the first record. It looks like data when one of its cells is a number, a missing mark
            or twice there; that is never acted on, only mentioned when a name is not found.
 """
@@ -19,20 +21,23 @@ from dataclasses import dataclass
 from kilogram.kitchen.errors import KitchenError
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "Null")
+# any run of blanks and tabs
+BLANKS = " "
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"PK\x03\x04": "a ZIP archive, and no Excel workbook,",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"%PDF": "a PDF",
     b"\x89PNG": "an image",
     b"\xff\xd8\xff": "an image",
     b"GIF8": "an image",
-    b"SQLite format 3": "an SQLite database",
-    b"ARROW1": "an Arrow file",
+    b"FEA1": "a Feather file of version 1",
     b"\x7fELF": "a program",
     b"BZh": "a bzip2 archive",
     b"\xfd7zXZ": "an xz archive",
@@ -63,6 +68,9 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> tuple[str, str
         encoding = next((enc for mark, enc in _MARKS if raw.startswith(mark)), None)
     if encoding is not None:
         return _decode_as(raw, name, encoding), encoding
+    encoding = _wide(raw[:65536])
+    if encoding is not None:
+        return _decode_as(raw, name, encoding), encoding
     # control bytes never stand in text; a few in a hundred are a broken export, more is binary
     head = raw[:65536]
     odd = sum(head.count(bytes([b])) for b in range(32) if b not in b"\t\n\r\f\x1a\x1b")
@@ -75,6 +83,16 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> tuple[str, str
         return raw.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
         return raw.decode("cp1252", errors="replace"), "cp1252"
+
+
+def _wide(head: bytes) -> str | None:
+    """UTF-16 without a mark: Western letters leave every other byte zero."""
+    if len(head) < 8:
+        return None
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if odd > 0.8 * len(head) / 2 and even == 0:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.8 * len(head) / 2 and odd == 0 else None
 
 
 def _decode_as(raw: bytes, name: str, encoding: str) -> str:
@@ -103,9 +121,12 @@ def shape(text: str, name: str, delimiter: str | None = None, header: bool = Tru
         raise KitchenError(f"A delimiter is one character, got {delimiter!r}.")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     first: list[str] = []
-    while not any(cell.strip() for cell in first):
-        first = next(reader)
-    cells = [cell.strip() for cell in first]
+    try:
+        while not any(cell.strip() for cell in first):
+            first = next(reader)
+    except csv.Error as bad:
+        raise KitchenError(f"{name} cannot be read as a table: {bad}.") from None
+    cells = [cell.strip() for cell in first if delimiter != BLANKS or cell.strip()]
     if not header:
         names = tuple(f"column_{k + 1}" for k in range(len(cells)))
         return Shape(delimiter, names, 0, True)
@@ -125,7 +146,11 @@ def _delimiter(lines: list[str]) -> str:
         return (count / len(records) if width > 1 else 0.0), width
 
     best = max(",;\t|", key=regularity)
-    return best if regularity(best)[0] > 0 else ","
+    if regularity(best)[0] > 0:
+        return best
+    widths = {len(line.split()) for line in lines if line.strip()}
+    blanks = len(widths) == 1 and widths != {1} and len(lines) > 2 and '"' not in "".join(lines)
+    return BLANKS if blanks else ","
 
 
 def _like_data(cells: list[str]) -> bool:

@@ -1,0 +1,233 @@
+"""Tables written as text: any delimiter and encoding, typed by Arrow, numbers and gaps recovered.
+
+A file that takes a small part of the memory is read whole. A longer one is read as blocks of words,
+of which the rows that are kept are typed together at the end, so that the type of a column does not
+depend on what its first block happened to hold.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.read_bytes import unpacked
+from kilogram.kitchen.read_gather import Blocks, Origin
+from kilogram.kitchen.sniff import BLANKS, MISSING, Shape, decode, shape
+
+# Rows with a wrong number of cells up to this share are left out and counted; more is an error.
+BAD_ROWS = 0.01
+_BLOCK = 16 << 20
+_HEAD = 1 << 20
+_POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
+_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+
+
+@dataclass
+class Seen:
+    """What was met on one run over a text table."""
+
+    notes: list[str] = field(default_factory=list)
+    rows: int = 0
+    bad: int = 0
+    first_bad: Any = None
+
+    def leave_out(self, row: Any) -> str:
+        self.bad += 1
+        self.first_bad = self.first_bad or row
+        return "skip"
+
+    def judge(self, found: Shape, name: str) -> None:
+        """A note on rows left out for having a wrong number of cells, or an error if many."""
+        if not self.bad:
+            return
+        row, total = self.first_bad, self.rows + self.bad
+        line = f"line {row.number}" if row.number is not None else "one line"
+        what = (
+            f"{self.bad} of {total} rows of {name} have a wrong number of cells "
+            f"({line} has {row.actual_columns} where {row.expected_columns} are expected)"
+        )
+        if self.bad > BAD_ROWS * total:
+            raise KitchenError(
+                f"{what}. Check the delimiter (found {found.delimiter!r}) and quotes."
+            )
+        self.notes.append(f"{what}; they were left out.")
+
+
+def text_table(origin: Origin) -> Blocks:
+    """A text table, whole or in blocks by its size."""
+    most = origin.limit // 8
+    with unpacked(origin) as file:
+        raw = file.read(most + 1)
+    if not raw.strip():
+        raise KitchenError(f"{origin.name} is empty.")
+    if len(raw) > most:
+        return _in_blocks(raw[:_HEAD], origin)
+    text, used = decode(raw, origin.name, origin.encoding)
+    found = shape(text, origin.name, origin.delimiter, origin.header)
+    _refuse_twins(found, origin.name)
+    seen = Seen(_encoding_note(origin.name, used))
+
+    def run() -> Iterator[pa.Table]:
+        data = _parsed(text, found, origin.name, seen)
+        seen.judge(found, origin.name)
+        data, repaired = repair(data, found.delimiter)
+        seen.notes.extend(repaired)
+        yield data
+
+    return Blocks(run, lambda: seen.notes, looks_like_data=origin.header and found.looks_like_data)
+
+
+def _in_blocks(head: bytes, origin: Origin) -> Blocks:
+    """Blocks of words of a long table; the rows kept of them are typed at the end."""
+    start = head[: head.rfind(b"\n") + 1] or head
+    text, used = decode(start, origin.name, origin.encoding)
+    found = shape(text, origin.name, origin.delimiter, origin.header)
+    if found.delimiter == BLANKS:
+        raise KitchenError(
+            f"{origin.name} has its columns between blanks, which only tables that fit into memory "
+            "may have. Write them with commas."
+        )
+    _refuse_twins(found, origin.name)
+    seen = Seen(_encoding_note(origin.name, used))
+
+    def run() -> Iterator[pa.Table]:
+        with unpacked(origin) as file:
+            yield from _word_blocks(file, found, used, origin, seen)
+        seen.judge(found, origin.name)
+
+    def typed(table: pa.Table) -> pa.Table:
+        data, repaired = retyped(table, found)
+        seen.notes.extend(repaired)
+        return data
+
+    looks = origin.header and found.looks_like_data
+    return Blocks(run, lambda: seen.notes, typed, looks)
+
+
+def _word_blocks(
+    file: Any, found: Shape, encoding: str, origin: Origin, seen: Seen
+) -> Iterator[pa.Table]:
+    try:
+        reader = pyarrow.csv.open_csv(
+            file,
+            _read_options(found, min(_BLOCK, max(origin.limit // 64, 1 << 16)), encoding),
+            _parse_options(found, seen),
+            _convert_options(dict.fromkeys(found.names, pa.string())),
+        )
+        for batch in reader:
+            seen.rows += batch.num_rows
+            yield pa.Table.from_batches([batch])
+    except (pa.ArrowInvalid, UnicodeDecodeError) as bad:
+        raise KitchenError(
+            f"{origin.name} cannot be read as a table: {bad}. Say --encoding or --delimiter if "
+            "they were found wrong."
+        ) from None
+
+
+def retyped(table: pa.Table, found: Shape) -> tuple[pa.Table, list[str]]:
+    """A table of words with the types its values have, and what was recovered."""
+    buffer = io.BytesIO()
+    pyarrow.csv.write_csv(table, buffer)
+    plain = Shape(",", found.names, 1, False)
+    data = _parsed(buffer.getvalue().decode(), plain, "the table", Seen())
+    return repair(data, found.delimiter)
+
+
+def _encoding_note(name: str, used: str) -> list[str]:
+    if used in ("utf-8", "utf-8-sig"):
+        return []
+    return [f"{name} was read as {used} text; say --encoding if letters look wrong."]
+
+
+def _refuse_twins(found: Shape, name: str) -> None:
+    twins = [column for column, count in Counter(found.names).items() if count > 1]
+    if twins:
+        hint = " If the file has no header line, say --no-header." if found.looks_like_data else ""
+        raise KitchenError(
+            f"{name} has several columns called {some(twins)}. Rename them, so that each column "
+            f"can be told apart.{hint}"
+        )
+
+
+def _parsed(text: str, found: Shape, name: str, seen: Seen) -> pa.Table:
+    """Typed columns; rows with a wrong number of cells are counted in `seen`."""
+    if found.delimiter == BLANKS:
+        text = "\n".join(re.sub(r"[ \t]+", "\t", line.strip()) for line in text.splitlines())
+    raw = text.encode("utf-8")
+    try:
+        data = pyarrow.csv.read_csv(
+            io.BytesIO(raw),
+            _read_options(found, max(_BLOCK, min(len(raw) + 1, 1 << 30)), "utf-8"),
+            _parse_options(found, seen),
+            _convert_options({}),
+        )
+    except pa.ArrowInvalid as error:
+        if not text.splitlines()[found.header_lines :]:
+            raise KitchenError(f"{name} has a header but no rows.") from None
+        raise KitchenError(f"{name} cannot be read as a table: {error}") from None
+    seen.rows += data.num_rows
+    return data
+
+
+def _read_options(found: Shape, block: int, encoding: str) -> pyarrow.csv.ReadOptions:
+    return pyarrow.csv.ReadOptions(
+        column_names=list(found.names),
+        skip_rows=found.header_lines,
+        use_threads=False,
+        block_size=block,
+        encoding="utf-8" if encoding == "utf-8-sig" else encoding,
+    )
+
+
+def _parse_options(found: Shape, seen: Seen) -> pyarrow.csv.ParseOptions:
+    return pyarrow.csv.ParseOptions(
+        delimiter="\t" if found.delimiter == BLANKS else found.delimiter,
+        newlines_in_values=True,
+        invalid_row_handler=seen.leave_out,
+    )
+
+
+def _convert_options(types: dict[str, pa.DataType]) -> pyarrow.csv.ConvertOptions:
+    return pyarrow.csv.ConvertOptions(
+        null_values=list(MISSING), strings_can_be_null=True, column_types=types
+    )
+
+
+def repair(data: pa.Table, delimiter: str) -> tuple[pa.Table, list[str]]:
+    """Text columns trimmed, missing marks found again, numbers written the local way recovered."""
+    notes = []
+    for k, column_field in enumerate(data.schema):
+        if not pa.types.is_string(column_field.type):
+            continue
+        column = pc.utf8_trim_whitespace(data.column(k))
+        column = pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
+        column, note = _recover_numbers(column, delimiter)
+        if note:
+            notes.append(f"{column_field.name!r} {note}")
+        data = data.set_column(k, column_field.name, column)
+    return data, notes
+
+
+def _recover_numbers(column: Any, delimiter: str) -> tuple[Any, str]:
+    def all_match(pattern: str) -> bool:
+        return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=1).as_py())
+
+    if all_match(_POINT):
+        return pc.cast(column, pa.float64()), ""
+    if delimiter != "," and all_match(_COMMA):
+        plain = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
+        return pc.cast(plain, pa.float64()), "was read as numbers with a decimal comma."
+    if all_match(_THOUSANDS):
+        plain = pc.replace_substring(column, ",", "")
+        return pc.cast(plain, pa.float64()), "was read as numbers with commas between thousands."
+    return column, ""
