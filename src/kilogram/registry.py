@@ -28,6 +28,7 @@ class Page:
 
 #: The pages in the order of the book; each is told in `pages/<slug>.toml`.
 SLUGS: tuple[str, ...] = (
+    "least_squares",
     "ridge",
     "svm",
     "pca",
@@ -39,6 +40,9 @@ SLUGS: tuple[str, ...] = (
 )
 
 PUBLIC: dict[str, str] = {
+    # least squares
+    "LinearRegression": "kilogram.models.regression.linear",
+    "coefficient_table": "kilogram.models.regression.coefficient_table",
     # regression
     "Ridge": "kilogram.models.regression.ridge",
     "KernelRidge": "kilogram.models.regression.kernel_ridge",

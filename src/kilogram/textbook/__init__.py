@@ -45,6 +45,7 @@ class Page:
 _PCA = ("PCA",)
 _KERNEL_PCA = ("KernelPCA",)
 _RIDGE = ("Ridge", "RidgeCV")
+_LEAST_SQUARES = ("LinearRegression",)
 _KERNEL_RIDGE = ("KernelRidge", "KernelRidgeCV")
 _SVM = ("SVC", "LinearSVC")
 _LINEAR_SVM = ("LinearSVC",)
@@ -127,15 +128,26 @@ TELLINGS: dict[str, Page] = {
         ("RidgeCV",),
     ),
     "ridge_cholesky": Page(
-        ridge_solvers.cholesky_road, "Ridge by Cholesky", ("lecture_notes L10",), _RIDGE
+        ridge_solvers.cholesky_road,
+        "Ridge by Cholesky",
+        ("lecture_notes L10",),
+        (*_RIDGE, *_LEAST_SQUARES),
     ),
     "ridge_streaming": Page(
-        ridge_solvers.streaming_road, "Ridge row by row", ("lecture_notes L10",), _RIDGE
+        ridge_solvers.streaming_road,
+        "Ridge row by row",
+        ("lecture_notes L10",),
+        (*_RIDGE, *_LEAST_SQUARES),
     ),
     "ridge_qr": Page(
-        ridge_solvers.qr_road, "Ridge by QR", ("lecture_notes L12", "summary 2"), _RIDGE
+        ridge_solvers.qr_road,
+        "Ridge by QR",
+        ("lecture_notes L12", "summary 2"),
+        (*_RIDGE, *_LEAST_SQUARES),
     ),
-    "ridge_svd": Page(ridge_solvers.svd_road, "Ridge by SVD", ("lecture_notes L12",), _RIDGE),
+    "ridge_svd": Page(
+        ridge_solvers.svd_road, "Ridge by SVD", ("lecture_notes L12",), (*_RIDGE, *_LEAST_SQUARES)
+    ),
     "tikhonov": Page(
         ridge_solvers.tikhonov_road, "Tikhonov: any penalty matrix", ("summary 2",), ("Ridge",)
     ),

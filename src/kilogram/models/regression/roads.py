@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
-from kilogram.arrays.namespace import is_numpy, is_sparse, namespace, sum_dtype
+from kilogram.arrays.namespace import is_array, is_numpy, is_sparse, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.models.regression import primal
 from kilogram.models.regression.primal import CentredColumns, Normal, by_alpha
@@ -144,7 +144,7 @@ def weighted_means(
     dtype = sum_dtype(Y, xp)
     v = xp.ones(Y.shape[0], dtype=dtype, device=Y.device) if w is None else xp.astype(w, dtype)
     v = v / xp.sum(v)
-    mean_x = X.T @ v if is_sparse(X) else v @ xp.astype(X, dtype, copy=False)
+    mean_x = v @ xp.astype(X, dtype, copy=False) if is_array(X) else X.T @ v
     ensure_finite(mean_x)
     mean_y = v @ xp.astype(Y, dtype, copy=False)
     keep = 1.0 if fit_intercept else 0.0
