@@ -11,6 +11,8 @@ from sklearn.gaussian_process import kernels as theirs
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning, MemoryRoadWarning
+from kilogram.solvers.likelihood import exact
+from kilogram.solvers.likelihood.inverse import inverse_from_factor
 from kilogram.textbook import run
 from kilogram.textbook.gaussian_process import gaussian_process
 
@@ -355,3 +357,30 @@ def test_a_rehearsal_keeps_the_bounds(monkeypatch):
         assert model.log_marginal_likelihood_value_ == pytest.approx(
             multivariate_normal(np.zeros(60), C).logpdf(y), rel=1e-6
         )
+
+
+@pytest.mark.parametrize(("noise", "rough"), [(0.1, True), (1e-7, False)])
+def test_gradient_from_a_float32_inverse_only_where_it_is_as_good(noise, rough, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((150, 3)), rng.standard_normal((150, 2))
+    data = exact.Observations(X, y, np.zeros(150))
+    kernel = 20.0 * kg.Gaussian(6.0) + kg.White(noise)
+    value, want = exact.likelihood_and_gradient(kernel, data)
+    made = []
+
+    def spy(L, make=exact.rough_inverse):
+        made.append(make(L))
+        return made[-1]
+
+    monkeypatch.setattr(exact, "ROUGH_FROM", 100)
+    monkeypatch.setattr(exact, "rough_inverse", spy)
+    monkeypatch.setattr(exact, "inverse_from_factor", _refused if rough else inverse_from_factor)
+    same, found = exact.likelihood_and_gradient(kernel, data)
+    assert same == value
+    assert len(made) == 1
+    for path, slope in want.items():
+        assert found[path] == pytest.approx(slope, abs=1e-3 if rough else 0.0)
+
+
+def _refused(L):
+    raise AssertionError("the rough inverse was good enough")

@@ -107,7 +107,8 @@ def test_without_noise_it_is_refused():
 @pytest.mark.parametrize("n", [1, 5, 64, 130, 300])
 def test_inverse_in_place(n, safe, monkeypatch):
     monkeypatch.setattr("kilogram.solvers.likelihood.inverse.SAFE", safe)
-    monkeypatch.setattr("kilogram.solvers.likelihood.inverse.BLOCK", 64)
+    monkeypatch.setattr("kilogram.solvers.likelihood.inverse.PANEL", 32)
+    monkeypatch.setattr("kilogram.solvers.likelihood.inverse.LEAF", 64)
     A = rng.standard_normal((n, n))
     A = A @ A.T + n * np.eye(n)
     got = inverse_from_factor(np.linalg.cholesky(A))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from kilogram.native.threads import blas_libraries, n_threads
 
-__all__ = ["blas_threads", "n_threads"]
+__all__ = ["blas_threads", "n_threads", "one_team"]
+
+SMALL = 256  # order of matrices that one thread handles best
 
 
 @contextmanager
@@ -24,3 +26,9 @@ def blas_threads(n: int) -> Iterator[None]:
     finally:
         for library, count in zip(libraries, before, strict=True):
             library.set_num_threads(count)
+
+
+def one_team(d: int) -> AbstractContextManager[None]:
+    """BLAS on one thread for matrices of d columns, if d is small: waking a second thread, while
+    the team of a native loop still spins, costs more than all the work."""
+    return blas_threads(1) if d <= SMALL else nullcontext()

@@ -36,6 +36,7 @@ from numbers import Real
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
+from kilogram.arrays.threads import one_team
 from kilogram.functions.distances import (
     centred_pair,
     chi_squared,
@@ -56,7 +57,6 @@ from kilogram.kernels.stretched import Stretched
 from kilogram.kernels.white import White
 
 TILE_ENTRIES = 2**18  # entries of K and M worked on at once: they stay in cache
-
 Gradient = dict[str, float]
 
 OWN: dict[type[Kernel], tuple[str, ...]] = {
@@ -119,10 +119,11 @@ def pull_back(kernel: Kernel, X: Any, Y: Any, M: Any) -> Gradient:
     total = dict.fromkeys(parameters(kernel), 0.0)
     if not total:
         return total
-    for rows, columns, weights, count in _tiles(X, Y, M):
-        for path, value in _descend(kernel, rows, columns, weights).items():
-            if path in total:
-                total[path] += count * float(value)
+    with one_team(X.shape[1]):
+        for rows, columns, weights, count in _tiles(X, Y, M):
+            for path, value in _descend(kernel, rows, columns, weights).items():
+                if path in total:
+                    total[path] += count * float(value)
     return total
 
 

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_count
+from kilogram.arrays.threads import one_team
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
 from kilogram.models.subspace.view_scores import (
@@ -39,7 +40,7 @@ from kilogram.models.subspace.view_scores import (
     varying,
 )
 from kilogram.operators.memory_plan import rates
-from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, one_team, safe_factor
+from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, safe_factor
 from kilogram.statistics import JointMoments
 
 

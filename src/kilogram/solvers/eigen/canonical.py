@@ -16,16 +16,12 @@ Three roads to the same pairs:
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_triangular, svd
 from kilogram.arrays.namespace import namespace
-from kilogram.arrays.threads import blas_threads
-
-SMALL = 256  # order of matrices that one thread handles best
 
 
 class Pairs(NamedTuple):
@@ -34,12 +30,6 @@ class Pairs(NamedTuple):
     A: Any
     B: Any
     s: Any
-
-
-def one_team(d: int) -> AbstractContextManager[None]:
-    """BLAS on one thread for matrices of order d, if they are small: waking a second thread, while
-    the team that summed the rows still spins, costs more than all the work."""
-    return blas_threads(1) if d <= SMALL else nullcontext()
 
 
 def from_moments(
