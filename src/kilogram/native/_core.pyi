@@ -70,7 +70,9 @@ def smo_gradient(
     threads: int,
 ) -> None: ...
 def smo_add(cache: Array, slot: Array, delta: Array, g: Array, threads: int) -> None: ...
-def smo_square(K: Array, at: Array, out: Array, threads: int) -> None: ...
+def smo_square(
+    cache: Array, slot: Array, at: Array, made: Array, out: Array, threads: int
+) -> None: ...
 def smo_pairs(
     K: Array,
     s: Array,
@@ -109,3 +111,34 @@ def coordinate_pass(
     active: int,
     far: float,
 ) -> tuple[int, float]: ...
+def logistic_pass(
+    X: Array,
+    y: Array,
+    c: Array | None,
+    w: Array,
+    b: float,
+    h: Array | None,
+    sums: Array,
+    threads: int,
+) -> None: ...
+def softmax_pass(Z: Array, y: Array, c: Array | None, keep: bool, threads: int) -> float: ...
+def elastic_step(
+    H: Array, g: Array, w: Array, l: Array, d: Array, Hd: Array, tol: float, passes: int
+) -> int: ...
+def online_pass(
+    data: Array,
+    indices: Array | None,
+    indptr: Array | None,
+    y: Array,
+    c: Array | None,
+    sides: Array,
+    order: Array,
+    loss: int,
+    pace: Array,
+    intercept: bool,
+    W: Array,
+    b: Array,
+    sum_W: Array | None,
+    sum_b: Array | None,
+    steps: float,
+) -> tuple[float, int]: ...

@@ -36,7 +36,7 @@ def pair_steps(
     tol: float,
     max_steps: int,
 ) -> Pairs:
-    """Sequential minimal optimisation on K (q, q), float64; f and b (q,) are changed in place."""
+    """Sequential minimal optimisation on K (q, q); f and b (q,), float64, are changed in place."""
     return Pairs(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
 
 
@@ -68,10 +68,20 @@ def add_rows(cache: Array, slots: Array, delta: Array, g: Array) -> None:
 
 
 def square_of(K: Array, at: Array) -> Array:
-    """K[at, at], (q, q) float64."""
+    """K[at, at], (q, q), of a matrix in memory."""
     at = np.ascontiguousarray(at, dtype=np.int64)
-    out = np.empty((at.shape[0], at.shape[0]))
-    _core.smo_square(K, at, out, 1 if out.size < SMALL_WORK else n_threads())
+    return square_from(K, at, at, np.empty((0, 0), dtype=K.dtype))
+
+
+def square_from(cache: Array, slots: Array, at: Array, made: Array) -> Array:
+    """K[at, at], (q, q), where cache[slots_i] is row at_i of K.
+
+    Rows that are not in the cache (slot -1) are taken from the others by symmetry; `made` (m, m)
+    is K among themselves.
+    """
+    out = np.empty((at.shape[0], at.shape[0]), dtype=cache.dtype)
+    threads = 1 if out.size < SMALL_WORK else n_threads()
+    _core.smo_square(cache, slots, at, made, out, threads)
     return out
 
 

@@ -25,10 +25,6 @@ void load_blas() {
   fetch(blas, "sgemm", Blas<float>::gemm);
   fetch(blas, "dgemv", Blas<double>::gemv);
   fetch(blas, "sgemv", Blas<float>::gemv);
-  fetch(blas, "dsyrk", Blas<double>::syrk);
-  fetch(blas, "ssyrk", Blas<float>::syrk);
-  fetch(blas, "dtrsm", Blas<double>::trsm);
-  fetch(blas, "strsm", Blas<float>::trsm);
   fetch(lapack, "dpotrf", Blas<double>::potrf);
   fetch(lapack, "spotrf", Blas<float>::potrf);
 }

@@ -14,13 +14,9 @@ using i64 = std::int64_t;
 template <class T> struct Blas {
   using Gemm = void (*)(char*, char*, int*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
   using Gemv = void (*)(char*, int*, int*, T*, T*, int*, T*, int*, T*, T*, int*);
-  using Syrk = void (*)(char*, char*, int*, int*, T*, T*, int*, T*, T*, int*);
-  using Trsm = void (*)(char*, char*, char*, char*, int*, int*, T*, T*, int*, T*, int*);
   using Potrf = void (*)(char*, int*, T*, int*, int*);
   static inline Gemm gemm = nullptr;
   static inline Gemv gemv = nullptr;
-  static inline Syrk syrk = nullptr;
-  static inline Trsm trsm = nullptr;
   static inline Potrf potrf = nullptr;
 };
 
@@ -83,30 +79,6 @@ void gemv_t(i64 m, i64 n, T alpha, const T* A, i64 lda, const T* x, T beta, T* y
   int im = to_int(n), in = to_int(m), la = to_int(lda), one = 1;
   Blas<T>::gemv(&t, &im, &in, &alpha, const_cast<T*>(A), &la, const_cast<T*>(x), &one, &beta, y,
                 &one);
-}
-
-// lower triangle of C (n,n) = alpha A(k,n)' A + beta C
-template <class T>
-void syrk_tn(i64 n, i64 k, T alpha, const T* A, i64 lda, T beta, T* C, i64 ldc) {
-  char uplo = 'U', trans = 'N';
-  int in = to_int(n), ik = to_int(k), la = to_int(lda), lc = to_int(ldc);
-  Blas<T>::syrk(&uplo, &trans, &in, &ik, &alpha, const_cast<T*>(A), &la, &beta, C, &lc);
-}
-
-// lower triangle of C (n,n) = alpha A (n,k) A' + beta C
-template <class T>
-void syrk_nt(i64 n, i64 k, T alpha, const T* A, i64 lda, T beta, T* C, i64 ldc) {
-  char uplo = 'U', trans = 'T';
-  int in = to_int(n), ik = to_int(k), la = to_int(lda), lc = to_int(ldc);
-  Blas<T>::syrk(&uplo, &trans, &in, &ik, &alpha, const_cast<T*>(A), &la, &beta, C, &lc);
-}
-
-// B (m,n) <- B L'^-1 with L (n,n) lower
-template <class T> void trsm_right_lt(i64 m, i64 n, const T* L, i64 ldl, T* B, i64 ldb) {
-  char side = 'L', uplo = 'U', trans = 'T', diag = 'N';
-  int im = to_int(n), in = to_int(m), la = to_int(ldl), lb = to_int(ldb);
-  T one = 1;
-  Blas<T>::trsm(&side, &uplo, &trans, &diag, &im, &in, &one, const_cast<T*>(L), &la, B, &lb);
 }
 
 // lower Cholesky factor of the lower triangle of A (n,n); 0, or the order of the failing minor

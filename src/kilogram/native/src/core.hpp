@@ -30,6 +30,16 @@ template <class T>
 void scatter(const Rows<T>& X, const Rows<T>& Y, const T* shift_x, const T* shift_y, const T* root_w,
              double* S, i64 ld, int threads);
 
+// Loss of the margins z = X w + b of labels y = +-1 under weights c (null: 1), in one pass:
+// sums (d + 2) = X'r, sum r, loss, with r = dloss/dz; h (n, may be null) gets the curvatures.
+template <class T>
+void logistic_pass(const Rows<T>& X, const T* y, const T* c, const T* w, T b, T* h, double* sums,
+                   int threads);
+
+// Z (n,t) <- c (softmax(Z) - onehot(y)), or c softmax(Z) if `keep`; returns the loss.
+template <class T>
+double softmax_pass(T* Z, i64 n, i64 t, const i64* y, const T* c, bool keep, int threads);
+
 // out (n,D) = scale cos(X W + b)
 template <class T>
 void fourier_block(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, T* out, int threads);
@@ -38,6 +48,21 @@ void fourier_block(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, T* 
 template <class T>
 void fourier_scatter(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, const Rows<T>& Y,
                      const T* root_w, double* S, i64 ld, int threads);
+
+// S (K, ld, ld): for every class Z' Z with Z = sqrt(w) [X - shift_c, 1] over its rows
+template <class T>
+void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+                   double* S, i64 ld, int threads);
+
+// S (ld, ld) = Z' Z with Z = sqrt(w) (X - shift of the row's class); sums (K, d) of w (x - shift)
+template <class T>
+void within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+                    double* S, i64 ld, double* sums, int threads);
+
+// out (powers, K, d): sums, squares and the weight of what is not NaN, of the classes' rows
+template <class T>
+void class_powers(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* w,
+                  i64 powers, double* out, int threads);
 
 // lower Cholesky factor in the lower triangle of A (n,n); 0 or the order of the failing minor
 template <class T> i64 cholesky(T* A, i64 n, i64 ld, int threads);

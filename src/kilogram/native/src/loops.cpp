@@ -18,9 +18,11 @@ using i64 = std::int64_t;
 
 #include "vector_math.hpp"
 #include "loops_direct.hpp"
+#include "loops_logistic.hpp"
 #include "loops_map.hpp"
 #include "loops_pack.hpp"
 #include "loops_product.hpp"
+#include "loops_factor.hpp"
 
 template <class T> void cosine(T* tile, i64 rows, i64 cols, i64 ld, const T* b, T scale) {
   for (i64 i = 0; i < rows; ++i) {
@@ -61,8 +63,10 @@ template <class T> constexpr Loops<T> table() {
   return {kStrip<T>,          pack_row_strips<T>, pack_column_strips<T>, strip_norms<T>,
           product<T>, gram<T>, cross<T>, pack<T>,               pack_t<T>,
           add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
-          transpose<T>,       add<T>,             exp_array<T>,          cos_array<T>,
-          log_array<T>};
+          transpose<T>,       add<T>,             add_powers<T>,         row_dots<T>,
+          add_rows<T>,        logistic<T>,        softmax<T>,            kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
+          exp_array<T>,
+          cos_array<T>,       log_array<T>};
 }
 
 }  // namespace

@@ -65,6 +65,32 @@ template <class T> struct Loops {
   // sum (rows, cols; lds) += tile
   void (*add)(const T* tile, std::int64_t rows, std::int64_t cols, std::int64_t ld, double* sum,
               std::int64_t lds);
+  // sums += w v, squares += w v^2 for v = x - shift, one row; shift and squares may be null.
+  // With `seen`, NaN are left out and seen += w for the others.
+  void (*add_powers)(const T* x, std::int64_t cols, std::int64_t cs, const T* shift, T w,
+                     double* sums, double* squares, double* seen);
+  // z[i] = <x_i, w> + b
+  void (*row_dots)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
+                   std::int64_t cs, const T* w, T b, T* z);
+  // g[k] += sum_i r[i] x[i][k]; `part` is room for cols values
+  void (*add_rows)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
+                   std::int64_t cs, const T* r, T* part, double* g);
+  // margins z of labels y = +-1, weights c (null: 1): r = dloss/dz, h = its curvature (may be null);
+  // sums[0] += loss, sums[1] += r
+  void (*logistic)(const T* z, const T* y, const T* c, std::int64_t rows, T* r, T* h,
+                   double* sums);
+  // z (rows, t; ld), codes y in 0..t-1: z <- c (softmax(z) - onehot(y)), or c softmax(z) if `keep`;
+  // returns the loss
+  double (*softmax)(T* z, const std::int64_t* y, const T* c, std::int64_t rows, std::int64_t t,
+                    std::int64_t ld, bool keep);
+  // Strips of one vector of lanes, for a Cholesky factor; see loops_factor.hpp.
+  std::int64_t factor_steps;  // most steps of a strip
+  void (*pack_lanes)(const T* x, std::int64_t rows, std::int64_t depth, std::int64_t ld, T* out);
+  // B (rows, w; ld) := B L'^-1 with L (w, w; ld) lower
+  void (*solve_lanes)(const T* L, std::int64_t w, T* B, std::int64_t rows, std::int64_t ld);
+  // rows r0..r1 of C (r1, columns; ld) -= P P', where column <= row
+  void (*subtract_rows)(const T* P, std::int64_t depth, std::int64_t r0, std::int64_t r1,
+                        std::int64_t columns, T* C, std::int64_t ld);
   // y = exp(x), y = cos(x), y = log(x): the vectorised functions themselves, for the tests
   void (*exp)(const T* x, T* y, std::int64_t n);
   void (*cos)(const T* x, T* y, std::int64_t n);

@@ -14,9 +14,11 @@ constexpr int kVectorBytes = 16;
 template <class T> struct Vector;
 template <> struct Vector<double> {
   typedef double type __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
+  typedef std::int64_t mask __attribute__((vector_size(kVectorBytes)));
 };
 template <> struct Vector<float> {
   typedef float type __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+  typedef std::int32_t mask __attribute__((vector_size(kVectorBytes)));
 };
 
 struct L1 {

@@ -69,3 +69,38 @@ void add(const T* tile, i64 rows, i64 cols, i64 ld, double* sum, i64 lds) {
     for (i64 j = 0; j < cols; ++j) s[j] += static_cast<double>(row[j]);
   }
 }
+
+template <class T>
+void add_powers(const T* x, i64 cols, i64 cs, const T* shift, T w, double* sums, double* squares,
+                double* seen) {
+  const double weight = static_cast<double>(w);
+  if (seen) {
+    for (i64 k = 0; k < cols; ++k) {
+      const double v = static_cast<double>(x[k * cs]) - static_cast<double>(shift[k]);
+      const bool there = x[k * cs] == x[k * cs];
+      const double share = there ? weight : 0.0, known = there ? v : 0.0;
+      sums[k] += share * known;
+      squares[k] += share * known * known;
+      seen[k] += share;
+    }
+  } else if (!squares) {
+#pragma omp simd
+    for (i64 k = 0; k < cols; ++k) {
+      const double c = shift ? static_cast<double>(shift[k]) : 0.0;
+      sums[k] += weight * (static_cast<double>(x[k * cs]) - c);
+    }
+  } else if (cs == 1) {
+#pragma omp simd
+    for (i64 k = 0; k < cols; ++k) {
+      const double v = static_cast<double>(x[k]) - static_cast<double>(shift[k]);
+      sums[k] += weight * v;
+      squares[k] += weight * v * v;
+    }
+  } else {
+    for (i64 k = 0; k < cols; ++k) {
+      const double v = static_cast<double>(x[k * cs]) - static_cast<double>(shift[k]);
+      sums[k] += weight * v;
+      squares[k] += weight * v * v;
+    }
+  }
+}

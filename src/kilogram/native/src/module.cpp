@@ -60,7 +60,9 @@ Spec make_spec(const std::string& kind, const std::vector<double>& params) {
   throw std::invalid_argument("no native kernel is called '" + kind + "'");
 }
 
-void bind_svm(nb::module_& m);  // svm_module.cpp
+void bind_svm(nb::module_& m);       // svm_module.cpp
+void bind_logistic(nb::module_& m);  // logistic_module.cpp
+void bind_classes(nb::module_& m);  // class_module.cpp
 
 namespace {
 
@@ -164,6 +166,8 @@ NB_MODULE(_core, m) {
   kg::bind_functions<float>(m);
   kg::bind_functions<double>(m);
   kg::bind_svm(m);
+  kg::bind_logistic(m);
+  kg::bind_classes(m);
   m.def("simd_level", &kg::simd_level);
   m.def("set_simd_level", [](const std::string& name) { kg::set_simd_level(name.c_str()); });
   m.def("max_threads", &omp_get_max_threads);

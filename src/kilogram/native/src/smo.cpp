@@ -86,11 +86,29 @@ void smo_add(const S* cache, i64 n, i64 ld, const i64* slot, const double* delta
 }
 
 template <class S>
-void smo_square(const S* K, i64 ld, const i64* at, i64 q, double* out, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (i64 i = 0; i < q; ++i) {
-    const S* row = K + at[i] * ld;
-    for (i64 j = 0; j < q; ++j) out[i * q + j] = static_cast<double>(row[at[j]]);
+void smo_square(const S* cache, i64 ld, const i64* slot, const i64* at, i64 q, const S* made, S* out,
+                int threads) {
+  std::vector<i64> lacking;
+  for (i64 i = 0; i < q; ++i)
+    if (slot[i] < 0) lacking.push_back(i);
+  const i64 m = static_cast<i64>(lacking.size()), width = 32, strips = ceil_div(m, width);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (i64 i = 0; i < q; ++i) {
+      if (slot[i] < 0) continue;
+      const S* row = cache + slot[i] * ld;
+      for (i64 j = 0; j < q; ++j) out[i * q + j] = row[at[j]];
+    }
+#pragma omp for schedule(static)
+    for (i64 strip = 0; strip < strips; ++strip) {
+      const i64 r0 = strip * width, r1 = std::min(m, r0 + width);
+      for (i64 j = 0; j < q; ++j)
+        if (slot[j] >= 0)
+          for (i64 r = r0; r < r1; ++r) out[lacking[r] * q + j] = out[j * q + lacking[r]];
+      for (i64 r = r0; r < r1; ++r)
+        for (i64 k = 0; k < m; ++k) out[lacking[r] * q + lacking[k]] = made[r * m + k];
+    }
   }
 }
 
@@ -136,8 +154,10 @@ i64 smo_select(const Variables& v, const unsigned char* kept, i64 ask, double* f
 KG_SMO(float, float)
 KG_SMO(double, float)
 KG_SMO(double, double)
-template void smo_square<float>(const float*, i64, const i64*, i64, double*, int);
-template void smo_square<double>(const double*, i64, const i64*, i64, double*, int);
+template void smo_square<float>(const float*, i64, const i64*, const i64*, i64, const float*, float*,
+                                int);
+template void smo_square<double>(const double*, i64, const i64*, const i64*, i64, const double*,
+                                 double*, int);
 template void smo_add<float>(const float*, i64, i64, const i64*, const double*, i64, double*, int);
 template void smo_add<double>(const double*, i64, i64, const i64*, const double*, i64, double*, int);
 

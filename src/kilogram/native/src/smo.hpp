@@ -17,9 +17,11 @@ template <class S>
 void smo_add(const S* cache, i64 n, i64 ld, const i64* slot, const double* delta, i64 m, double* g,
              int threads);
 
-// out (q, q) = K[at, at] of a matrix with ld columns
+// out (q, q) = K[at, at], where row i of K is cache[slot[i]] (ld columns); the rows with slot -1 are
+// taken from the others by symmetry, and among themselves from made, (m, m) in their order.
 template <class S>
-void smo_square(const S* K, i64 ld, const i64* at, i64 q, double* out, int threads);
+void smo_square(const S* cache, i64 ld, const i64* slot, const i64* at, i64 q, const S* made, S* out,
+                int threads);
 
 // The variables of a block problem; point[i] is the row of X that variable i stands on.
 struct Variables {

@@ -24,7 +24,8 @@ inline i64 position(const double* v, const double* p, double value, i64 begin, i
 
 // f += d (Ki - Kj); the smallest of f + up and the largest of f + low, as they are afterwards.
 // up is 0 where b can rise and +inf elsewhere, low is 0 where b can fall and -inf elsewhere.
-inline Extreme move(double* __restrict f, const double* __restrict Ki, const double* __restrict Kj,
+template <class S>
+inline Extreme move(double* __restrict f, const S* __restrict Ki, const S* __restrict Kj,
                     const double* __restrict up, const double* __restrict low, i64 q, double d,
                     double& largest) {
   double smallest = kInfinity, top = -kInfinity;
@@ -34,7 +35,7 @@ inline Extreme move(double* __restrict f, const double* __restrict Ki, const dou
     double a = kInfinity, c = -kInfinity;
 #pragma omp simd reduction(min : a) reduction(max : c)
     for (i64 k = k0; k < k1; ++k) {
-      const double v = f[k] + d * (Ki[k] - Kj[k]);
+      const double v = f[k] + d * (static_cast<double>(Ki[k]) - static_cast<double>(Kj[k]));
       f[k] = v;
       const double x = v + up[k], y = v + low[k];
       a = x < a ? x : a;
@@ -51,7 +52,8 @@ inline Extreme move(double* __restrict f, const double* __restrict Ki, const dou
 }
 
 // The partner j of i: the largest decrease (f_j - f_i)^2 / (K_ii + K_jj - 2 K_ij).
-inline i64 partner(const double* __restrict f, const double* __restrict Ki,
+template <class S>
+inline i64 partner(const double* __restrict f, const S* __restrict Ki,
                    const double* __restrict low, const double* __restrict diagonal,
                    double* __restrict gain, i64 q, double f_i, double K_ii) {
   double best = -1;
@@ -62,7 +64,7 @@ inline i64 partner(const double* __restrict f, const double* __restrict Ki,
 #pragma omp simd reduction(max : c)
     for (i64 k = k0; k < k1; ++k) {
       const double diff = f[k] + low[k] - f_i;
-      double eta = K_ii + diagonal[k] - 2 * Ki[k];
+      double eta = K_ii + diagonal[k] - 2 * static_cast<double>(Ki[k]);
       eta = eta > kFlat ? eta : kFlat;
       const double value = diff > 0 ? diff * diff / eta : -1.0;
       gain[k] = value;
@@ -79,24 +81,24 @@ inline i64 partner(const double* __restrict f, const double* __restrict Ki,
   return -1;
 }
 
-PairResult pairs(const PairProblem& P, double tol, i64 max_steps) {
+template <class S> PairResult pairs(const PairProblem<S>& P, double tol, i64 max_steps) {
   const i64 q = P.q;
   double *up = P.work, *low = up + q, *diagonal = low + q, *gain = diagonal + q;
   double *f = P.f, *b = P.b;
   for (i64 k = 0; k < q; ++k) {
     up[k] = b[k] < P.upper[k] ? 0.0 : kInfinity;
     low[k] = b[k] > P.lower[k] ? 0.0 : -kInfinity;
-    diagonal[k] = P.K[k * q + k] + P.s[k];
+    diagonal[k] = static_cast<double>(P.K[k * q + k]) + P.s[k];
   }
   double largest;
   Extreme first = move(f, P.K, P.K, up, low, q, 0.0, largest);
   i64 steps = 0;
   for (; steps < max_steps && largest - first.value > tol; ++steps) {
     const i64 i = first.index;
-    const double* Ki = P.K + i * q;
+    const S* Ki = P.K + i * q;
     const i64 j = partner(f, Ki, low, diagonal, gain, q, first.value, diagonal[i]);
     if (j < 0) break;
-    double eta = diagonal[i] + diagonal[j] - 2 * Ki[j];
+    double eta = diagonal[i] + diagonal[j] - 2 * static_cast<double>(Ki[j]);
     eta = eta > kFlat ? eta : kFlat;
     const double rise = P.upper[i] - b[i], fall = b[j] - P.lower[j];
     double d = (f[j] - f[i]) / eta;
@@ -145,7 +147,7 @@ void narrow(const double* __restrict in, float* __restrict out, i64 cols) {
 
 namespace KG_VARIANT {
 extern const SmoLoops smo_table;
-const SmoLoops smo_table = {pairs, add_rows<float>, add_rows<double>, narrow};
+const SmoLoops smo_table = {pairs<float>, pairs<double>, add_rows<float>, add_rows<double>, narrow};
 }  // namespace KG_VARIANT
 
 }  // namespace kg

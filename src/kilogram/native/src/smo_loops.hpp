@@ -6,8 +6,8 @@ namespace kg {
 
 // min 1/2 b'(K + diag(s)) b - t'b  subject to  sum b fixed, lower <= b <= upper,
 // with f = (K + diag(s)) b - t: all arrays of q entries, K (q, q) symmetric.
-struct PairProblem {
-  const double* K;
+template <class S> struct PairProblem {
+  const S* K;
   std::int64_t q;
   const double *s, *lower, *upper;
   double *f, *b;     // in and out
@@ -21,7 +21,8 @@ struct PairResult {
 
 struct SmoLoops {
   // steps on the pair that promises most, until max f over low - min f over up <= tol
-  PairResult (*pairs)(const PairProblem& problem, double tol, std::int64_t max_steps);
+  PairResult (*pairs_f32)(const PairProblem<float>& problem, double tol, std::int64_t max_steps);
+  PairResult (*pairs_f64)(const PairProblem<double>& problem, double tol, std::int64_t max_steps);
   // g (cols) += sum_i delta[i] rows[i]
   void (*add_f32)(const float* const* rows, const double* delta, std::int64_t m, std::int64_t cols,
                   double* g);

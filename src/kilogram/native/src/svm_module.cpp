@@ -58,10 +58,34 @@ template <class S> void bind_add(nb::module_& m) {
                g.data(), threads);
   }, "cache"_a.noconvert(), "slot"_a.noconvert(), "delta"_a.noconvert(), "g"_a.noconvert(),
      "threads"_a);
-  m.def("smo_square", [](Matrix<S> K, Vector<i64> at, OutMatrix<double> out, int threads) {
+  m.def("smo_square", [](Matrix<S> cache, Vector<i64> slot, Vector<i64> at, Matrix<S> made,
+                         OutMatrix<S> out, int threads) {
     Release release;
-    smo_square<S>(K.data(), K.shape(1), at.data(), at.shape(0), out.data(), threads);
-  }, "K"_a.noconvert(), "at"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+    smo_square<S>(cache.data(), cache.shape(1), slot.data(), at.data(), at.shape(0), made.data(),
+                  out.data(), threads);
+  }, "cache"_a.noconvert(), "slot"_a.noconvert(), "at"_a.noconvert(), "made"_a.noconvert(),
+     "out"_a.noconvert(), "threads"_a);
+}
+
+PairResult steps(const PairProblem<float>& P, double tol, i64 most) {
+  return smo_loops().pairs_f32(P, tol, most);
+}
+PairResult steps(const PairProblem<double>& P, double tol, i64 most) {
+  return smo_loops().pairs_f64(P, tol, most);
+}
+
+template <class S> void bind_pairs(nb::module_& m) {
+  m.def("smo_pairs", [](Matrix<S> K, Vector<double> s, Vector<double> lower, Vector<double> upper,
+                        OutVector<double> f, OutVector<double> b, double tol, i64 max_steps) {
+    const i64 q = K.shape(0);
+    const Scratch<double> work(1, 4 * q);
+    Release release;
+    const PairProblem<S> problem{K.data(), q,        s.data(), lower.data(), upper.data(),
+                                 f.data(), b.data(), work.block(0)};
+    const PairResult found = steps(problem, tol, max_steps);
+    return std::pair<i64, double>(found.steps, found.violation);
+  }, "K"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+     "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
 }
 
 template <class T> void bind_coordinate(nb::module_& m) {
@@ -96,18 +120,8 @@ void bind_svm(nb::module_& m) {
   bind_add<double>(m);
   bind_coordinate<float>(m);
   bind_coordinate<double>(m);
-  m.def("smo_pairs", [](Matrix<double> K, Vector<double> s, Vector<double> lower,
-                        Vector<double> upper, OutVector<double> f, OutVector<double> b, double tol,
-                        i64 max_steps) {
-    const i64 q = K.shape(0);
-    const Scratch<double> work(1, 4 * q);
-    Release release;
-    const PairProblem problem{K.data(),     q,        s.data(), lower.data(), upper.data(),
-                              f.data(), b.data(), work.block(0)};
-    const PairResult found = smo_loops().pairs(problem, tol, max_steps);
-    return std::pair<i64, double>(found.steps, found.violation);
-  }, "K"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-     "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
+  bind_pairs<float>(m);
+  bind_pairs<double>(m);
   m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,
                          Vector<double> lower, Vector<double> upper, Vector<double> b,
                          Vector<double> g, Vector<unsigned char> kept, i64 ask,

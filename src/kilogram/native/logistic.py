@@ -1,0 +1,104 @@
+"""One pass over rows for logistic regression, softmax terms, quadratic models with absolute values,
+and the steps of online classifiers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kilogram.native import _core
+from kilogram.native.buffers import Array, matrix, run, vector
+
+_EXP_WORK = 24  # what one exponential and logarithm cost, in multiplications
+
+
+class Pass(NamedTuple):
+    """Of margins z = X w + b: the loss, X'r and sum r with r = dloss/dz, and the curvatures."""
+
+    loss: float
+    pulled: Array
+    pull: float
+    h: Array | None
+
+
+def logistic_pass(
+    X: Array, y: Array, c: Array | None, w: Array, b: float, *, curvatures: bool = False
+) -> Pass:
+    """Loss and gradient of labels y = +-1 (n,) under weights c, reading X (n, d) once."""
+    x = matrix("X", X)
+    n, d = x.shape
+    labels, weights = vector(y, n, x.dtype, "y"), vector(c, n, x.dtype, "c")
+    h = np.empty(n, dtype=x.dtype) if curvatures else None
+    sums = np.empty(d + 2)
+    work = n * (2 * d + _EXP_WORK)
+    run(_core.logistic_pass, work, x, labels, weights, vector(w, d, x.dtype, "w"), b, h, sums)
+    return Pass(float(sums[d + 1]), sums[:d], float(sums[d]), h)
+
+
+def softmax_inplace(Z: Array, y: Array, c: Array | None, *, keep: bool = False) -> float:
+    """Z (n, t) <- c (softmax(Z) - onehot(y)), or c softmax(Z) if `keep`; returns the loss."""
+    n, t = Z.shape
+    codes = np.ascontiguousarray(y, dtype=np.int64)
+    if codes.shape != (n,):
+        raise ValueError(f"y has shape {codes.shape}; ({n},) is needed")
+    if n and not 0 <= codes.min() <= codes.max() < t:
+        raise ValueError(f"codes of {t} classes lie between 0 and {t - 1}")
+    weights = vector(c, n, Z.dtype, "c")
+    return float(run(_core.softmax_pass, Z.size * _EXP_WORK, Z, codes, weights, keep))
+
+
+def elastic_step(
+    H: Array, g: Array, w: Array, absolute: Array, *, tol: float, passes: int = 1000
+) -> Array:
+    """d of the smallest g'd + 1/2 d'H d + sum_j absolute_j |w_j + d_j|, by coordinate descent."""
+    d, Hd = np.zeros_like(g), np.zeros_like(g)
+    _core.elastic_step(
+        np.ascontiguousarray(H), np.ascontiguousarray(g), np.ascontiguousarray(w),
+        np.ascontiguousarray(absolute), d, Hd, tol, passes,
+    )  # fmt: skip
+    return d
+
+
+class OnlineRows(NamedTuple):
+    """Entries row by row, columns and row starts (both None if dense), codes of the classes."""
+
+    data: Array
+    indices: Array | None
+    indptr: Array | None
+    codes: Array
+
+
+class OnlineMean(NamedTuple):
+    """Sums of the changes of W and b, each times the number of steps before it."""
+
+    W: Array
+    b: Array
+
+
+LOSSES = ("perceptron", "hinge", "squared", "tanh", "log")
+
+
+def online_pass(
+    rows: OnlineRows,
+    c: Array | None,
+    sides: Array,
+    order: Array,
+    loss: str,
+    pace: Array,
+    intercept: bool,
+    state: tuple[Array, Array],
+    mean: OnlineMean | None,
+    steps: float,
+) -> tuple[float, int]:
+    """One step per row of `order`; W (t, d) and b (t,) change in place. The loss, and the changes.
+
+    pace = (eta0, tau, power, l2): eta = eta0 / (1 + step / tau)^power; sides (t, 2) are the weights
+    of a machine's own class and of the rest.
+    """
+    W, b = state
+    sums = (None, None) if mean is None else mean
+    found = _core.online_pass(
+        *rows, c, sides, order, LOSSES.index(loss), pace, intercept, W, b, *sums, steps
+    )
+    return float(found[0]), int(found[1])
