@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
+from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace, sum_dtype
 
 if TYPE_CHECKING:
     from kilogram.kernels.base import Kernel
@@ -45,6 +45,11 @@ def cast(X: Any, dtype: Any) -> Any:
     if X.dtype == dtype:
         return X
     return X.astype(dtype) if is_sparse(X) else namespace(X).astype(X, dtype)
+
+
+def wide(X: Any) -> Any:
+    """X in float64, or the widest float its device has: what factors and likelihoods need."""
+    return cast(X, sum_dtype(X, namespace(X)))
 
 
 def runs_native(X: Any, Y: Any = None) -> bool:

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
@@ -32,36 +32,11 @@ from kilogram.base.warnings import warn_if_unfinished
 from kilogram.kernels import as_kernel
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.subspace.cca import CCA
-from kilogram.operators.centred import KernelMeans, centre
+from kilogram.models.subspace.kernel_views import View, second_view, view_scores
+from kilogram.models.subspace.view_scores import column_signs, correlations
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates
 from kilogram.solvers.eigen.canonical import SmootherPairs, from_smoothers
 from kilogram.solvers.solution import Solution
-
-
-class View:
-    """One view: its kernel matrix centred and weighted, and the factor of K + W alpha I."""
-
-    def __init__(self, kernel: Any, X: Any, w: Any, alpha: float):
-        K = kernel(X)
-        self.total = float(len(K)) if w is None else float(w.sum())
-        self.means = KernelMeans.of(K, w)
-        K = centre(K, self.means)
-        self.root = None if w is None else np.sqrt(w)
-        if self.root is not None:
-            K *= self.root[:, None]
-            K *= self.root
-        self.ridge = self.total * alpha
-        K.flat[:: len(K) + 1] += self.ridge
-        self.L = cholesky(K, overwrite=True)
-
-    def smooth(self, V: Any) -> Any:
-        """R V = V - W alpha (K + W alpha I)^-1 V."""
-        return V - self.ridge * cholesky_solve(self.L, V)
-
-    def coefficients(self, V: Any) -> Any:
-        """a = sqrt(W) (K + W alpha I)^-1 v, in the unweighted rows."""
-        a = np.sqrt(self.total) * cholesky_solve(self.L, V)
-        return a if self.root is None else self.root[:, None] * a
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -122,7 +97,6 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     laws = Laws(
         block="with the exact road all rows meet in one kernel matrix; see approximation",
-        backend="works on NumPy arrays",
         budget=True,
         example={"n_components": 1, "kernel": "rbf", "gamma": 0.3, "random_state": 0},
         budget_example={"tol": 0.0},
@@ -186,7 +160,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.kernel_y_ = self.kernel_y_.resolve(Y)
         if self.approximation is not None:
             return self._fit_features(X, Y, w)
-        self._check_memory(len(Y), budget)
+        self._check_memory(Y.shape[0], budget)
         with ticking(self, "krylov step", budget.deadline) as tick:
             self._fit_exact(X, Y, w, tick)
         return self
@@ -221,49 +195,48 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
 
     def _fit_exact(self, X: Any, Y: Any, w: Any, tick: Any) -> None:
-        n = len(Y)
+        n = Y.shape[0]
         if self.n_components > n - 1:
             raise ValueError(
                 f"n_components={self.n_components} must be at most n_samples - 1 = {n - 1}."
             )
-        w = None if w is None else w.astype(np.float64)
-        view_x = View(self.kernel_x_, X.astype(np.float64), w, self.alpha)
-        view_y = View(self.kernel_y_, Y.astype(np.float64), w, self.alpha)
+        x = View.of(self.kernel_x_, X, w, float(self.alpha))
+        y = View.of(self.kernel_y_, Y, w, float(self.alpha))
         block = min(n, max(self.n_components + 4, 8))
         rng = check_random_state(self.random_state)
-        start = view_x.smooth(rng.standard_normal((n, block)))
+        start = x.smooth(like(rng.standard_normal((n, block)), x.L))
         found = from_smoothers(
-            view_x.smooth,
-            view_y.smooth,
+            x.smooth,
+            y.smooth,
             start,
             self.n_components,
             tol=self.tol,
             max_iter=self.max_iter,
             tick=tick,
         )
-        self._store(found, view_x, view_y, X, Y, w)
-
-    def _store(self, found: SmootherPairs, x: View, y: View, X: Any, Y: Any, w: Any) -> None:
-        a, b = x.coefficients(found.V_x), y.coefficients(found.V_y)
-        signs = np.where(a[np.argmax(np.abs(a), axis=0), np.arange(a.shape[1])] < 0, -1.0, 1.0)
-        self.dual_x_, self.dual_y_ = a * signs, b * signs
-        self.values_, self.n_iter_ = found.s, found.n_iter
-        self.X_fit_, self.Y_fit_, self.means_x_, self.means_y_ = X, Y, x.means, y.means
-        self._n_features_out = a.shape[1]
-        U, V = self.transform(X, Y)
-        self.correlations_ = correlations(U, V, w)
+        self._store(found, x, y, w)
         done = Solution(
             None,
             found.n_iter,
-            float(found.s.sum()),
-            found.change <= self.tol or (found.n_iter < self.max_iter and not self.max_time),
+            float(namespace(found.s).sum(found.s)),
+            found.converged,
             f"the canonical values still moved by {found.change:.1e}.",
         )
         warn_if_unfinished("KernelCCA", done, "Raise max_iter or max_time, or raise alpha.")
 
+    def _store(self, found: SmootherPairs, x: View, y: View, w: Any) -> None:
+        a, b = x.coefficients(found.V_x), y.coefficients(found.V_y)
+        signs = column_signs(a)
+        self.dual_x_, self.dual_y_ = a * signs, b * signs
+        self.values_, self.n_iter_ = found.s, found.n_iter
+        self.X_fit_, self.Y_fit_, self.means_x_, self.means_y_ = x.X, y.X, x.means, y.means
+        self._n_features_out = a.shape[1]
+        U, V = self._pair(x.X, y.X)
+        self.correlations_ = correlations(U, V, w)
+
     def _fit_features(self, X: Any, Y: Any, w: Any) -> KernelCCA:
         """CCA with the same ridge on Nystroem features: the same objective on fewer unknowns."""
-        m, seed = min(self.n_features, len(Y)), self.random_state
+        m, seed = min(self.n_features, Y.shape[0]), self.random_state
         self.map_x_ = Nystroem(self.kernel_x_, n_components=m, random_state=seed).fit(X)
         self.map_y_ = Nystroem(self.kernel_y_, n_components=m, random_state=seed).fit(Y)
         phi, psi = self.map_x_.transform(X), self.map_y_.transform(Y)
@@ -277,26 +250,26 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """Scores of X (n, k), or the pair of scores of X and y when y is given."""
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
-        if y is not None:
-            y = check_array(y, ensure_2d=False, dtype=[np.float64, np.float32], input_name="y")
-            y = y if y.ndim == 2 else y[:, None]
-            if y.shape[1] != self.n_features_y_:
-                raise ValueError(
-                    f"y has {y.shape[1]} columns, but KernelCCA was fitted with "
-                    f"{self.n_features_y_}."
-                )
-        if self.approximation is not None:
-            pair = None if y is None else self.map_y_.transform(y)
-            return self.linear_.transform(self.map_x_.transform(X), pair)
-        scores = _scores(self.kernel_x_, X, self.X_fit_, self.dual_x_, self.means_x_)
         if y is None:
-            return scores
-        return scores, _scores(self.kernel_y_, y, self.Y_fit_, self.dual_y_, self.means_y_)
+            return self._scores_x(X)
+        return self._pair(X, second_view(y, self.n_features_y_))
+
+    def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        if self.approximation is not None:
+            return self.linear_.transform(self.map_x_.transform(X), self.map_y_.transform(Y))
+        scores = view_scores(self.kernel_y_, Y, self.Y_fit_, self.dual_y_, self.means_y_)
+        return self._scores_x(X), scores
+
+    def _scores_x(self, X: Any) -> Any:
+        if self.approximation is not None:
+            return self.linear_.transform(self.map_x_.transform(X))
+        return view_scores(self.kernel_x_, X, self.X_fit_, self.dual_x_, self.means_x_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean correlation of the paired scores on these rows: give rows not seen in fit."""
         U, V = self.transform(X, y)
-        return float(np.mean(correlations(U, V, sample_weight)))
+        found = correlations(U, V, sample_weight)
+        return float(namespace(found).mean(found))
 
     def permutation_test(self, X: Any, y: Any, n_permutations: int = 100) -> float:
         """Share of shuffled pairings whose held-out score reaches that of the true pairing.
@@ -304,11 +277,11 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Rows of y are shuffled against those of X (not seen in fit), which breaks their agreement
         and keeps everything else; a small value says the agreement is real.
         """
-        U, V = self.transform(X, y)
+        U, V = (to_numpy(scores) for scores in self.transform(X, y))
         rng = check_random_state(self.random_state)
-        true = np.mean(correlations(U, V, None))
+        true = np.mean(correlations(U, V))
         beaten = sum(
-            np.mean(correlations(U, V[rng.permutation(len(V))], None)) >= true
+            np.mean(correlations(U, V[rng.permutation(len(V))])) >= true
             for _ in range(n_permutations)
         )
         return (1 + beaten) / (1 + n_permutations)
@@ -323,19 +296,3 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _scores(kernel: Any, X: Any, X_fit: Any, a: Any, means: KernelMeans) -> Any:
-    """Centred kernel rows times a: k(X, X_fit) (a - w sum a) minus the training means."""
-    total = a.sum(axis=0)
-    shifted = (a - means.weights[:, None] * total).astype(X.dtype)
-    offset = means.columns @ a - means.grand * total
-    return kernel.matmul(X, X_fit.astype(X.dtype, copy=False), shifted) - offset.astype(X.dtype)
-
-
-def correlations(U: Any, V: Any, w: Any) -> Any:
-    """Correlation of each column of U (n, k) with its partner in V."""
-    w = np.ones(len(U)) if w is None else np.asarray(w)
-    w = w / w.sum()
-    U, V = U - w @ U, V - w @ V
-    return (w @ (U * V)) / np.sqrt((w @ U**2) * (w @ V**2))

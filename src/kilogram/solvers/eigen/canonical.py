@@ -18,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_triangular, svd
 from kilogram.arrays.namespace import namespace
 
@@ -119,8 +117,9 @@ def from_smoothers(
     A block Krylov space Q grows from `start` (n, b); in it the small problem
     (R_x Q)' R_y (R_x Q) c = s^2 (Q' R_x Q) c is solved by one Cholesky factor and one eigh.
     """
+    xp = namespace(start)
     Q, RQ, H_parts = None, None, None
-    block, old, step, change, exhausted = start, np.zeros(k), 0, np.inf, False
+    block, old, step, change, exhausted = start, xp.zeros_like(start[0, :]), 0, float("inf"), False
     for step in range(1, max_iter + 1):
         block = _orthonormal(block, Q)
         exhausted = block.shape[1] == 0  # Q is invariant: the small problem is the whole one
@@ -131,14 +130,14 @@ def from_smoothers(
         Q = _beside(Q, block)
         RQ, H_parts = _beside(RQ, R_block), _beside(H_parts, image)
         s, coefficients = _small_problem(Q, RQ, H_parts)
-        new = np.pad(s, (0, max(0, k - len(s))))[:k]
-        change = float(np.max(np.abs(new - old)))
+        new = xp.concat([s, xp.zeros_like(start[0, :])])[:k]  # the space may yet be too small
+        change = float(xp.max(xp.abs(new - old[:k])))
         old, block = new, image
-        stop = tick is not None and tick(step, float(np.sum(new)))
+        stop = tick is not None and tick(step, float(xp.sum(new)))
         if change <= tol or stop:
             break
     V_x = Q @ coefficients[:, :k]
-    s = np.sqrt(np.maximum(s[:k], np.finfo(float).tiny))
+    s = xp.sqrt(xp.clip(s[:k], min=float(xp.finfo(s.dtype).smallest_normal)))
     done = exhausted or change <= tol
     return SmootherPairs(V_x, (RQ @ coefficients[:, :k]) / s, s, step, change, done)
 
@@ -148,18 +147,20 @@ def _small_problem(Q: Any, RQ: Any, image: Any) -> tuple[Any, Any]:
     G, H = Q.T @ RQ, RQ.T @ image
     T = whitener((G + G.T) / 2)
     values, vectors = eigh(T.T @ ((H + H.T) / 2) @ T)
-    return np.clip(np.asarray(values), 0.0, 1.0), T @ vectors
+    return namespace(values).clip(values, min=0.0, max=1.0), T @ vectors
 
 
 def _orthonormal(block: Any, Q: Any) -> Any:
     """The part of the block outside Q, orthonormal; twice is enough."""
+    xp = namespace(block)
     for _ in range(2):
         if Q is not None:
             block = block - Q @ (Q.T @ block)
-        U, s, _ = np.linalg.svd(block, full_matrices=False)
-        block = U[:, s > 1e-10 * max(s[0], 1e-300)]
+        U, s, _ = svd(block)
+        kept = s > max(1e-10 * float(s[0]), 1e-300)
+        block = U[:, : int(xp.sum(xp.astype(kept, xp.int64)))]
     return block
 
 
 def _beside(left: Any, right: Any) -> Any:
-    return right if left is None else np.concatenate([left, right], axis=1)
+    return right if left is None else namespace(right).concat([left, right], axis=1)

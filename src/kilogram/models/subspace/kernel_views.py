@@ -1,0 +1,80 @@
+"""One view of kernel CCA: its kernel matrix behind a ridge smoother, and the scores of new rows.
+
+    R = K (K + W alpha I)^-1,    R v = v - W alpha (K + W alpha I)^-1 v
+
+K is centred with the weights of the rows and multiplied by their roots on both sides, D K D with
+D = diag(sqrt w); W is the sum of the weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
+from kilogram.kernels import Kernel
+from kilogram.kernels.pairs import cast, wide
+from kilogram.operators.centred import KernelMeans, centre
+from kilogram.solvers.linear.positive import add_diagonal
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Rows X (n, d), the factor L of D K D + W alpha I, K's means, W alpha, and roots (n,)/None."""
+
+    X: Any
+    L: Any
+    means: KernelMeans
+    total: float
+    ridge: float
+    root: Any
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, w: Any, alpha: float) -> View:
+        """Of rows X with weights w (n,) or None."""
+        K = kernel(wide(X))
+        xp = namespace(K)
+        w = None if w is None else like(w, K)
+        total = float(K.shape[0]) if w is None else float(xp.sum(w))
+        means = KernelMeans.of(K, w)
+        K = centre(K, means)
+        root = None if w is None else xp.sqrt(w)
+        if root is not None:
+            K *= root[:, None]
+            K *= root[None, :]
+        ridge = total * alpha
+        L = cholesky(add_diagonal(K, ridge), overwrite=True)
+        return cls(X, L, means, total, ridge, root)
+
+    def smooth(self, V: Any) -> Any:
+        """R V."""
+        return V - self.ridge * cholesky_solve(self.L, V)
+
+    def coefficients(self, V: Any) -> Any:
+        """a = sqrt(W) (K + W alpha I)^-1 v, in the unweighted rows."""
+        a = self.total**0.5 * cholesky_solve(self.L, V)
+        return a if self.root is None else self.root[:, None] * a
+
+
+def view_scores(kernel: Kernel, X: Any, X_fit: Any, a: Any, means: KernelMeans) -> Any:
+    """Centred kernel rows times a: k(X, X_fit) (a - w sum a) minus the training means."""
+    xp = namespace(a)
+    total = xp.sum(a, axis=0)
+    shifted = cast(a - means.weights[:, None] * total, X.dtype)
+    offset = cast(means.columns @ a - means.grand * total, X.dtype)
+    return kernel.matmul(X, cast(X_fit, X.dtype), shifted) - offset
+
+
+def second_view(y: Any, columns: int) -> Any:
+    """Rows of the second view, checked as X is: floats, finite, as many columns as in fit."""
+    if is_numpy(y) or not is_array(y):
+        types = [np.float64, np.float32]
+        y = check_array(y, ensure_2d=False, accept_sparse="csr", dtype=types, input_name="y")
+    y = y if y.ndim == 2 else y[:, None]
+    if y.shape[1] != columns:
+        raise ValueError(f"y has {y.shape[1]} columns, but KernelCCA was fitted with {columns}.")
+    return y
