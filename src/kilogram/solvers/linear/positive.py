@@ -6,7 +6,8 @@ roads of the same accuracy, with their memory in units of one float64 K:
     double     L L' = S K S + alpha I in float64, in place                                   1.0
     mixed      L L' in float32, at twice the speed, and then conjugate gradients on the float64
                system with L as preconditioner: a few products with K bring back the digits.
-               K stored as the float64 panels of its lower half, L in float32                1.0
+               K stored as the float64 panels of its lower half, L in float32, from rows in
+               float32 (cheaper to compute anew than to convert)                             1.0
     lean       mixed, with K computed anew at every product                                  0.5
 
 With M = (L L')^-1, M (S K S + alpha I) = I + E where |E| is about 6e-8 |K| / alpha times a modest
@@ -34,6 +35,9 @@ from kilogram.solvers.solution import Solution
 Precision = Literal["auto", "double", "mixed", "lean"]
 
 MIXED_FROM = 1500  # rows; measured against double: 1.2 times at 1000, 1.3 at 1500, 1.6 at 3000
+# columns of X per row up to which three products with K computed anew are a tenth of the factor's
+# flops: less than the first touch of the memory for a stored K
+LEAN_SHARE = 1 / 90
 EIGEN_FROM = 12  # different alphas from which one eigendecomposition beats as many factorisations
 SINGULAR = "K + alpha I is not positive definite"
 REFINED = 1e-13  # relative residual at which the mixed road ends
@@ -56,8 +60,7 @@ def solve_positive(
     if len(different) >= EIGEN_FROM:
         return _by_eigenvectors(kernel, X, B, alpha, scale, "one decomposition for all alphas.")
     if precision == "auto":
-        large = is_numpy(B) and B.dtype == "float64" and B.shape[0] >= MIXED_FROM
-        precision = "mixed" if large else "double"
+        precision = _fastest(kernel, X, B)
     why = ""
     if precision != "double":
         found, why = _mixed(kernel, X, B, alpha, scale, precision == "lean", callback)
@@ -65,6 +68,19 @@ def solve_positive(
             return found
     found = _solve_each(_double(kernel, X, scale), B, alpha)
     return replace(found, message=f"{why}{found.message}")
+
+
+def _fastest(kernel: Kernel, X: Any, B: Any) -> Precision:
+    n, t = B.shape
+    if not (is_numpy(B) and B.dtype == "float64" and n >= MIXED_FROM):
+        return "double"
+    cheap = X.shape[1] + t <= LEAN_SHARE * n
+    return "lean" if cheap and is_compiled(kernel, X) else "mixed"
+
+
+def is_compiled(kernel: Kernel, X: Any) -> bool:
+    """Whether k(X, X) is made by one compiled loop, in either precision."""
+    return is_numpy(X) and kernel.native(X.shape[1]) is not None
 
 
 def _mixed(
@@ -164,6 +180,7 @@ class HalfStored:
     """The lower half of S K S in float64: panel i holds its rows up to their own last column."""
 
     panels: tuple[Any, ...]
+    source: Recomputed
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, scale: Any) -> HalfStored:
@@ -178,7 +195,7 @@ class HalfStored:
                 P = P * scale[start:stop, None]
                 P *= scale[None, :stop]
             panels.append(P)
-        return cls(tuple(panels))
+        return cls(tuple(panels), Recomputed(kernel, X, scale))
 
     def __matmul__(self, V: Any) -> Any:
         out, stop = namespace(V).zeros_like(V), 0
@@ -189,7 +206,9 @@ class HalfStored:
         return out
 
     def single(self) -> Any:
-        """The matrix in float32; only its lower half is filled, which is all a factor reads."""
+        """The matrix in float32; only its lower half need be filled, which is all a factor reads."""
+        if is_compiled(self.source.kernel, self.source.X):
+            return self.source.single()
         xp, n = namespace(self.panels[0]), self.panels[-1].shape[1]
         F, stop = xp.empty((n, n), dtype=xp.float32), 0
         for P in self.panels:
