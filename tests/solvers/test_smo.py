@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import kilogram as kg
-from kilogram.native.svm import add_rows, pair_steps, select_block, square_of
+from kilogram.native.svm import add_rows, pair_steps, select_block, square_from, square_of
 from kilogram.solvers.smo import (
     BlockOptions,
     StoredRows,
@@ -199,6 +199,55 @@ def test_blocks_of_any_size_reach_the_same_point(block, monkeypatch):
     assert found.converged
     assert certify(P, *found.value).gap < 1e-4
     np.testing.assert_allclose(found.objective, solve_block(StoredRows(K), P, TIGHT).objective)
+
+
+class Counted(NativeRows):
+    passes = 0
+
+    def add(self, points, delta, g):
+        self.passes += 1
+        super().add(points, delta, g)
+
+
+@pytest.mark.parametrize("limit", [2**30, 40 * 600 * 8])
+@pytest.mark.parametrize("machine", ["soft margin", "tube"])
+def test_shrinking_leaves_the_others_alone_and_ends_at_the_same_point(machine, limit, monkeypatch):
+    """Many free variables: sets of several blocks, fewer passes over all rows, one answer."""
+    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    X, y, _ = problem(600, 7)
+    kernel, C = kg.Gaussian(0.5), np.full(600, 10.0)
+    P = (
+        soft_margin(y, C, slack=1)
+        if machine == "soft margin"
+        else tube(X[:, 1] ** 2, C, 1e-3, slack=1)
+    )
+    found, passes = {}, {}
+    for shrinking in (False, True):
+        rows = Counted(kernel, X, limit, single=False)
+        options = BlockOptions(tol=1e-5, block=32, shrinking=shrinking)
+        found[shrinking] = solve_block(rows, P, options)
+        assert found[shrinking].converged
+        assert certify(P, *found[shrinking].value).violation <= 1e-5
+        passes[shrinking] = rows.passes
+    assert passes[True] < (0.5 if limit > 2**20 else 1.01) * passes[False]
+    np.testing.assert_allclose(found[True].objective, found[False].objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squares_come_from_kept_rows_and_symmetry(dtype):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((90, 90))
+    K = (A + A.T).astype(dtype)
+    cache, slot = np.zeros((40, 90), dtype=dtype), np.full(90, -1)
+    for place, row in enumerate(rng.choice(90, 40, replace=False)):
+        cache[place], slot[row] = K[row], place
+    at = rng.choice(90, 70, replace=False)
+    lacking = at[slot[at] < 0]
+    assert 0 < len(lacking) < 70
+    made = np.ascontiguousarray(K[np.ix_(lacking, lacking)])
+    got = square_from(cache, slot[at], at, made)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, K[np.ix_(at, at)])
 
 
 def test_start_from_a_dual_point():

@@ -79,8 +79,8 @@ class SVC(KernelClassifier):
     coef0 : float, default=0.0
         Of the kernels "poly" and "sigmoid".
     shrinking : bool, default=True
-        Kept for scikit-learn's signature: a block reads every kernel row once for many variables,
-        so leaving some of them out would save little.
+        Where many support vectors are free, leave all other rows out of the gradient until a set
+        of twice as many is solved. The answer meets `tol` on all rows either way.
     probability : bool, default=False
         Also calibrate probabilities, on decision values of a five-fold cross-validation. With
         more than two classes `predict` then returns the most probable class.

@@ -126,7 +126,8 @@ class KernelMachine(Estimator):
             allowed = max(allowed, int(self.cache_size * MEGABYTE))
         limit = max(allowed - 3 * size, min(LEAST_CACHE, allowed // 2))
         steps = max(10_000_000, 100 * n) if self.max_iter == -1 else int(self.max_iter)
-        return Setting(kernel, BlockOptions(float(self.tol), steps, tick), limit)
+        options = BlockOptions(float(self.tol), steps, tick, shrinking=bool(self.shrinking))
+        return Setting(kernel, options, limit)
 
     def _keep_support(self, X: Any, support: np.ndarray) -> None:
         """Support vectors beside X: rows of X, nothing of a precomputed kernel."""

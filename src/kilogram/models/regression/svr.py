@@ -70,8 +70,8 @@ class SVR(RegressorMixin, KernelMachine):
     epsilon : float, default=0.1
         Half-width of the tube, at least 0, in units of y.
     shrinking : bool, default=True
-        Kept for scikit-learn's signature: a block reads every kernel row once for many variables,
-        so leaving some of them out would save little.
+        Where many support vectors are free, leave all other rows out of the gradient until a set
+        of twice as many is solved. The answer meets `tol` on all rows either way.
     cache_size : float, default=200
         Megabytes for kernel rows, at least; without `max_memory` more is taken if it is free.
     verbose : bool, default=False

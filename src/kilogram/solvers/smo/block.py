@@ -8,6 +8,11 @@
 until max f over {b > lower} - min f over {b < upper} <= tol. One pass over many rows at once is
 what makes this faster than SMO on single pairs: rows are made by matrix products, by all threads.
 
+Shrinking: where more variables are free than a block holds, W grows to twice as many, its K is
+kept, and the same method runs inside it, block by block. All other variables have left: their
+gradient waits for one update with the sum of the moves, and every one of them is looked at again
+before the next W is chosen or the work ends.
+
 References: Platt 1998; Keerthi et al. 2001; Fan, Chen and Lin 2005 (second-order choice);
 Joachims 1999 (blocks); Wen et al. 2018 (blocks kept by halves).
 """
@@ -21,10 +26,11 @@ import numpy as np
 
 from kilogram.native.svm import pair_steps, select_block
 from kilogram.solvers.smo.problem import Array, Problem
-from kilogram.solvers.smo.rows import WHOLE, KernelRows
+from kilogram.solvers.smo.rows import WHOLE, KernelRows, StoredRows
 from kilogram.solvers.solution import Solution
 
 BLOCK = 1024  # variables in a block: K[W, W] is 8 MiB
+REACH = 4096  # most variables that stay while the others have left: their K is 64 MiB in float32
 CHUNK = 256  # most pair steps per variable before the clock is looked at; it starts with one
 MEETING = 1e-10  # square of the distance between hulls, relative to the data, that counts as none
 INNER = 0.1  # part of the violation at which a block is left for the next
@@ -37,6 +43,7 @@ class BlockOptions(NamedTuple):
     max_steps: int = 10_000_000
     tick: Callable[[int, float | None], bool] | None = None
     block: int = BLOCK
+    shrinking: bool = True
 
 
 class Dual(NamedTuple):
@@ -69,12 +76,12 @@ def solve_block(
     """A Dual with violation <= tol, or the best reached; objective is that of the dual."""
     m = P.t.shape[0]
     b, g = (np.zeros(m), np.zeros(rows.n)) if start is None else (start.b.copy(), start.g.copy())
-    q = m if m <= WHOLE else min(options.block, m)
     f, kept = np.empty(m), np.zeros(m, dtype=np.uint8)
-    W, K = np.empty(0, dtype=np.int64), None
+    W, K, came = np.empty(0, dtype=np.int64), None, np.zeros(m, dtype=np.int64)
     watch = Watch(P, options, rows)
     while True:
-        keep = _kept(P, b, W, q // 2) if q < m else W
+        q = block_size(P, b, watch, rows.reach)
+        keep = _kept(P, b, W, came, q // 2) if q < m else W
         kept[:] = 0
         kept[keep] = 1
         picked = select_block(P, b, g, kept, q - keep.shape[0], f)
@@ -84,20 +91,53 @@ def solve_block(
             W = np.arange(m)
             K = rows.square(P.point) if K is None else K
         else:
-            W = np.concatenate([keep, picked.chosen])
+            came[picked.chosen] = watch.rounds
+            W = np.sort(np.concatenate([keep, picked.chosen]))  # rows are read in their order
             K = rows.square(P.point[W])
         before = b[W]
-        watch.steps += _solve_square(P, K, W, f, b, watch)
+        solve = _solve_square if q == m or q <= max(WHOLE, options.block) else _solve_shrunk
+        watch.steps += solve(P, K, W, f, b, watch)
         points, delta = spread(P, b[W] - before, W, rows.n)
         rows.add(points, delta, g)
     return Solution(Dual(b, g), watch.steps, watch.value, watch.converged, watch.message)
 
 
+def block_size(P: Problem, b: Array, watch: Watch, reach: int) -> int:
+    """Variables that are solved for while the gradient of the others waits: twice the free ones."""
+    m, options = b.shape[0], watch.options
+    if m <= WHOLE:
+        return m
+    block = min(options.block, m)
+    if not options.shrinking or watch.boundless:
+        return block
+    free = int(np.count_nonzero((b > P.lower) & (b < P.upper)))
+    return max(block, min(2 * free, reach, REACH, m - 1))
+
+
+def _solve_shrunk(P: Problem, K: Array, W: Array, f: Array, b: Array, watch: Watch) -> int:
+    """Blocks within the variables W, all others at rest; b is changed there. Returns the steps."""
+    rows, bW = StoredRows(K), b[W]
+    g = np.zeros(W.shape[0])
+    moved = np.nonzero(bW)[0]
+    rows.add(moved, bW[moved], g)
+    t = g + P.s[W] * bW - f[W]  # so that the gradient here is the one of all variables
+    part = Problem(np.arange(W.shape[0]), t, P.s[W], P.lower[W], P.upper[W])
+    tick = watch.options.tick
+    options = watch.options._replace(
+        tol=watch.goal(),
+        max_steps=watch.options.max_steps - watch.steps,
+        tick=None if tick is None else lambda step, value: tick(watch.rounds, None),
+        shrinking=False,
+    )
+    found = solve_block(rows, part, options, Dual(bW, g))
+    b[W] = found.value.b
+    return found.n_iter
+
+
 def _solve_square(P: Problem, K: Array, W: Array, f: Array, b: Array, watch: Watch) -> int:
     """Pair steps on the variables W; b is changed there. Returns how many."""
     fW, bW = f[W], b[W]
-    share = 0.0 if W.shape[0] == b.shape[0] else INNER * watch.violation
-    tol = max(share, 0.5 * watch.options.tol)
+    whole = W.shape[0] == b.shape[0]
     left = watch.options.max_steps - watch.steps
     found = pair_steps(
         K,
@@ -106,19 +146,18 @@ def _solve_square(P: Problem, K: Array, W: Array, f: Array, b: Array, watch: Wat
         P.upper[W],
         fW,
         bW,
-        tol=tol,
+        tol=0.5 * watch.options.tol if whole else watch.goal(),
         max_steps=min(left, W.shape[0] * min(CHUNK, 4 ** (watch.rounds - 1))),
     )
     b[W] = bW
     return found.steps
 
 
-def _kept(P: Problem, b: Array, W: Array, count: int) -> Array:
+def _kept(P: Problem, b: Array, W: Array, came: Array, count: int) -> Array:
     """The part of the last block that stays: its free variables, then its latest arrivals."""
     free = (b[W] > P.lower[W]) & (b[W] < P.upper[W])
-    inside, rest = W[free][-count:], W[~free]
-    more = count - inside.shape[0]
-    return np.concatenate([rest[max(0, rest.shape[0] - more) :], inside]) if more else inside
+    order = np.argsort(came[W] + np.where(free, came.max(), 0), kind="stable")
+    return W[order[max(0, W.shape[0] - count) :]]
 
 
 class Watch:
@@ -132,6 +171,10 @@ class Watch:
         self.converged, self.message = False, ""
         self.boundless = bool((np.isinf(P.upper - P.lower) & (P.s == 0)).any())
         self.diagonal = rows.diag() if self.boundless else np.empty(0)
+
+    def goal(self) -> float:
+        """The violation at which a block is left for the next."""
+        return max(INNER * self.violation, 0.5 * self.options.tol)
 
     def done(self, dual: Dual, violation: float) -> bool:
         """Whether to stop; says why in `converged` and `message`."""

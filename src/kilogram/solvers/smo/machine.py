@@ -55,7 +55,7 @@ def may_round(kernel: Kernel, X: Any, P: Problem, tol: float) -> bool:
         reach = 4.0 * float(np.abs(kernel.diag(some)).max())
     ends = np.maximum(np.abs(P.lower), np.abs(P.upper)) if not P.s.any() else 1.0 / P.s
     size = float(np.sqrt(np.mean(ends**2) * X.shape[0]))
-    return ROUNDING * reach * size < SEEN * tol
+    return ROUNDING * reach * size < tol
 
 
 def rounding_seen(kernel: Kernel, X: Any, P: Problem, dual: Dual) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.native import kernel_block
-from kilogram.native.svm import NewRows, OldRows, add_kernel_rows, add_rows, square_of
+from kilogram.native.svm import NewRows, OldRows, add_kernel_rows, add_rows, square_from, square_of
 from kilogram.operators.operator import picked
 from kilogram.solvers.smo.cache import SlotCache
 
@@ -33,12 +33,14 @@ class KernelRows(ABC):
     """Rows of the kernel matrix of n points."""
 
     n: int
+    #: The most points whose square may be kept beside the rows.
+    reach: int = 2**31
     #: Whether rows are rounded to float32 although the points are float64.
     rounded = False
 
     @abstractmethod
     def square(self, points: Array) -> Array:
-        """K[points, points], (q, q) float64, C-contiguous."""
+        """K[points, points], (q, q), float32 or float64, C-contiguous."""
 
     @abstractmethod
     def add(self, points: Array, delta: Array, g: Array) -> None:
@@ -47,6 +49,11 @@ class KernelRows(ABC):
     @abstractmethod
     def diag(self) -> Array:
         """K[i, i], (n,)."""
+
+
+def affordable(limit: int, size: int) -> int:
+    """How many points have a square of values of `size` bytes within a quarter of the limit."""
+    return int((limit / (4 * size)) ** 0.5)
 
 
 class StoredRows(KernelRows):
@@ -58,7 +65,7 @@ class StoredRows(KernelRows):
 
     def square(self, points: Array) -> Array:
         whole = points.shape[0] == self.n and bool((points == np.arange(self.n)).all())
-        return self.K.astype(np.float64, copy=False) if whole else square_of(self.K, points)
+        return self.K if whole else square_of(self.K, points)
 
     def add(self, points: Array, delta: Array, g: Array) -> None:
         add_rows(self.K, points, delta, g)
@@ -79,12 +86,17 @@ class NativeRows(KernelRows):
         self.n = X.shape[0]
         self.rounded = single and X.dtype != np.float32
         self.X = np.ascontiguousarray(X, dtype=np.float32 if single else X.dtype)
+        self.reach = affordable(limit, self.X.itemsize)
         self.slots = SlotCache(self.n, limit, self.X.itemsize * self.n)
         self.kept: Array = np.empty((self.slots.capacity, self.n), dtype=self.X.dtype)
 
     def square(self, points: Array) -> Array:
-        A = self.X[points]
-        return kernel_block(self.kind, A, None, self.params).astype(np.float64, copy=False)
+        slots = self.slots.slot[points]
+        lacking = self.X[points[slots < 0]]
+        made = kernel_block(self.kind, lacking, None, self.params)
+        if lacking.shape[0] == points.shape[0]:
+            return made
+        return square_from(self.kept, slots, points, made)
 
     def add(self, points: Array, delta: Array, g: Array) -> None:
         found, missing, places = self.slots.place(points)
@@ -102,6 +114,7 @@ class ArrayRows(KernelRows):
     def __init__(self, kernel: Kernel, X: Any, limit: int):
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         size = 4 if "float32" in str(X.dtype) else 8
+        self.reach = affordable(limit, size)
         self.slots = SlotCache(self.n, limit, size * self.n)
         self.kept: dict[int, Any] = {}
 
@@ -111,7 +124,7 @@ class ArrayRows(KernelRows):
     def square(self, points: Array) -> Array:
         A = picked(self.X, points)
         K = to_numpy(self.kernel(A, None))
-        return np.ascontiguousarray(K, dtype=np.float64)
+        return np.ascontiguousarray(K, dtype=K.dtype if K.dtype == np.float32 else np.float64)
 
     def add(self, points: Array, delta: Array, g: Array) -> None:
         found, missing, places = self.slots.place(points)
