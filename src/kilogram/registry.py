@@ -34,6 +34,10 @@ SLUGS: tuple[str, ...] = (
     "pca",
     "cca",
     "fisher",
+    "discriminants",
+    "centroids",
+    "naive_bayes",
+    "logistic",
     "gaussian_process",
     "feature_maps",
     "kernels",
@@ -42,6 +46,9 @@ SLUGS: tuple[str, ...] = (
 PUBLIC: dict[str, str] = {
     # least squares
     "LinearRegression": "kilogram.models.regression.linear",
+    "GeneralizedLeastSquares": "kilogram.models.regression.least_squares_general",
+    "ReweightedLeastSquares": "kilogram.models.regression.least_squares_variance",
+    "TotalLeastSquares": "kilogram.models.regression.total_least_squares",
     "coefficient_table": "kilogram.models.regression.coefficient_table",
     # regression
     "Ridge": "kilogram.models.regression.ridge",
@@ -64,6 +71,17 @@ PUBLIC: dict[str, str] = {
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
     "GaussianProcessClassifier": "kilogram.models.classification.process",
+    "LinearDiscriminantAnalysis": "kilogram.models.classification.linear_discriminant",
+    "QuadraticDiscriminantAnalysis": "kilogram.models.classification.quadratic_discriminant",
+    "NearestCentroid": "kilogram.models.classification.centroid",
+    "MajorityClassifier": "kilogram.models.classification.majority",
+    "GaussianNB": "kilogram.models.classification.naive_bayes_gaussian",
+    "BernoulliNB": "kilogram.models.classification.naive_bayes_bernoulli",
+    "CategoricalNB": "kilogram.models.classification.naive_bayes_categorical",
+    "MultinomialNB": "kilogram.models.classification.naive_bayes_counts",
+    "ComplementNB": "kilogram.models.classification.naive_bayes_counts",
+    "HistogramNB": "kilogram.models.classification.naive_bayes_histogram",
+    "LogisticRegression": "kilogram.models.classification.logistic",
     # feature maps
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",

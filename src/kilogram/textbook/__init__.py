@@ -19,15 +19,19 @@ from kilogram.textbook import (
     kernel_ridge,
     kernel_template,
     kernels,
+    least_squares,
+    nonlinear,
     pca,
     preimage,
     quadratic_program,
     random_kitchen_sinks,
     ridge,
     ridge_solvers,
+    sparse_regression,
     svm_dual,
     svm_sgd,
     svr,
+    tomography,
 )
 from kilogram.textbook.state import State, Telling, begin, run
 
@@ -108,6 +112,78 @@ TELLINGS: dict[str, Page] = {
     ),
     "preimage": Page(
         preimage.preimage, "Pre-images by fixed point", ("cookbook 8 (named)",), _KERNEL_PCA
+    ),
+    "lsqr": Page(
+        least_squares.lsqr,
+        "LSQR: least squares by products",
+        ("lecture_notes L11",),
+        _LEAST_SQUARES,
+    ),
+    "weighted_least_squares": Page(
+        least_squares.weighted,
+        "Weighted least squares",
+        ("lecture_notes L12",),
+        (*_LEAST_SQUARES, "GeneralizedLeastSquares"),
+    ),
+    "generalised_least_squares": Page(
+        least_squares.generalised,
+        "Generalised least squares",
+        ("lecture_notes L12",),
+        ("GeneralizedLeastSquares",),
+    ),
+    "reweighted_least_squares": Page(
+        least_squares.reweighted,
+        "Least squares with unknown variances",
+        ("lecture_notes L12",),
+        ("ReweightedLeastSquares",),
+    ),
+    "total_least_squares": Page(
+        least_squares.total,
+        "Total least squares",
+        ("lecture_notes L12",),
+        ("TotalLeastSquares",),
+    ),
+    "tomography": Page(
+        tomography.reconstruct,
+        "Computed tomography by LSQR",
+        ("lecture_notes L11",),
+        _LEAST_SQUARES,
+    ),
+    "matching_pursuit": Page(
+        sparse_regression.matching_pursuit,
+        "Orthogonal matching pursuit",
+        ("lecture_notes L12 and L13",),
+        (),
+    ),
+    "matching_pursuit_qr": Page(
+        sparse_regression.matching_pursuit_qr,
+        "Orthogonal matching pursuit by reflections",
+        ("lecture_notes L13",),
+        (),
+    ),
+    "lasso_sweeps": Page(
+        sparse_regression.lasso,
+        "Lasso, one coefficient at a time",
+        ("lecture_notes L12",),
+        (),
+    ),
+    "lars": Page(
+        sparse_regression.lars, "The lasso path by least angles", ("lecture_notes L13",), ()
+    ),
+    "elastic_net": Page(sparse_regression.elastic_net, "Elastic net", ("lecture_notes L13",), ()),
+    "group_lasso": Page(sparse_regression.group_lasso, "Group lasso", ("lecture_notes L13",), ()),
+    "gauss_newton": Page(nonlinear.gauss_newton, "Gauss-Newton", ("lecture_notes L13",), ()),
+    "levenberg_marquardt": Page(
+        nonlinear.levenberg_marquardt, "Levenberg-Marquardt", ("lecture_notes L14",), ()
+    ),
+    "circle_algebraic": Page(
+        nonlinear.circle_algebraic,
+        "Circle fit by a change of variables",
+        ("lecture_notes L14",),
+        (),
+    ),
+    "circle_geometric": Page(
+        nonlinear.circle_geometric, "Circle fit by distances", ("lecture_notes L14",), ()
     ),
     "ridge": Page(
         ridge.ridge,

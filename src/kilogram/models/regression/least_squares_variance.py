@@ -1,0 +1,362 @@
+"""Least squares with unknown variances: iteratively reweighted, by a model of the variance.
+
+Objective    min_W,b,sigma  sum_i w_i (log sigma_i^2 + (y_i - <x_i, W> - b)^2 / sigma_i^2)
+
+(twice the negative log-likelihood of normal errors). Two steps in turn:
+
+    W, b      weighted least squares with weights w_i / sigma_i^2
+    sigma     from the residuals, by a model with few parameters
+
+The lectures print sigma_i = |r_i| for every row by itself: the likelihood then has no minimum, and
+the iteration ends on d rows fitted exactly. Models that do not collapse:
+
+    log-linear   log sigma^2(x) = g_0 + <g, x>: scoring steps (Z'WZ)^-1 Z'W (r^2 / sigma^2 - 1)
+    groups       one variance per group of rows: sigma_g^2 = sum w r^2 / sum w
+
+with sigma^2 never below `floor` times the overall mean square. Every step is a sum over the rows,
+so they may come in blocks or live on a cluster; they are read twice a step.
+
+Reference: Harvey 1976.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
+from kilogram.base import Laws, warn_if_unfinished
+from kilogram.models.regression.least_squares_roads import solve_moments
+from kilogram.models.regression.ridge import LinearPredictor
+from kilogram.models.regression.roads import Answer, joint_moments
+from kilogram.models.regression.targets import Rows, enter_rows
+from kilogram.solvers.solution import Solution
+from kilogram.statistics import JointMoments
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinear:
+    """log sigma^2 = g_0 + <g, (x - m) / s>, not below `low`."""
+
+    g: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    low: float
+
+    def rows(self, X: Any) -> Any:
+        """z (n, d + 1)."""
+        X = X.toarray() if is_sparse(X) else X
+        xp = namespace(X)
+        wide = xp.astype(X, xp.float64) if is_numpy(X) else X
+        Z = (wide - like(self.mean, wide)) * like(self.scale, wide)
+        return xp.concat([xp.ones_like(Z[:, :1]), Z], axis=1)
+
+    def logs(self, X: Any) -> Any:
+        Z = self.rows(X)
+        xp = namespace(Z)
+        v = Z @ like(self.g, Z)
+        return xp.where(v > self.low, v, xp.full_like(v, self.low))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Objective, and the scoring sums Z'W (r^2 / sigma^2 - 1) and Z'WZ."""
+
+    value: float
+    slope: Any
+    curve: Any
+
+    def __add__(self, other: Scores | int) -> Scores:
+        if other == 0:
+            return self
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return Scores(self.value + other.value, self.slope + other.slope, self.curve + other.curve)
+
+    __radd__ = __add__
+
+
+def residual(X: Any, y: Any, W: np.ndarray, b: float) -> Any:
+    """y - X W - b of a block, as a vector."""
+    y = y[:, 0] if y.ndim == 2 else y
+    if is_sparse(X):
+        return y - X @ W - b
+    return y - X @ like(W, X) - b
+
+
+def log_linear_fit(
+    rows: Rows, moments: JointMoments, fit_intercept: bool, floor: float, max_iter: int, tol: float
+) -> tuple[Solution, LogLinear]:
+    """Value (W (d,), b); the variances from a log-linear model."""
+    d = moments.mean.shape[0]
+    variance = to_numpy(moments.x.variance())
+    mean, spread = to_numpy(moments.mean), np.sqrt(np.where(variance > 0, variance, 1.0))
+    W, b = _weighted(moments, fit_intercept)
+    square = _mean_square(rows, W, b, moments.weight)
+    if square <= 1e-14 * float(moments.y.variance()[0]):  # rows on a plane: nothing to estimate
+        model = LogLinear(np.zeros(d + 1), mean, 1.0 / spread, 0.0)
+        return Solution((W, b), 1, square * moments.weight), model
+    low = float(np.log(floor * square))
+    model = LogLinear(np.append(np.log(square), np.zeros(d)), mean, 1.0 / spread, low)
+    value, step = np.inf, 0
+    while step < max_iter:
+        sums = _scores(rows, W, b, model)
+        if value - sums.value <= tol * moments.weight:
+            return Solution((W, b), step, sums.value), model
+        value, step = sums.value, step + 1
+        model, value = _scoring_step(rows, W, b, model, sums)
+        W, b = _weighted(_reweighted(rows, model), fit_intercept)
+    sums = _scores(rows, W, b, model)
+    why = f"it stopped after {max_iter} steps."
+    return Solution((W, b), step, sums.value, False, why), model
+
+
+def _weighted(moments: JointMoments, fit_intercept: bool) -> tuple[np.ndarray, float]:
+    W, b = solve_moments(moments, fit_intercept).found.value
+    return to_numpy(W)[:, 0], float(b[0])
+
+
+def _reweighted(rows: Rows, model: LogLinear) -> JointMoments:
+    def statistic(X: Any, Y: Any, w: Any = None) -> JointMoments:
+        logs = model.logs(X)
+        v = namespace(logs).exp(-logs)
+        return JointMoments.of(X, Y, v if w is None else v * like(w, v))
+
+    return reduce_rows(statistic, rows.X, rows.Y, rows.w)
+
+
+def _mean_square(rows: Rows, W: np.ndarray, b: float, weight: float) -> float:
+    def statistic(X: Any, Y: Any, w: Any = None) -> float:
+        r = residual(X, Y, W, b)
+        return float(namespace(r).sum(r * r if w is None else like(w, r) * r * r))
+
+    return reduce_rows(statistic, rows.X, rows.Y, rows.w) / weight
+
+
+def _scores(rows: Rows, W: np.ndarray, b: float, model: LogLinear) -> Scores:
+    def statistic(X: Any, Y: Any, w: Any = None) -> Scores:
+        Z, logs = model.rows(X), model.logs(X)
+        xp = namespace(Z)
+        r = like(residual(X, Y, W, b), Z)
+        q = r * r * xp.exp(-logs)
+        v = xp.ones_like(q) if w is None else like(w, q)
+        value = float(xp.sum(v * (logs + q)))
+        return Scores(value, to_numpy(Z.T @ (v * (q - 1.0))), to_numpy((Z * v[:, None]).T @ Z))
+
+    return reduce_rows(statistic, rows.X, rows.Y, rows.w)
+
+
+def _scoring_step(
+    rows: Rows, W: np.ndarray, b: float, model: LogLinear, sums: Scores
+) -> tuple[LogLinear, float]:
+    """The scoring step, halved until the objective does not rise."""
+    move = np.linalg.lstsq(sums.curve, sums.slope, rcond=None)[0]
+    length = 1.0
+    while length > 1e-6:
+        tried = LogLinear(model.g + length * move, model.mean, model.scale, model.low)
+        value = _scores(rows, W, b, tried).value
+        if value <= sums.value:
+            return tried, value
+        length *= 0.5
+    return model, sums.value
+
+
+def grouped_fit(
+    rows: Rows, groups: np.ndarray, fit_intercept: bool, floor: float, max_iter: int, tol: float
+) -> tuple[Solution, np.ndarray, np.ndarray]:
+    """Value (W (d,), b), the names of the groups and their variances."""
+    names, at = np.unique(groups, return_inverse=True)
+    y = to_numpy(rows.Y)[:, 0]
+    w = np.ones(y.shape[0]) if rows.w is None else to_numpy(rows.w).astype(np.float64)
+    share = np.bincount(at, weights=w)
+    share = np.where(share > 0, share, 1.0)
+    v, value, step = np.ones(len(names)), np.inf, 0
+    while True:
+        weights = like(w / v[at], rows.Y)
+        W, b = _weighted(JointMoments.of(rows.X, rows.Y, weights), fit_intercept)
+        r = np.asarray(to_numpy(residual(rows.X, rows.Y, W, b)), dtype=np.float64)
+        least = max(floor * float(w @ r**2) / float(w.sum()), np.finfo(float).tiny)
+        v = np.maximum(np.bincount(at, weights=w * r**2) / share, least)
+        old, value, step = value, float(w @ (np.log(v[at]) + r**2 / v[at])), step + 1
+        if old - value <= tol * float(w.sum()):
+            return Solution((W, b), step, value), names, v
+        if step >= max_iter:
+            why = f"it stopped after {max_iter} steps."
+            return Solution((W, b), step, value, False, why), names, v
+
+
+class ReweightedLeastSquares(LinearPredictor):
+    """Linear regression whose errors have variances that are not known.
+
+    Fits coefficients and variances in turn, by maximum likelihood: the variance depends on x
+    (``log sigma^2 = g_0 + <g, x>``), or differs from group to group.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Fit the offset b.
+    floor : float, default=1e-3
+        Smallest variance, as a part of the mean squared residual: a few rows that are fitted
+        exactly must not take all the weight.
+    max_iter : int, default=100
+        Most rounds of the two steps.
+    tol : float, default=1e-6
+        Fall of the objective per unit of weight at which the rounds end.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,)
+        W.
+    intercept_ : float
+        b; 0.0 without an intercept.
+    variance_coef_, variance_intercept_ : ndarray of shape (d,), float
+        g and g_0; only without groups.
+    groups_, group_variances_ : ndarray of shape (n_groups,)
+        The groups and the variances found; only with groups.
+    n_iter_ : int
+        Rounds taken.
+    objective_ : float
+        sum_i w_i (log sigma_i^2 + r_i^2 / sigma_i^2).
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    GeneralizedLeastSquares : Variances that are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import ReweightedLeastSquares
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 2, size=(2000, 1))
+    >>> y = 3 * x[:, 0] + np.exp(x[:, 0]) * rng.standard_normal(2000)
+    >>> model = ReweightedLeastSquares().fit(x, y)
+    >>> float(model.variance_coef_[0].round(1))  # log sigma^2 = 2 x
+    2.0
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        objective=True,
+        budget="a few rounds of direct solutions, of which max_iter is the most",
+        rtol=1e-5,
+    )
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        floor: float = 1e-3,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ):
+        self.fit_intercept = fit_intercept
+        self.floor = floor
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit coefficients and variances.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+            Read twice in every round.
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            How many rows a row stands for.
+        groups : array-like of shape (n,), default=None
+            Rows of a group share a variance; without groups it depends on x.
+
+        Returns
+        -------
+        self
+        """
+        if not 0 < self.floor < 1:
+            raise ValueError(f"floor must be between 0 and 1, got {self.floor!r}.")
+        rows = enter_rows(self, X, y, sample_weight, finite=False)
+        if rows.flat is False:
+            column_or_1d(to_numpy(rows.Y), warn=True)
+        for name in ("variance_coef_", "variance_intercept_", "groups_", "group_variances_"):
+            self.__dict__.pop(name, None)
+        moments, _ = joint_moments(rows)
+        self._ensure_finite(moments.scatter, rows.X)
+        limits = (self.fit_intercept, self.floor, self.max_iter, self.tol)
+        if groups is None:
+            found, model = log_linear_fit(rows, moments, *limits)
+            self.variance_coef_ = model.g[1:] * model.scale
+            self.variance_intercept_ = float(model.g[0] - model.mean @ self.variance_coef_)
+            self._low = model.low
+        else:
+            found = self._grouped(rows, groups, limits)
+        self._remember(found, rows)
+        return self
+
+    def _grouped(self, rows: Rows, groups: Any, limits: tuple) -> Solution:
+        groups = np.asarray(groups)
+        if is_streamed(rows.X):
+            raise ValueError("groups need the rows in memory; rows in blocks are fitted without.")
+        if groups.shape != (rows.Y.shape[0],):
+            raise ValueError(
+                f"groups has shape {groups.shape}; one name per row is needed, "
+                f"({rows.Y.shape[0]},)."
+            )
+        found, self.groups_, self.group_variances_ = grouped_fit(rows, groups, *limits)
+        return found
+
+    def _remember(self, found: Solution, rows: Rows) -> None:
+        W, b = found.value
+        value = (W[:, None], np.array([b]))
+        self._keep(Answer(Solution(value), "svd", True), rows.X)
+        self.n_iter_, self.objective_ = max(1, found.n_iter), found.objective
+        warn_if_unfinished(type(self).__name__, found, "Raise max_iter or tol.")
+
+    def predict_variance(self, X: Any, groups: Any = None) -> Any:
+        """sigma^2 of the errors at the rows of X, or of the groups of the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        groups : array-like of shape (n,), default=None
+            Needed if the model was fitted with groups.
+
+        Returns
+        -------
+        variance : array of shape (n,)
+        """
+        check_is_fitted(self)
+        if hasattr(self, "groups_"):
+            at = np.searchsorted(self.groups_, np.asarray(groups))
+            at = np.minimum(at, len(self.groups_) - 1)
+            if groups is None or not np.array_equal(self.groups_[at], groups):
+                raise ValueError(f"groups must be among those fitted: {self.groups_!r}.")
+            return self.group_variances_[at]
+        X = self._enter(X, reset=False).X
+        g = np.append(self.variance_intercept_, self.variance_coef_)
+        d = self.variance_coef_.shape[0]
+        model = LogLinear(g, np.zeros(d), np.ones(d), self._low)
+
+        def variances(block: Any) -> Any:
+            logs = model.logs(block)
+            return namespace(logs).exp(logs)
+
+        return map_rows(variances, X)
+
+    def objective(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """sum_i w_i (log sigma_i^2 + r_i^2 / sigma_i^2) of the fitted model on these rows."""
+        rows = enter_rows(self, X, y, sample_weight, reset=False)
+        r = to_numpy(rows.Y)[:, 0] - to_numpy(self.predict(rows.X))
+        v = np.asarray(to_numpy(self.predict_variance(rows.X, groups)), dtype=np.float64)
+        w = np.ones(r.shape[0]) if rows.w is None else to_numpy(rows.w)
+        return float(w @ (np.log(v) + r**2 / v))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
