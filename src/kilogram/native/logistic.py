@@ -97,8 +97,10 @@ def online_pass(
     of a machine's own class and of the rest.
     """
     W, b = state
-    sums = (None, None) if mean is None else mean
+    sum_W, sum_b = (None, None) if mean is None else mean
+    data, indices, indptr, codes = rows
     found = _core.online_pass(
-        *rows, c, sides, order, LOSSES.index(loss), pace, intercept, W, b, *sums, steps
-    )
+        data, indices, indptr, codes, c, sides, order, LOSSES.index(loss), pace, intercept, W, b,
+        sum_W, sum_b, steps,
+    )  # fmt: skip
     return float(found[0]), int(found[1])

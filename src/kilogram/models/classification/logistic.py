@@ -1,0 +1,353 @@
+"""Logistic regression: chances that are linear in their log-odds.
+
+Objective    min_W,b  sum_i c_i loss(y_i, f(x_i)) + (1 - rho) / (2 C) |W|^2 + rho / C |W|_1
+
+    two classes      f(x) = <w, x> + b       loss = log(1 + exp(-y f)),  y = +-1
+    K classes        f_k(x) = <w_k, x> + b_k  loss = log sum_k exp f_k - f_y
+
+    p(k | x) = exp f_k / sum_j exp f_j;  for two classes 1 / (1 + exp(-f))
+
+The intercepts are not penalised. The gradient sum_i c_i (p_i - 1[y_i]) x_i and the Hessian
+sum_i c_i p (1 - p) x_i x_i' are sums over rows, so one definition serves arrays, files and
+clusters (solvers/smooth/softmax.py); Newton's steps become iteratively reweighted least squares.
+Many rows: a sample is solved first and lends its Hessian, so that the passes over all rows need
+gradients only. Many columns: L-BFGS on a block-diagonal or diagonal Hessian. Without a penalty,
+classes that a plane separates have no finite maximum; that is said.
+
+No finite summary of rows determines the maximum for rows still to come, so there is no
+`partial_fit`: rows that arrive over time are for `OnlineClassifier(loss="log")`, rows that do not
+fit in memory for `fit` on a file or a stream.
+
+References: Berkson 1944; Cox 1958; Green 1984 (IRLS); Byrd et al. 2011; Friedman et al. 2010.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.estimate import within
+from kilogram.base.labels import distinct_classes, enter_labels, largest
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.functions.logistic import log_sigmoid, log_softmax
+from kilogram.models.classification.logistic_fit import (
+    ADVICE,
+    Rows,
+    check_logistic,
+    class_factors,
+    coefficients,
+    penalty_of,
+    problem_of,
+    shifted,
+    solve_problem,
+    warn_if_separable,
+)
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.smooth.quasi_newton import Stop
+from kilogram.solvers.smooth.softmax import Problem
+from kilogram.solvers.solution import Solution
+
+
+class LogisticPredictor(ClassifierMixin, Estimator):
+    """What logistic models remember (`classes_`, `coef_`, `intercept_`) and how they answer."""
+
+    def _keep(self, problem: Problem, found: Solution, X: Any, C: float) -> None:
+        """Store the coefficients beside X, and the certificate, in the scale of 1/2 |W|^2."""
+        W, b = coefficients(problem, found.value.W)
+        single = "float32" in str(getattr(X, "dtype", ""))
+        W, b = (a.astype(np.float32 if single else np.float64) for a in (W, b))
+        here = not is_streamed(X) and not is_sparse(X) and not is_numpy(X)
+        self.coef_: Any = like(W, X) if here else W
+        self.intercept_: Any = like(b, X) if here else b
+        self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
+        self.objective_ = float(found.objective or 0.0) * (1.0 if math.isinf(C) else C)
+        self.gradient_norm_ = float(np.abs(found.value.gradient).max()) / problem.total
+
+    def _values(self, X: Any, f: Any) -> Any:
+        """f of the decision values (n, t), as X came."""
+        check_is_fitted(self)
+        W = np.ascontiguousarray(np.atleast_2d(to_numpy(self.coef_)).T)
+        b = np.atleast_1d(to_numpy(self.intercept_))
+
+        def rows(block: Any) -> Any:
+            if is_sparse(block):
+                return f(np.asarray(block @ W) + b)
+            return f(block @ like(W, block) + like(b, block))
+
+        X = self._enter(X, reset=False).X
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Log-odds of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        values : array of shape (m,) or (m, n_classes)
+            Of two classes, the log-odds of the second; else f_k of every class.
+        """
+        check_is_fitted(self)
+        two = len(self.classes_) == 2
+        return self._values(X, lambda Z: Z[:, 0] if two else Z)
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,)
+        """
+        check_is_fitted(self)
+        two, classes = len(self.classes_) == 2, self.classes_
+        return self._values(X, lambda Z: largest(to_numpy(Z[:, 0] if two else Z), classes))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the chances of the classes, without loss where a chance is tiny.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        logs : array of shape (m, n_classes)
+        """
+        check_is_fitted(self)
+
+        def logs(Z: Any) -> Any:
+            if len(self.classes_) > 2:
+                return log_softmax(Z)
+            return namespace(Z).stack([log_sigmoid(-Z[:, 0]), log_sigmoid(Z[:, 0])], axis=1)
+
+        return self._values(X, logs)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Chances of the classes; every row sums to 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        P : array of shape (m, n_classes)
+        """
+        logs = self.predict_log_proba(X)
+        if is_streamed(logs):
+            return map_rows(lambda block: namespace(block).exp(block), logs)
+        return namespace(logs).exp(logs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LogisticRegression(LogisticPredictor):
+    """Logistic regression for two classes and softmax regression for more.
+
+    Minimises ``C * sum_i c_i loss_i + (1 - l1_ratio) / 2 |W|^2 + l1_ratio |W|_1``. Takes
+    scikit-learn's parameters and reaches its optimum; arrays of any library of the array API,
+    sparse matrices, data frames, memory maps, Parquet files, iterables of blocks and Dask
+    collections are served by the same sums over rows. `max_time` is Kilogram's.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
+        The older way to say `l1_ratio` (1, 0, as given) and `C=inf`; best left out.
+    C : float, default=1.0
+        Inverse strength of the penalty, greater than 0; `inf` for none.
+    l1_ratio : float, default=0.0
+        Share of the absolute values in the penalty: 0 for squares only, 1 for a sparse fit.
+    dual : bool, default=False
+        Kept for scikit-learn's signature: the primal is solved, the optimum is the same.
+    tol : float, default=1e-4
+        Largest entry of the gradient of the mean loss (with penalties) at the end.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1
+        Used only with `solver="liblinear"`, where the intercept is penalised as the coefficient of
+        a constant column of this size.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of the classes.
+    random_state : int, RandomState or None, default=None
+        Kept for scikit-learn's signature: nothing is drawn.
+    solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
+        Names of scikit-learn's solvers. All reach the optimum by the road that suits the data;
+        only "liblinear" changes the problem: it penalises the intercept.
+    max_iter : int, default=100
+        Most steps.
+    verbose : int, default=0
+        Kept for scikit-learn's signature: progress is told to callbacks (`set_callbacks`).
+    warm_start : bool, default=False
+        Start from the coefficients of the previous fit.
+    n_jobs : int or None, default=None
+        Kept for scikit-learn's signature: all threads that OpenMP and BLAS may use are used.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with the model it has.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : array of shape (1, d) or (n_classes, d)
+        W, in the library and on the device of X.
+    intercept_ : array of shape (1,) or (n_classes,)
+        b; those of more than two classes sum to 0.
+    n_iter_ : ndarray of shape (1,)
+        Steps over all rows.
+    objective_ : float
+        The objective at the solution (with C = inf, the sum of the losses).
+    gradient_norm_ : float
+        Largest entry of the gradient of the mean loss there: the certificate `tol` speaks of.
+    separable_ : bool
+        Whether the classes were seen to be separable without a penalty to hold W back.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LogisticRegressionCV : C chosen by cross-validation along a warm-started path.
+    OnlineClassifier : Logistic loss, one row at a time.
+    LinearSVC : The hinge instead of the logarithm.
+
+    Examples
+    --------
+    >>> from kilogram import LogisticRegression
+    >>> model = LogisticRegression().fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> model.predict([[-1.5], [0.5]])
+    array([0, 1])
+    >>> model.predict_proba([[0.0]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        partial_fit="no finite summary of the rows determines the maximum for rows to come; "
+        "OnlineClassifier(loss='log') takes rows one by one",
+        objective=True,
+        budget=True,
+        example={"tol": 1e-11},
+        budget_example={"tol": 1e-12},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        penalty: str | None = "deprecated",
+        *,
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ):
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+            An iterable of blocks may hold tuples (X, y) or (X, y, weights).
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time)
+        check_logistic(self)
+        X, y, w = enter_labels(self, X, y, sample_weight, finite=False)
+        classes = distinct_classes(y)
+        rows = Rows(X, y, w, classes, class_factors(self.class_weight, classes, y, w))
+        C = math.inf if self.penalty is None else float(self.C)
+        problem = problem_of(self, rows, penalty_of(self, C))
+        start = self._start(problem, classes)
+        with ticking(self, "step", budget.deadline) as tick:
+            stop = Stop(float(self.tol), int(self.max_iter), tick)
+            found = solve_problem(rows, problem, start, stop)
+        self.classes_ = classes
+        self._keep(problem, found, X, C)
+        name = type(self).__name__
+        self.separable_ = warn_if_separable(name, problem, found.value.W, C)
+        if not self.separable_:
+            warn_if_unfinished(name, found, ADVICE)
+        return self
+
+    def _start(self, problem: Problem, classes: np.ndarray) -> np.ndarray:
+        """W = 0, or with `warm_start` that of the previous fit to the same classes."""
+        known = self.warm_start and hasattr(self, "coef_")
+        if known and np.array_equal(classes, self.classes_):
+            coef, b = (np.asarray(to_numpy(a), float) for a in (self.coef_, self.intercept_))
+            if coef.shape == (problem.t, problem.D - 1):
+                return shifted(problem, coef, b)
+        return problem.start()
+
+    def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The objective of the fitted model on the rows given.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        value : float
+        """
+        check_is_fitted(self)
+        X, y, w = enter_labels(self, X, y, sample_weight, reset=False)
+        C = math.inf if self.penalty is None else float(self.C)
+        factors = class_factors(self.class_weight, self.classes_, y, w)
+        problem = problem_of(self, Rows(X, y, w, self.classes_, factors), penalty_of(self, C))
+        W = shifted(
+            problem,
+            np.asarray(to_numpy(self.coef_), dtype=np.float64),
+            np.asarray(to_numpy(self.intercept_), dtype=np.float64),
+        )
+        value = problem.at(W).value + float(np.sum(problem.absolute * np.abs(W)))
+        return value * (1.0 if math.isinf(C) else C)
+
+    def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
+        speed = rates(4 if dtype == "float32" else 8)
+        seconds = (min(n, 20_000) * 6.0 * d * min(d, 2000) + 12.0 * n * d) / speed.multiply_adds
+        return within(self, n, d, "sampled Newton", seconds, 8.0 * (3 * d * min(d, 2000) + 4 * n))

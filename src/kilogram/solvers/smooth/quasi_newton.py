@@ -1,0 +1,272 @@
+"""L-BFGS on top of a Hessian that may be old, sampled or only block-diagonal.
+
+    direction    d = -B g,  B the L-BFGS update of M^-1 by the latest pairs (step, change of g)
+
+With M the Hessian at hand this is Newton's method; with M from a sample of the rows, or from an
+earlier point, the pairs repair what M misses, and the passes over the rows need gradients only.
+F is convex: along d its slope rises, and the step ends where the slope is near 0.
+
+References: Liu and Nocedal 1989; Byrd, Chin, Neveitt and Nocedal 2011 (sampled Hessians).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
+from kilogram.solvers.smooth.softmax import Array, Point, Problem
+from kilogram.solvers.solution import Solution
+
+PAIRS = 12  # steps remembered
+POOR = 0.3  # a step that leaves more of the decrement than this asks for a new Hessian
+FULL = {1: 3000}  # largest t D for which the whole Hessian is factored; by t, else:
+FULL_CLASSES = 400
+BLOCKS = 2000  # largest D for which the blocks are factored
+
+
+class Stop(NamedTuple):
+    """Gradient (of the mean loss) at most `tol`, at most `max_iter` steps, or `tick` says so."""
+
+    tol: float = 1e-4
+    max_iter: int = 100
+    tick: Callable[[int, float | None], bool] | None = None
+
+
+def kind_of(problem: Problem) -> str:
+    """The size of the curvature that suits the problem."""
+    if problem.t * problem.D <= FULL.get(problem.t, FULL_CLASSES):
+        return "full"
+    return "blocks" if problem.D <= BLOCKS else "diagonal"
+
+
+class Metric:
+    """M^-1 from the curvature at a point."""
+
+    def __init__(self, problem: Problem, H: Array):
+        self.shape = (problem.t, problem.D)
+        self.diagonal = H if H.shape == self.shape else None
+        if self.diagonal is not None:
+            diagonal = H + problem.quadratic
+            self.diagonal = np.where(diagonal > 0, diagonal, 1.0)
+            return
+        if H.ndim == 2:
+            self.factors = [_factor(_tied(problem, H))]
+        else:
+            self.factors = [_factor(_penalised(problem, block)) for block in H]
+
+    def times(self, G: Array) -> Array:
+        """M^-1 G."""
+        if self.diagonal is not None:
+            return G / self.diagonal
+        if len(self.factors) == 1:
+            return cholesky_solve(self.factors[0], G.ravel()).reshape(self.shape)
+        return np.stack([cholesky_solve(L, g) for L, g in zip(self.factors, G, strict=True)])
+
+
+def _penalised(problem: Problem, H: Array) -> Array:
+    H = H + np.diag(problem.quadratic)
+    if not problem.intercept:
+        H[-1, :] = H[:, -1] = 0.0
+        H[-1, -1] = 1.0
+    return H
+
+
+def _tied(problem: Problem, H: Array) -> Array:
+    """The whole Hessian with penalties. Where nothing ties the classes' common shift (it changes no
+    chance), a multiple of it is added: the gradient has none, so the step stays the same."""
+    t, D = problem.t, problem.D
+    H = H + np.diag(np.tile(problem.quadratic, t))
+    diagonal = np.diagonal(H).copy()
+    if t > 1:
+        for j in np.nonzero(problem.quadratic <= 0)[0]:
+            at = np.arange(t) * D + j
+            H[np.ix_(at, at)] += diagonal[at].mean() / t
+    if not problem.intercept:
+        at = np.arange(t) * D + D - 1
+        H[at, :] = H[:, at] = 0.0
+        H[at, at] = 1.0
+    return H
+
+
+def _factor(H: Array) -> Array:
+    """A Cholesky factor, with as little added to the diagonal as lets it exist."""
+    diagonal = np.diagonal(H).copy()
+    H = H.copy()
+    empty = ~(diagonal > 0)
+    H[empty, empty] = 1.0
+    for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
+        H[np.diag_indices_from(H)] += jitter * np.where(empty, 0.0, diagonal)
+        try:
+            return cholesky(H)
+        except NotPositiveDefinite:
+            continue
+    return np.diag(np.sqrt(np.where(empty, 1.0, diagonal)))
+
+
+class Memory:
+    """The latest pairs, and the direction they and M give."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[Array, Array, float]] = []
+
+    def add(self, s: Array, y: Array) -> None:
+        product = float(np.sum(s * y))
+        if product > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+            self.pairs = [*self.pairs[1 - PAIRS :], (s, y, 1.0 / product)]
+
+    def times(self, G: Array, metric: Metric) -> Array:
+        """B G, the two-loop recursion."""
+        q, kept = G.copy(), []
+        for s, y, rho in reversed(self.pairs):
+            a = rho * float(np.sum(s * q))
+            q -= a * y
+            kept.append(a)
+        q = metric.times(q)
+        for (s, y, rho), a in zip(self.pairs, reversed(kept), strict=True):
+            q += (a - rho * float(np.sum(y * q))) * s
+        return q
+
+
+def search(problem: Problem, point: Point, d: Array, kind: str | None) -> tuple[Point, float]:
+    """A point along d where the slope is at most 0.9 of its start and F has not risen; and t."""
+    noise = 1e-6 if _is_single(problem) else 1e-13
+    start = float(np.sum(point.gradient * d))
+    low, at_low, high, at_high, t = 0.0, start, math.inf, math.inf, 1.0
+    for _ in range(25):
+        new = problem.at(point.W + t * d, kind)
+        slope = float(np.sum(new.gradient * d))
+        good = math.isfinite(new.value) and math.isfinite(slope)
+        risen = not good or new.value > point.value + noise * abs(point.value) + 1e-4 * t * start
+        if good and abs(slope) <= 0.9 * abs(start) and not risen:
+            return new, t
+        if good and slope < 0 and new.value <= point.value + noise * abs(point.value):
+            low, at_low = t, slope
+        elif good and not risen and new.value <= point.value:
+            return new, t
+        else:
+            high, at_high = t, slope if good else math.inf
+        if math.isinf(high):
+            t *= 4.0
+        elif math.isfinite(at_high) and at_high > at_low:
+            guess = low - at_low * (high - low) / (at_high - at_low)
+            edge = 0.1 * (high - low)
+            t = min(max(guess, low + edge), high - edge)
+        else:
+            t = low + 0.1 * (high - low)
+    return point, 0.0
+
+
+def _is_single(problem: Problem) -> bool:
+    return "float32" in str(getattr(problem.rows[0], "dtype", ""))
+
+
+SMALL = 20_000  # rows from which a sample is solved first
+CHEAP = 2e8  # multiplications that a Hessian may cost to be made at every step
+
+
+def solve(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solution:
+    """Minimise the smooth F: on a sample first where rows are many, by Newton where it is cheap."""
+    if not in_memory:
+        return minimise(problem, W, stop, fresh=kind_of(problem) == "full")
+    n, side = problem.rows[0].shape[0], problem.t * problem.D
+    step = n // max(SMALL, 16 * problem.D)
+    kind = kind_of(problem)
+    if step >= 4 and kind != "diagonal":
+        sample = problem.sampled(step)
+        rough = stop._replace(tol=max(stop.tol, 1e-3))
+        found = solve(sample, W, rough, in_memory=True)
+        return minimise(problem, found.value.W, stop, sample=sample)
+    cost = n * (side if kind == "full" else problem.D) * side / 2
+    return minimise(problem, W, stop, fresh=kind == "full" and cost <= CHEAP)
+
+
+def minimise(
+    problem: Problem,
+    W: Array,
+    stop: Stop,
+    *,
+    sample: Problem | None = None,
+    fresh: bool = False,
+) -> Solution:
+    """Minimise the smooth F from W; the value is a Point.
+
+    `fresh` asks for the Hessian at every step, in the same pass; otherwise it is made anew only
+    after a poor step, from the rows of `sample` if it is given.
+    """
+    kind = kind_of(problem)
+    point = problem.at(W, None if sample else kind)
+    problem.ensure_finite(point.gradient)
+    metric = _metric(problem, sample, point, kind)
+    memory, step, before, rest = Memory(), 0, math.inf, Rest(problem)
+    while True:
+        d = -memory.times(point.gradient, metric)
+        gain = -0.5 * float(np.sum(point.gradient * d))  # what a full step would still win
+        if settled(problem, point, gain, stop) or rest.reached(point, gain):
+            return Solution(point, step, point.value)
+        message = stop_message(problem, point, step, stop)
+        if message:
+            return Solution(point, step, point.value, False, message)
+        poor = gain > POOR * before and kind != "diagonal"
+        before = gain
+        new, t = search(problem, point, d, kind if fresh else None)
+        if t == 0.0:
+            return _stuck(problem, point, gain, step)
+        if fresh or (poor and step >= 1):
+            metric, memory, before = _metric(problem, sample, new, kind), Memory(), math.inf
+        else:
+            memory.add(new.W - point.W, new.gradient - point.gradient)
+        point, step = new, step + 1
+
+
+class Rest:
+    """Told from the gain of a full step: it is within rounding of F and no longer shrinks."""
+
+    def __init__(self, problem: Problem):
+        self.noise = 1e-7 if _is_single(problem) else 1e-12
+        self.least, self.idle = math.inf, 0
+
+    def reached(self, point: Point, gain: float) -> bool:
+        self.idle = 0 if gain < 0.5 * self.least else self.idle + 1
+        self.least = min(self.least, gain)
+        return self.idle >= 4 and gain <= self.noise * abs(point.value)
+
+
+def _metric(problem: Problem, sample: Problem | None, point: Point, kind: str) -> Metric:
+    """M at the point: from its own curvature, or from a pass over the sample or all rows."""
+    H = point.H if point.H is not None else (sample or problem).at(point.W, kind).H
+    assert H is not None
+    return Metric(problem, H)
+
+
+def settled(problem: Problem, point: Point, gain: float, stop: Stop) -> bool:
+    """The gradient of the mean loss is small, and so is what a step would win.
+
+    A mean of F below 1e-9 has nothing left to win: a plane separates the classes.
+    """
+    if point.value <= 1e-9 * problem.total:
+        return True
+    small = float(np.abs(point.gradient).max()) <= stop.tol * problem.total
+    return small and gain <= 1e-4 * stop.tol * max(abs(point.value), 1e-300)
+
+
+def stop_message(problem: Problem, point: Point, step: int, stop: Stop) -> str:
+    """Why to stop before the goal, or nothing."""
+    size = float(np.abs(point.gradient).max()) / problem.total
+    if step >= stop.max_iter:
+        return f"max_iter is reached; the gradient of the mean loss is {size:.2g}."
+    if step and stop.tick is not None and stop.tick(step, point.value):
+        return f"the time is up; the gradient of the mean loss is {size:.2g}."
+    return ""
+
+
+def _stuck(problem: Problem, point: Point, gain: float, step: int) -> Solution:
+    """No step lowers F: the minimum as far as the numbers tell, or a hopeless scale."""
+    noise = 1e-4 if _is_single(problem) else 1e-8
+    done = gain <= noise * max(abs(point.value), 1e-300)
+    size = float(np.abs(point.gradient).max()) / problem.total
+    why = f"rounding errors leave a gradient of the mean loss of {size:.2g}."
+    return Solution(point, step, point.value, done, "" if done else why)
