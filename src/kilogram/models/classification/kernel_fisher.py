@@ -23,42 +23,47 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Trans
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
-from kilogram.base.labels import distinct_classes, enter_labels
+from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.kernels import as_kernel
+from kilogram.kernels.pairs import wide
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.models.classification.fisher import (
     FisherDiscriminant,
     check_rule,
     checked_components,
-    codes_of,
-    counted_rows,
     directions,
 )
+from kilogram.models.classification.generative import counted_rows
 from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.subspace.kernel_views import view_scores
 from kilogram.operators.centred import KernelMeans, centre
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates
 from kilogram.solvers.eigen.canonical import whitener
+from kilogram.solvers.linear.positive import add_diagonal
 
 
 def span_of_means(K: Any, Z: Any, w: Any, alpha: float) -> tuple[Any, Any, KernelMeans]:
-    """A (n, C) with F = K_c A spanning the discriminants, F itself, and the kernel's means."""
-    total = float(len(K)) if w is None else float(w.sum())
+    """A (n, C) with F = K_c A spanning the discriminants, F itself, and the kernel's means.
+
+    Weights w (n,), positive, or None.
+    """
+    xp = namespace(K)
+    total = float(K.shape[0]) if w is None else float(xp.sum(w))
     means = KernelMeans.of(K, w)
     K = centre(K, means)
-    root = np.ones(len(K)) if w is None else np.sqrt(w)
-    K *= root[:, None]
-    K *= root
-    K.flat[:: len(K) + 1] += total * alpha
-    diagonal = total * alpha
-    L = cholesky(K, overwrite=True)
-    B = root[:, None] * Z
-    A = cholesky_solve(L, B)
+    root = xp.ones((K.shape[0], 1), dtype=K.dtype, device=K.device)
+    if w is not None:
+        root = xp.sqrt(w)[:, None]
+        K *= root
+        K *= root.T
+    L = cholesky(add_diagonal(K, total * alpha), overwrite=True)
+    A = cholesky_solve(L, root * Z)
     # K_c A = Z - W alpha A, both sides divided by the roots of the weights
-    F = Z - diagonal * np.divide(A, root[:, None], where=root[:, None] > 0, out=np.zeros_like(A))
-    return root[:, None] * A, F, means
+    return root * A, Z - total * alpha * A / root, means
 
 
 class KernelFisherDiscriminant(
@@ -112,7 +117,6 @@ class KernelFisherDiscriminant(
 
     laws = Laws(
         block="with the exact road all rows meet in one kernel matrix; see approximation",
-        backend="works on NumPy arrays",
         example={"kernel": "rbf", "gamma": 0.3, "alpha": 0.01},
         rtol=1e-6,
     )
@@ -191,32 +195,33 @@ class KernelFisherDiscriminant(
     def _fit_exact(self, X: Any, y: Any, w: Any) -> KernelFisherDiscriminant:
         codes, C = codes_of(y, self.classes_), len(self.classes_)
         k = checked_components(self.n_components, C, X.shape[0] - 1)
-        weights = np.ones(len(codes)) if w is None else w.astype(np.float64)
-        shares = np.bincount(codes, weights, minlength=C) / weights.sum()
-        Z = np.eye(C)[codes] - shares
-        K = self.kernel_(X.astype(np.float64))
-        A, F, means = span_of_means(K, Z, None if w is None else weights, self.alpha)
-        W, centres = self._small_problem(A, F, Z, codes, weights, shares, k)
+        K = self.kernel_(wide(X))
+        xp = namespace(K)
+        members = like(np.eye(C)[codes], K)  # (n, C), one 1 in every row
+        rows = xp.ones_like(members[:, 0]) if w is None else like(w, K)
+        counts = rows @ members
+        Z = members - counts / xp.sum(counts)
+        A, F, means = span_of_means(K, Z, None if w is None else rows, float(self.alpha))
+        W, centres = self._small_problem(A, F, members, rows, counts, k)
         self.dual_coef_, self.X_fit_, self.means_ = A @ W, X, means
         self._n_features_out = k
-        self._finish(centres, codes, weights, F @ W, y, w)
+        self._finish(to_numpy(centres), to_numpy(counts), F @ W, y, w)
         return self
 
     def _small_problem(
-        self, A: Any, F: Any, Z: Any, codes: Any, weights: Any, shares: Any, k: int
+        self, A: Any, F: Any, members: Any, rows: Any, counts: Any, k: int
     ) -> tuple[Any, Any]:
         """Fisher's problem in the span of C functions; the norm is A'K_c A = A'F."""
-        p = weights / weights.sum()
-        centres = (np.eye(len(shares))[codes] * p[:, None]).T @ F / shares[:, None]
-        away = F - centres[codes]
-        within_span = (away * p[:, None]).T @ away + self.alpha * (A.T @ F)
+        total = namespace(counts).sum(counts)
+        centres = ((members * rows[:, None]).T @ F) / counts[:, None]
+        away = F - members @ centres
+        within_span = (away * (rows / total)[:, None]).T @ away + self.alpha * (A.T @ F)
         T = whitener((within_span + within_span.T) / 2)
-        W, self.eigenvalues_ = directions(T, centres, shares, k)
+        W, self.eigenvalues_ = directions(T, centres, counts / total, k)
         return W, centres @ W
 
-    def _finish(self, centres: Any, codes: Any, weights: Any, scores: Any, y: Any, w: Any) -> None:
+    def _finish(self, centres: Any, counts: Any, scores: Any, y: Any, w: Any) -> None:
         if self.rule == "shared":
-            counts = np.bincount(codes, weights, minlength=len(self.classes_))
             self.rule_ = GaussianRule.shared(self.classes_, centres, counts, self.priors)
         else:
             self.rule_ = GaussianRule.per_class(self.classes_, scores, y, w, self.priors)
@@ -241,12 +246,7 @@ class KernelFisherDiscriminant(
         X = self._enter(X, reset=False).X
         if self.approximation is not None:
             return self.linear_.transform(map_rows(self.map_.transform, X))
-        a, means = self.dual_coef_, self.means_
-        total = a.sum(axis=0)
-        shifted = (a - means.weights[:, None] * total).astype(X.dtype)
-        offset = (means.columns @ a - means.grand * total).astype(X.dtype)
-        fitted = self.X_fit_.astype(X.dtype)
-        return self.kernel_.matmul(X, fitted, shifted) - offset
+        return view_scores(self.kernel_, X, self.X_fit_, self.dual_coef_, self.means_)
 
     def decision_function(self, X: Any) -> Any:
         """Log-probability of each class up to a constant, (n, K); two classes: their difference."""

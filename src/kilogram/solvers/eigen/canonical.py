@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_triangular, svd
 from kilogram.arrays.namespace import namespace
+from kilogram.arrays.threads import one_team
 
 
 class Pairs(NamedTuple):
@@ -121,7 +122,8 @@ def from_smoothers(
     Q, RQ, H_parts = None, None, None
     block, old, step, change, exhausted = start, xp.zeros_like(start[0, :]), 0, float("inf"), False
     for step in range(1, max_iter + 1):
-        block = _orthonormal(block, Q)
+        with one_team(block.shape[1]):
+            block = _orthonormal(block, Q)
         exhausted = block.shape[1] == 0  # Q is invariant: the small problem is the whole one
         if exhausted:
             break
@@ -129,7 +131,8 @@ def from_smoothers(
         image = R_y(R_block)
         Q = _beside(Q, block)
         RQ, H_parts = _beside(RQ, R_block), _beside(H_parts, image)
-        s, coefficients = _small_problem(Q, RQ, H_parts)
+        with one_team(Q.shape[1]):
+            s, coefficients = _small_problem(Q, RQ, H_parts)
         new = xp.concat([s, xp.zeros_like(start[0, :])])[:k]  # the space may yet be too small
         change = float(xp.max(xp.abs(new - old[:k])))
         old, block = new, image
