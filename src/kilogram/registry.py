@@ -38,6 +38,7 @@ SLUGS: tuple[str, ...] = (
     "centroids",
     "naive_bayes",
     "logistic",
+    "online",
     "gaussian_process",
     "feature_maps",
     "kernels",
@@ -82,6 +83,9 @@ PUBLIC: dict[str, str] = {
     "ComplementNB": "kilogram.models.classification.naive_bayes_counts",
     "HistogramNB": "kilogram.models.classification.naive_bayes_histogram",
     "LogisticRegression": "kilogram.models.classification.logistic",
+    "OnlineClassifier": "kilogram.models.classification.online",
+    "Perceptron": "kilogram.models.classification.perceptron",
+    "Adaline": "kilogram.models.classification.adaline",
     # feature maps
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
 
 import kilogram as kg
 from kilogram.arrays.namespace import to_numpy
@@ -53,13 +54,23 @@ def laws(name: str) -> Laws:
     return ESTIMATORS[name].laws
 
 
-def data(n: int = 60, d: int = 5, *, seed: int = 0, dtype: Any = np.float64) -> tuple:
-    """Correlated rows off the origin, a smooth target with noise."""
+def data(
+    n: int = 60, d: int = 5, *, seed: int = 0, dtype: Any = np.float64, name: str | None = None
+) -> tuple:
+    """Correlated rows off the origin, a smooth target with noise; counts for those who count."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) @ np.diag(np.linspace(1.5, 0.4, d)) + 0.3
     X[:, 1] += 0.5 * X[:, 0]
     y = np.sin(X[:, 0]) + X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)
+    tags = None if name is None else get_tags(make(name)).input_tags
+    if tags is not None and (tags.categorical or tags.positive_only):
+        X = np.floor(2 * np.abs(X)) if tags.categorical else np.abs(X)
     return X.astype(dtype), y.astype(dtype)
+
+
+def allows_nan(name: str) -> bool:
+    """Whether NaN stands for a missing value."""
+    return get_tags(make(name)).input_tags.allow_nan
 
 
 def target_for(model: BaseEstimator, y: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ def _library(which):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_backend(name, which, dtype):
     library = _library(which)
-    X, y = data(dtype=dtype)
+    X, y = data(dtype=dtype, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
@@ -32,14 +32,14 @@ def test_backend(name, which, dtype):
 @under("backend")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_dtype_is_kept(name, dtype):
-    X, y = data(dtype=dtype)
+    X, y = data(dtype=dtype, name=name)
     model = make(name)
     assert answer(fit(model, X, target_for(model, y)), X).dtype == np.dtype(dtype)
 
 
 @under("backend")
 def test_float32_is_near_float64(name):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)

@@ -19,7 +19,7 @@ def _close(name, got, want, X):
 
 @under("block")
 def test_dask(name):
-    X, y = data(N)
+    X, y = data(N, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
@@ -36,7 +36,7 @@ def test_memory_map_and_parquet(name, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    X, y = data(N)
+    X, y = data(N, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
@@ -53,7 +53,7 @@ def test_memory_map_and_parquet(name, tmp_path):
 
 @under("block")
 def test_blocks_of_any_iterable(name):
-    X, y = data(N)
+    X, y = data(N, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
@@ -65,7 +65,7 @@ def test_blocks_of_any_iterable(name):
 @under("partial_fit")
 @pytest.mark.parametrize("size", [83, 40, 7])
 def test_partial_fit(name, size):
-    X, y = data(N)
+    X, y = data(N, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)

@@ -11,7 +11,7 @@ from tests.laws.cases import ESTIMATORS, answer, data, fit, make, target_for, un
 
 @under("budget")
 def test_max_time(name):
-    X, y = data(600, 5)
+    X, y = data(600, 5, name=name)
     model = make(name, max_time=1e-9, **dict(ESTIMATORS[name].laws.budget_example))
     y = target_for(model, y)
     with pytest.warns(ConvergenceWarning, match=r"usable"):
@@ -21,7 +21,7 @@ def test_max_time(name):
 
 @under("budget")
 def test_ample_time_is_silent(name):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name, max_time=600.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -33,7 +33,7 @@ def test_ample_time_is_silent(name):
 )
 @pytest.mark.parametrize("bad", [0, -1.0, "soon", True])
 def test_bad_max_time(name, bad):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name, max_time=bad)
     with pytest.raises(ValueError, match="max_time"):
         fit(model, X, target_for(model, y))
@@ -44,7 +44,7 @@ def test_bad_max_time(name, bad):
 )
 @pytest.mark.parametrize("bad", [-1, "plenty", 0])
 def test_bad_max_memory(name, bad):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name, max_memory=bad)
     with pytest.raises(ValueError, match="memory"):
         fit(model, X, target_for(model, y))

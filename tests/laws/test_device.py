@@ -26,7 +26,7 @@ def _on_device(library):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_device(name, library, dtype):
     put = _on_device(library)
-    X, y = data(200, dtype=dtype)
+    X, y = data(200, dtype=dtype, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
@@ -45,7 +45,7 @@ def test_weights_on_device(name, library):
     put = _on_device(library)
     if isinstance(laws(name).weight, str):
         return
-    X, y = data(100)
+    X, y = data(100, name=name)
     model = make(name)
     y = target_for(model, y)
     w = np.random.default_rng(0).integers(1, 4, 100).astype(float)

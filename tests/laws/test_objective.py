@@ -7,7 +7,7 @@ from tests.laws.cases import data, fit, make, target_for, under
 
 @under("objective")
 def test_objective_is_recomputed(name):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     fitted = fit(model, X, y)
@@ -17,7 +17,7 @@ def test_objective_is_recomputed(name):
 @under("objective")
 def test_objective_is_a_minimum(name):
     """A nudge of the fitted coefficients in any direction does not lower the objective."""
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     fitted = fit(model, X, y)

@@ -8,7 +8,7 @@ from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_
 
 @under("permutation")
 def test_rows(name):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     order = np.random.default_rng(2).permutation(len(X))
@@ -18,7 +18,7 @@ def test_rows(name):
 
 @under("permutation")
 def test_columns(name):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     order = np.random.default_rng(2).permutation(X.shape[1])
@@ -31,7 +31,7 @@ def test_class_names(name):
     model = make(name)
     if not is_classifier(model):
         return
-    X, y = data()
+    X, y = data(name=name)
     y = target_for(model, y)
     names = np.array(["a", "b", "c"])
     one, two = fit(model, X, y), fit(model, X, names[y])

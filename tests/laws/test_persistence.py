@@ -11,7 +11,7 @@ from tests.laws.cases import ESTIMATORS, answer, data, fit, make, target_for
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_pickle(name):
-    X, y = data()
+    X, y = data(name=name)
     model = fit(make(name), X, target_for(make(name), y))
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(answer(again, X), answer(model, X), rtol=1e-9, atol=1e-12)
@@ -19,7 +19,7 @@ def test_pickle(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_skops(name):
-    X, y = data()
+    X, y = data(name=name)
     model = fit(make(name), X, target_for(make(name), y))
     blob = skops.io.dumps(model)
     unknown = skops.io.get_untrusted_types(data=blob)

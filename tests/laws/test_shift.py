@@ -9,7 +9,7 @@ from tests.laws.cases import answer, assert_same, data, fit, make, target_for, u
 @under("shift")
 @pytest.mark.parametrize("size", [3.0, 1e4])
 def test_shift(name, size):
-    X, y = data()
+    X, y = data(name=name)
     model = make(name)
     y = target_for(model, y)
     c = size * np.array([1.0, -0.5, 0.25, 2.0, -1.0])

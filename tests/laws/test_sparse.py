@@ -12,7 +12,7 @@ FORMATS = [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_array]
 @under("sparse")
 @pytest.mark.parametrize("form", FORMATS)
 def test_sparse(name, form):
-    X, y = data()
+    X, y = data(name=name)
     X = np.where(np.random.default_rng(4).random(X.shape) < 0.5, 0.0, X)
     model = make(name)
     y = target_for(model, y)

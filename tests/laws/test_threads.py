@@ -7,7 +7,7 @@ from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_
 
 @under("threads")
 def test_threads(name):
-    X, y = data(700, 5)  # large enough for several panels of the native loops
+    X, y = data(700, 5, name=name)  # large enough for several panels of the native loops
     model = make(name)
     y = target_for(model, y)
     found = []

@@ -7,7 +7,7 @@ from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_
 
 @under("weight")
 def test_weight_is_repetition(name):
-    X, y = data(40)
+    X, y = data(40, name=name)
     model = make(name)
     y = target_for(model, y)
     w = np.random.default_rng(3).integers(0, 4, len(X))
@@ -19,7 +19,7 @@ def test_weight_is_repetition(name):
 
 @under("weight")
 def test_unit_weights_change_nothing(name):
-    X, y = data(40)
+    X, y = data(40, name=name)
     model = make(name)
     y = target_for(model, y)
     plain, ones = fit(model, X, y), fit(model, X, y, np.ones(len(X)))

@@ -46,14 +46,17 @@ def enter(
     sample_weight: Any = None,
     *,
     reset: bool = True,
-    finite: bool = True,
+    finite: bool | str = True,
     sparse: bool = True,
     numeric_y: bool = True,
     min_samples: int = 1,
     order: str | None = None,
     dtype: Any = (np.float64, np.float32),
 ) -> Door:
-    """Check X (n, d), y (n,) or (n, t) and weights (n,); `finite=False` defers the NaN search."""
+    """Check X (n, d), y (n,) or (n, t) and weights (n,).
+
+    `finite=False` defers the search for NaN and infinity, "allow-nan" refuses infinity only.
+    """
     X, y, sample_weight = as_rows(X, y, sample_weight)  # blocks (X, y, w) are taken apart
     if is_streamed(X):
         _record_columns(estimator, column_count(X), _streamed_names(X), reset)
@@ -89,7 +92,13 @@ def _enter_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[str, 
 
 
 def _enter_foreign(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, reset: bool, finite: bool, min_samples: int
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    reset: bool,
+    finite: bool | str,
+    min_samples: int,
 ) -> Door:
     xp = namespace(X)
     name = type(estimator).__name__
@@ -104,7 +113,9 @@ def _enter_foreign(
         )
     if not xp.isdtype(X.dtype, "real floating"):
         X = xp.astype(X, float_dtype(X, xp))
-    if finite:
+    if finite == "allow-nan":
+        _raise_unless_finite(xp, xp.where(xp.isnan(X), xp.zeros_like(X), X), "X", name)
+    elif finite:
         _raise_unless_finite(xp, X, "X", name)
     _record_columns(estimator, X.shape[1], None, reset)
     if y is not None:

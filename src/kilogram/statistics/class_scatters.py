@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.native import classes as native

@@ -7,6 +7,7 @@ With one covariance V for all classes the quadratic term drops out and the rule 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -92,3 +93,17 @@ def checked_priors(priors: Any, shares: Any) -> Any:
             f"priors must be {len(shares)} non-negative numbers that sum to 1, got {priors}."
         )
     return priors
+
+
+def normalised_priors(priors: Any, shares: Any) -> Any:
+    """The priors asked for, brought to sum 1 with a warning, or the classes' shares."""
+    if priors is None:
+        return shares
+    priors = np.asarray(priors, dtype=float)
+    if priors.shape != shares.shape:
+        raise ValueError(f"priors must be {len(shares)} numbers, one for each class, got {priors}.")
+    if (priors < 0).any():
+        raise ValueError("priors must be non-negative")
+    if abs(priors.sum() - 1.0) > 1e-5:
+        warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=4)
+    return priors / priors.sum()

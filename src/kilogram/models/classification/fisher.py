@@ -18,7 +18,6 @@ With z = W'x the class is argmin_c
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
+from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.models.classification.discriminants import GaussianRule
+from kilogram.models.classification.generative import class_statistic, counted_rows
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.classes import ClassMoments
@@ -50,28 +50,15 @@ def directions(T: Any, means: Any, shares: Any, k: int) -> tuple[Any, Any]:
     return W * xp.where(largest < 0, -xp.ones_like(largest), xp.ones_like(largest)), s[:k] ** 2
 
 
-def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The rows of positive weight: a class is there only if one of its rows counts."""
-    if w is None or is_streamed(X) or bool(namespace(w).all(w > 0)):
-        return X, y, w
-    kept = np.flatnonzero(to_numpy(w) > 0)
-    return take_rows(X, kept), y[kept], take_rows(w, kept)
-
-
 def class_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
     """One pass over the rows in blocks, whatever holds them."""
-    statistic = partial(_block_moments, classes=classes)
-    return reduce_rows(statistic, X, y, w, block_rows=_block_rows(X, len(classes)))
+    return class_statistic(ClassMoments, X, y, w, classes, _block_rows(X, len(classes)))
 
 
 def _block_rows(X: Any, n_classes: int) -> int | None:
     """Rows of a block, so that the class indicators stay small; None leaves the choice."""
     most = max(INDICATOR_BYTES // (8 * n_classes), 256)
-    return None if is_streamed(X) or X.shape[0] <= most else most
-
-
-def _block_moments(X: Any, y: Any, w: Any, classes: np.ndarray) -> ClassMoments:
-    return ClassMoments.of(X, codes_of(y, classes), w, n_classes=len(classes))
+    return None if is_streamed(X) or is_numpy(X) or X.shape[0] <= most else most
 
 
 class FisherDiscriminant(

@@ -1,0 +1,136 @@
+"""Bayes' rule, the decisions made by it, and the errors they cannot avoid.
+
+    p(y | x) = p(x | y) p(y) / p(x)                          posterior
+    argmax_y p(y | x)                                        fewest errors
+    argmax_y p(x | y)                                        maximum likelihood: equal priors
+    argmin_d sum_y cost(y, d) p(y | x)                       least expected cost
+
+Errors: p* = E[1 - max_y p(y | x)] is the least of all rules. Without looking at x the best rule is
+the majority, with error 1 - max_y p(y), and p* is never above it; a guess errs (C - 1)/C of the
+time. One nearest neighbour errs, in the limit of many rows, between p* and
+p* (2 - p* C/(C - 1)) (Cover and Hart 1967).
+
+Everything in log space takes and gives (n, C), in the library of its arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import like, namespace
+
+
+def log_posterior(joint: Any, log_priors: Any = None) -> Any:
+    """log p(y | x), (n, C), from log p(x, y): each row less its log-sum-exp.
+
+    A row that every class rules out (-inf throughout) says nothing: it gets the priors, or equal
+    shares if none are given.
+    """
+    xp = namespace(joint)
+    C = joint.shape[1]
+    top = xp.max(joint, axis=1, keepdims=True)
+    if log_priors is None:
+        log_priors = np.full(C, -np.log(C))
+    ruled_out = xp.isinf(top) & (top < 0)
+    joint = xp.where(ruled_out, like(log_priors, joint)[None, :], joint)
+    top = xp.max(joint, axis=1, keepdims=True)
+    return joint - top - xp.log(xp.sum(xp.exp(joint - top), axis=1, keepdims=True))
+
+
+def posterior(likelihoods: Any, priors: Any) -> Any:
+    """p(y | x), (n, C), of likelihoods p(x | y), (n, C), and priors (C,)."""
+    xp = namespace(likelihoods)
+    joint = likelihoods * like(priors, likelihoods)
+    return joint / xp.sum(joint, axis=1, keepdims=True)
+
+
+def odds(likelihoods: Any, priors: Any, i: int, j: int) -> Any:
+    """p(y=i | x) / p(y=j | x), (n,): the evidence p(x) cancels."""
+    share = like(priors, likelihoods)
+    return (likelihoods[:, i] * share[i]) / (likelihoods[:, j] * share[j])
+
+
+def most_probable(scores: Any) -> Any:
+    """Index of the largest score of each row; of equal ones the first."""
+    return namespace(scores).argmax(scores, axis=1)
+
+
+def maximum_likelihood(likelihoods: Any) -> Any:
+    """argmax_y p(x | y): Bayes' decision under equal priors."""
+    return most_probable(likelihoods)
+
+
+def checked_costs(costs: Any, n_classes: int) -> np.ndarray:
+    """A cost matrix (C, D): row the true class, column the decision, finite, not negative."""
+    costs = np.asarray(costs, dtype=float)
+    if costs.ndim != 2 or costs.shape[0] != n_classes:
+        raise ValueError(
+            f"costs must have one row for each of the {n_classes} true classes and one column for "
+            f"each decision, got shape {costs.shape}."
+        )
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise ValueError("costs must be finite and not negative: write a gain as a smaller cost.")
+    return costs
+
+
+def least_cost(posteriors: Any, costs: Any) -> Any:
+    """Index of the decision of least expected cost, sum_y p(y | x) costs[y, d]; (n,)."""
+    xp = namespace(posteriors)
+    table = like(checked_costs(costs, posteriors.shape[1]), posteriors)
+    return xp.argmin(posteriors @ table, axis=1)
+
+
+def cost_threshold(false_positive: float, false_negative: float) -> float:
+    """theta: two classes of these costs are decided by log p(1, x) > log p(0, x) + theta."""
+    if not (false_positive > 0 and false_negative > 0):
+        raise ValueError("both costs must be positive; a decision without cost is always taken.")
+    return float(np.log(false_positive / false_negative))
+
+
+def majority_error(priors: Any) -> float:
+    """1 - max p(y): the error of the best rule that does not look at x."""
+    return 1.0 - float(np.max(np.asarray(priors)))
+
+
+def guessing_error(n_classes: int) -> float:
+    """(C - 1) / C: the error of a uniform guess."""
+    return (n_classes - 1) / n_classes
+
+
+def nearest_neighbour_bounds(bayes_error: float, n_classes: int) -> tuple[float, float]:
+    """Least and most that one nearest neighbour errs, with ever more rows (Cover and Hart)."""
+    worst = guessing_error(n_classes)
+    if not 0 <= bayes_error <= worst:
+        raise ValueError(
+            f"the Bayes error of {n_classes} classes lies between 0 and {worst:g}, "
+            f"got {bayes_error!r}."
+        )
+    return bayes_error, bayes_error * (2 - bayes_error / worst if worst else 2)
+
+
+def bayes_error(
+    densities: Sequence[Callable[[Any], Any]], priors: Any, points: Any, weights: Any = None
+) -> float:
+    """1 - int max_y p(x | y) p(y) dx, by a quadrature rule of points and weights.
+
+    In one dimension points may be a fine grid without weights: the trapezoidal rule.
+    """
+    joint = np.stack([np.asarray(p(points)) for p in densities], axis=1) * np.asarray(priors)
+    best = joint.max(axis=1)
+    if weights is None:
+        return 1.0 - float(np.trapezoid(best, points))
+    return 1.0 - float(best @ np.asarray(weights))
+
+
+def sampled_bayes_error(
+    samples: Sequence[Any], densities: Sequence[Callable[[Any], Any]], priors: Any
+) -> float:
+    """E[1 - max_y p(y | x)] over samples of each class, any number of dimensions (Monte Carlo)."""
+    shares, error = np.asarray(priors, dtype=float), 0.0
+    for share, x in zip(shares, samples, strict=True):
+        joint = np.stack([np.asarray(p(x)) for p in densities], axis=1) * shares
+        error += share * float(np.mean(1 - joint.max(axis=1) / joint.sum(axis=1)))
+    return error

@@ -1,0 +1,237 @@
+"""What generative classifiers share: statistics of the classes, then Bayes' rule.
+
+    rows -> a statistic of every class, additive -> parameters -> log p(x, c)
+    p(c | x) = exp(log p(x, c)) / sum_k exp(log p(x, k))
+
+`fit` adds the statistics of blocks; `partial_fit` adds one more and keeps the sum. Everything that
+is asked of a fitted model is a function of log p(x, c), block by block in the library of the rows.
+A page says three things: which statistic, which parameters, and log p(x, c).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
+from kilogram.base import Estimator
+from kilogram.base.estimate import Estimate, within
+from kilogram.base.labels import all_classes, codes_of, enter_labels, refuse_unknown
+from kilogram.functions.bayes import least_cost, log_posterior, most_probable
+from kilogram.operators.memory_plan import rates
+
+USE_BLOCK = 2**18  # numbers of a block of rows in use: it and its scores stay in cache
+
+
+def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
+    """The rows of positive weight: a class is there only if one of its rows counts."""
+    if w is None or is_streamed(X) or bool(namespace(w).all(w > 0)):
+        return X, y, w
+    kept = np.flatnonzero(to_numpy(w) > 0)
+    return take_rows(X, kept), y[kept], take_rows(w, kept)
+
+
+def class_statistic(
+    kind: Any, X: Any, y: Any, w: Any, classes: np.ndarray, block_rows: int | None = None
+) -> Any:
+    """The sum over all blocks of kind.of(X, codes, w, n_classes=K)."""
+    return reduce_rows(
+        partial(_of_block, kind=kind, classes=classes), X, y, w, block_rows=block_rows
+    )
+
+
+def _of_block(X: Any, y: Any, w: Any, kind: Any, classes: np.ndarray) -> Any:
+    return kind.of(X, codes_of(y, classes), w, n_classes=len(classes))
+
+
+def reference(X: Any) -> Any:
+    """An array in whose library and type parameters for the rows X are put."""
+    return np.empty(0, dtype=X.dtype) if is_sparse(X) else X
+
+
+class GenerativeClassifier(ClassifierMixin, Estimator):
+    """log p(x, c) from statistics of the classes, and all that follows from it."""
+
+    #: How X is checked; `finite=False` leaves NaN and infinity to the statistic.
+    _door: ClassVar[dict[str, Any]] = {"finite": False}
+    _use_door: ClassVar[dict[str, Any]] = {}
+    _least_classes: ClassVar[int] = 1
+
+    @abstractmethod
+    def _check_params(self) -> None:
+        """Refuse parameters that cannot be served."""
+
+    @abstractmethod
+    def _statistic(self, X: Any, y: Any, w: Any) -> Any:
+        """The additive statistic of these rows, by `classes_`."""
+
+    @abstractmethod
+    def _learn(self, found: Any, X: Any, y: Any, w: Any) -> None:
+        """Parameters from the statistic of all rows; X, y, w are those of this call."""
+
+    @abstractmethod
+    def _joint(self, block: Any) -> Any:
+        """log p(x, c) up to one constant for each row, (m, K), in the library of the block."""
+
+    @property
+    @abstractmethod
+    def _log_priors(self) -> Any:
+        """(K,): what a row says that every class rules out."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the classes from rows X and their labels y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        entered = enter_labels(self, X, y, sample_weight, **self._door)
+        X, y, w = counted_rows(*entered)
+        self.classes_ = self._enough(all_classes(y))
+        self.__dict__.pop("statistic_", None)  # it belongs to rows of earlier calls
+        found = self._statistic(X, y, w)
+        self._learn(found, X, y, w)
+        if self._continues(found):
+            self.statistic_ = found
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add rows to those of earlier calls of `fit` and `partial_fit` and learn from them all.
+
+        Only the statistic of the rows is kept, so any number of rows may pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like of shape (n_classes,), default=None
+            All classes that will ever come; needed if nothing was fitted before.
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        first = not hasattr(self, "statistic_")
+        classes = getattr(self, "classes_", None) if first and classes is None else classes
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        X, y, w = enter_labels(self, X, y, sample_weight, reset=first, **self._door)
+        named = None if classes is None else np.unique(np.asarray(classes))
+        if first:
+            self.classes_ = self._enough(np.asarray(named))
+        elif named is not None and not np.array_equal(named, self.classes_):
+            raise ValueError(
+                f"`classes={classes}` is not the same as on the first call to partial_fit, which "
+                f"named {self.classes_.tolist()}."
+            )
+        refuse_unknown(all_classes(y), self.classes_)
+        new = self._statistic(X, y, w)
+        self._check_new(new, X)
+        self.statistic_ = new if first else self.statistic_ + new
+        self._learn(self.statistic_, X, y, w)
+        return self
+
+    def _check_new(self, new: Any, X: Any) -> None:
+        """Refuse the statistic of a bad block before it joins the others."""
+
+    def _continues(self, found: Any) -> bool:
+        """Whether `partial_fit` can add to this statistic."""
+        return True
+
+    def _enough(self, classes: np.ndarray) -> np.ndarray:
+        if len(classes) < self._least_classes:
+            raise ValueError(
+                f"The labels have one class only, {classes[0]!r}; the number of classes has to be "
+                "greater than one."
+            )
+        return classes
+
+    def _mapped(self, f: Any, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._enter(X, reset=False, **self._use_door).X
+        rows = None
+        if is_numpy(X) or is_sparse(X):
+            rows = max(USE_BLOCK // max(X.shape[1], len(self.classes_)), 64)
+        return map_rows(f, X, block_rows=rows)
+
+    def decision_function(self, X: Any) -> Any:
+        """log p(x, c) up to a constant, (n, K); of two classes the log-odds of the second, (n,)."""
+
+        def scores(block: Any) -> Any:
+            joint = self._joint(block)
+            if len(self.classes_) != 2:
+                return joint
+            log_p = log_posterior(joint, self._log_priors)  # also where both classes are ruled out
+            return log_p[:, 1] - log_p[:, 0]
+
+        return self._mapped(scores, X)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row."""
+        return self._mapped(lambda block: self._named(most_probable(self._log_p(block))), X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """log p(c | x), (n, K)."""
+        return self._mapped(self._log_p, X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """p(c | x), (n, K)."""
+        return self._mapped(lambda block: namespace(block).exp(self._log_p(block)), X)
+
+    def decide(self, X: Any, costs: Any) -> Any:
+        """The class of least expected cost of each row.
+
+        Parameters
+        ----------
+        X : rows of shape (n, d)
+        costs : array-like of shape (n_classes, n_classes)
+            costs[i][j] is the cost of saying class j where class i is true.
+        """
+        costs = np.asarray(costs, dtype=float)
+        if costs.shape != (len(self.classes_), len(self.classes_)):
+            raise ValueError(
+                f"costs must be {len(self.classes_)} by {len(self.classes_)}: a row for each true "
+                f"class, a column for each answer; got shape {costs.shape}."
+            )
+
+        def answers(block: Any) -> Any:
+            xp = namespace(reference(block))
+            return self._named(least_cost(xp.exp(self._log_p(block)), costs))
+
+        return self._mapped(answers, X)
+
+    def _log_p(self, block: Any) -> Any:
+        return log_posterior(self._joint(block), self._log_priors)
+
+    def _named(self, index: Any) -> Any:
+        return self.classes_[to_numpy(index)]
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        return within(self, n, d, "sums of the classes", n * d / rates(8).multiply_adds, 64 * d)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def put(parameters: Any, block: Any) -> Any:
+    """Fitted parameters in the library, the type and on the device of a block of rows."""
+    return like(parameters, reference(block))

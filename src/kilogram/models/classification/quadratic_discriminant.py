@@ -1,0 +1,189 @@
+"""Quadratic discriminant analysis: Gaussian classes, each with its own covariance.
+
+    log p(c | x) = log prior_c - 1/2 log det S_c - 1/2 (x - m_c)'S_c^-1 (x - m_c) + const
+
+Means and covariances are the classes' own (divisor: their weight), from one pass over the rows.
+S_c = V L V' gives the distance as |L^-1/2 V'(x - m_c)|^2, a product of blocks of rows with one
+small matrix for every class. A class needs more rows than columns, or `reg_param` or shrinkage.
+Reference: Hastie, Tibshirani and Friedman 2009, section 4.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kilogram.arrays.linalg import eigh
+from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.base import Laws
+from kilogram.base.estimate import Estimate, within
+from kilogram.models.classification.covariances import check_shrinkage, class_covariances
+from kilogram.models.classification.discriminants import GaussianRule, normalised_priors
+from kilogram.models.classification.generative import GenerativeClassifier, class_statistic
+from kilogram.operators.memory_plan import rates
+from kilogram.statistics.class_scatters import ClassScatters
+
+
+class QuadraticDiscriminantAnalysis(GenerativeClassifier):
+    """Gaussian classes of different shape: a quadratic rule.
+
+    Takes scikit-learn's parameters and gives its answers, from one pass over the rows, with
+    weights, in blocks, for sparse matrices, data frames, Parquet files, Dask and device arrays.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Both take the eigenvectors of each class's covariance; "eigen" can shrink it first.
+    shrinkage : "auto", float between 0 and 1 or None, default=None
+        Pull each covariance towards a multiple of the identity, by this amount or by Ledoit and
+        Wolf's; only "eigen".
+    priors : array-like of shape (n_classes,), default=None
+        Class probabilities; None takes their shares of the rows.
+    reg_param : float between 0 and 1, default=0.0
+        Variances v along the axes of each class become (1 - reg_param) v + reg_param; only "svd".
+    store_covariance : bool, default=False
+        Keep `covariance_`.
+    tol : float, default=1e-4
+        A class with a smaller variance along some axis is refused as not of full rank.
+    covariance_estimator : estimator with `fit` and `covariance_`, default=None
+        Estimates the covariance of each class; only "eigen", and without weights.
+
+    Attributes
+    ----------
+    means_ : array of shape (n_classes, d)
+    priors_ : array of shape (n_classes,)
+    rotations_ : list of n_classes arrays of shape (d, d)
+        Axes of each class, in columns.
+    scalings_ : list of n_classes arrays of shape (d,)
+        Variances along them.
+    covariance_ : list of n_classes arrays of shape (d, d)
+        If `store_covariance`.
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    LinearDiscriminantAnalysis : One covariance for all classes.
+    GaussianNB : Covariances without correlations.
+
+    Examples
+    --------
+    >>> import kilogram as kg
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(kg.QuadraticDiscriminantAnalysis(tol=1e-6).fit(X, y).score(X, y), 2)
+    0.98
+    """
+
+    laws: ClassVar[Laws] = Laws(partial_fit=True, example={"reg_param": 0.05}, rtol=1e-6)
+    _door: ClassVar[dict[str, Any]] = {"finite": False, "min_samples": 2}
+    _least_classes = 2
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ):
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _check_params(self) -> None:
+        if self.solver not in ("svd", "eigen"):
+            raise ValueError(f"solver must be 'svd' or 'eigen', got {self.solver!r}.")
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+        if self.solver == "svd" and self.covariance_estimator is not None:
+            raise ValueError("covariance_estimator is not supported with solver='svd'.")
+        if not 0 <= self.reg_param <= 1:
+            raise ValueError(f"reg_param must be between 0 and 1, got {self.reg_param!r}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be at least 0, got {self.tol!r}.")
+        check_shrinkage(self.shrinkage, self.covariance_estimator)
+
+    def _statistic(self, X: Any, y: Any, w: Any) -> Any:
+        return class_statistic(ClassScatters, X, y, w, self.classes_)
+
+    def _check_new(self, new: Any, X: Any) -> None:
+        self._ensure_finite(new.means, X)
+
+    def _learn(self, found: ClassScatters, X: Any, y: Any, w: Any) -> None:
+        self._ensure_finite(found.means, X)
+        weights = to_numpy(found.weights)
+        self._refuse_lonely(weights)
+        if hasattr(self, "statistic_") and self.shrinkage == "auto":
+            raise ValueError(
+                "shrinkage='auto' looks at the rows twice: partial_fit has only the last ones. "
+                "Give a number between 0 and 1, or use fit."
+            )
+        self.means_ = found.means
+        shares = weights / weights.sum()
+        self.priors_ = like(normalised_priors(self.priors, shares), found.means)
+        covariances = class_covariances(
+            found, self.shrinkage, self.covariance_estimator, (X, y, w), self.classes_
+        )
+        axes = [self._axes(c, covariances[c, ...], weights) for c in range(len(weights))]
+        self.scalings_ = [variances for variances, _ in axes]
+        self.rotations_ = [V for _, V in axes]
+        if self.store_covariance:
+            self.covariance_ = [(V * variances) @ V.T for variances, V in axes]
+
+    def _refuse_lonely(self, weights: np.ndarray) -> None:
+        if (weights <= 1).any() and not hasattr(self, "statistic_"):
+            lonely = self.classes_[int(np.argmax(weights <= 1))]
+            raise ValueError(
+                f"y has only 1 sample in class {lonely}, covariance is ill defined: leave the "
+                "class out, or use LinearDiscriminantAnalysis."
+            )
+
+    def _axes(self, c: int, C: Any, weights: np.ndarray) -> tuple[Any, Any]:
+        """Variances, largest first, and axes of one class, regularised; refused if too flat."""
+        xp = namespace(C)
+        variances, V = eigh(C)
+        variances = xp.where(variances > 0, variances, xp.zeros_like(variances))
+        if self.solver == "svd":
+            variances = (1 - self.reg_param) * variances + self.reg_param
+        if not bool(xp.all(variances > self.tol)):
+            what = "shrinkage" if self.solver == "eigen" else "reg_param"
+            raise np.linalg.LinAlgError(
+                f"The covariance matrix of class {self.classes_[c]} is not full rank: its rows "
+                f"weigh {weights[c]:g} for {C.shape[0]} columns and its smallest variance is "
+                f"{float(xp.min(variances)):.2g}, not above tol={self.tol:g}. Increase the value "
+                f"of `{what}`, or lower tol if the columns are of a small scale."
+            )
+        return variances, V
+
+    @property
+    def _rule(self) -> GaussianRule:
+        """The Gaussians as the rule wants them, on the host."""
+        roots = [(to_numpy(V) / np.sqrt(to_numpy(v))).T for v, V in self._pairs()]
+        logdets = np.array([float(np.sum(np.log(to_numpy(v)))) for v in self.scalings_])
+        return GaussianRule(
+            self.classes_, to_numpy(self.means_), np.stack(roots), logdets, to_numpy(self.priors_)
+        )
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        return list(zip(self.scalings_, self.rotations_, strict=True))
+
+    @property
+    def _log_priors(self) -> Any:
+        return np.log(np.maximum(to_numpy(self.priors_), 1e-300))
+
+    def _joint(self, block: Any) -> Any:
+        return self._rule.scores(block.toarray() if hasattr(block, "toarray") else block)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)

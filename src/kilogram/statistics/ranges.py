@@ -1,0 +1,31 @@
+"""Smallest and largest value of each column, NaN left out, as a value with `+`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """low and high (d,), on the host; inf and -inf where a column has no value."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any) -> Ranges:
+        """Of rows X (n, d), dense or sparse."""
+        X = X.toarray() if is_sparse(X) else X
+        xp = namespace(X)
+        lost = xp.isnan(X)
+        low = xp.min(xp.where(lost, xp.full_like(X, xp.inf), X), axis=0)
+        high = xp.max(xp.where(lost, xp.full_like(X, -xp.inf), X), axis=0)
+        return cls(to_numpy(low).astype(np.float64), to_numpy(high).astype(np.float64))
+
+    def __add__(self, other: Ranges) -> Ranges:
+        return Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
