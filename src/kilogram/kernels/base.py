@@ -53,6 +53,10 @@ class Kernel(BaseEstimator, ABC):
         """Name and parameters of the compiled loop for rows of length d, or None."""
         return None
 
+    def is_compiled(self, X: Any) -> bool:
+        """Whether k(X, X) and its products are made by one compiled loop, in either precision."""
+        return is_numpy(X) and self.native(X.shape[1]) is not None
+
     def resolve(self, X: Any) -> Kernel:
         """This kernel with every data-driven parameter replaced by its number on X."""
         return self

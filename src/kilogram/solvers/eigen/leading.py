@@ -27,7 +27,6 @@ import numpy as np
 
 from kilogram.arrays.linalg import qr
 from kilogram.arrays.namespace import is_array, like, namespace, to_numpy
-from kilogram.solvers.eigen.full import full
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 
@@ -170,7 +169,9 @@ class KrylovBasis:
 
     def ritz(self, k: int) -> tuple[Any, Any, Any]:
         """The (at most) k largest Ritz values, their weights on Q, and their residual norms."""
-        values, S = full(self.T[: self.c, : self.c], min(k, self.c)).value
+        # all pairs of the small T from NumPy: SciPy's subset wakes a second pool of BLAS threads
+        values, S = np.linalg.eigh(self.T[: self.c, : self.c])
+        values, S = values[::-1][:k], S[:, ::-1][:, :k]
         p = self.B.shape[1]
         return values, S, np.linalg.norm(self.B @ S[self.c - p :], axis=0)
 

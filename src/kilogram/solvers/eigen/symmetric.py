@@ -34,6 +34,8 @@ def eigenpairs(
     max_iter: int | None = None,
     rng: Any = None,
     ref: Any = None,
+    start: Any = None,
+    block: int | None = None,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
@@ -46,9 +48,8 @@ def eigenpairs(
     if k is None or prefers_full(n, k):
         return full(A, k)
     limit = max(20, n // 10) if max_iter is None else max_iter
-    found = leading(
-        A, k, tol=tol, max_iter=limit, rng=rng, ref=ref, callback=callback, deadline=deadline
-    )
+    how: dict[str, Any] = {"tol": tol, "max_iter": limit, "rng": rng, "ref": ref}
+    found = leading(A, k, **how, start=start, block=block, callback=callback, deadline=deadline)
     if max_iter is None and not found.converged and found.n_iter >= limit:
         return full(A, k)  # a spectrum without gaps: the reduction costs less than more steps
     return found

@@ -75,12 +75,7 @@ def _fastest(kernel: Kernel, X: Any, B: Any) -> Precision:
     if not (is_numpy(B) and B.dtype == "float64" and n >= MIXED_FROM):
         return "double"
     cheap = X.shape[1] + t <= LEAN_SHARE * n
-    return "lean" if cheap and is_compiled(kernel, X) else "mixed"
-
-
-def is_compiled(kernel: Kernel, X: Any) -> bool:
-    """Whether k(X, X) is made by one compiled loop, in either precision."""
-    return is_numpy(X) and kernel.native(X.shape[1]) is not None
+    return "lean" if cheap and kernel.is_compiled(X) else "mixed"
 
 
 def _mixed(
@@ -206,8 +201,8 @@ class HalfStored:
         return out
 
     def single(self) -> Any:
-        """The matrix in float32; only its lower half need be filled, which is all a factor reads."""
-        if is_compiled(self.source.kernel, self.source.X):
+        """The matrix in float32; a factor reads its lower half only."""
+        if self.source.kernel.is_compiled(self.source.X):
             return self.source.single()
         xp, n = namespace(self.panels[0]), self.panels[-1].shape[1]
         F, stop = xp.empty((n, n), dtype=xp.float32), 0
