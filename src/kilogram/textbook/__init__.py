@@ -11,15 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kilogram.textbook import (
+    bayes,
     cca,
+    centroids,
+    discriminants,
     fisher,
     gaussian_process,
+    histograms,
     kernel_pca,
     kernel_regression,
     kernel_ridge,
     kernel_template,
     kernels,
     least_squares,
+    naive_bayes,
+    neighbours,
     nonlinear,
     pca,
     preimage,
@@ -56,6 +62,10 @@ _LINEAR_SVM = ("LinearSVC",)
 _FISHER = ("FisherDiscriminant",)
 _KERNEL_FISHER = ("KernelFisherDiscriminant",)
 _KERNEL_CCA = ("KernelCCA",)
+_LDA = ("LinearDiscriminantAnalysis",)
+_QDA = ("QuadraticDiscriminantAnalysis",)
+_CENTROID = ("NearestCentroid",)
+_BAYES = ("MajorityClassifier",)
 _SINKS = ("KitchenSinksRegressor", "KitchenSinksClassifier", "FourierFeatures")
 
 TELLINGS: dict[str, Page] = {
@@ -372,6 +382,115 @@ TELLINGS: dict[str, Page] = {
         ("cookbook 11, equation 11.2",),
         _KERNEL_CCA,
     ),
+    "quadratic_discriminant": Page(
+        discriminants.quadratic, "Quadratic discriminant analysis", ("lecture_notes L05",), _QDA
+    ),
+    "linear_discriminant": Page(
+        discriminants.linear,
+        "Linear discriminant analysis",
+        ("lecture_notes L05", "cookbook C.1"),
+        _LDA,
+    ),
+    "discriminant_as_least_squares": Page(
+        discriminants.least_squares_view,
+        "The linear discriminant as least squares",
+        ("lecture_notes L06", "slides 8"),
+        (*_LDA, *_FISHER),
+    ),
+    "online_centroids": Page(
+        centroids.online_centroids,
+        "Centroids point by point",
+        ("cookbook 15, algorithm 12", "slides 3"),
+        _CENTROID,
+    ),
+    "nearest_centroid": Page(
+        centroids.nearest_centroid,
+        "The nearest centroid",
+        ("cookbook 15, algorithm 13", "slides 3", "lecture_notes L04"),
+        _CENTROID,
+    ),
+    "centroids_as_a_linear_rule": Page(
+        centroids.linear_rule,
+        "Two centroids as a linear rule",
+        ("slides 3", "cookbook C.2"),
+        _CENTROID,
+    ),
+    "kernel_nearest_mean": Page(
+        centroids.kernel_nearest_mean,
+        "The nearest mean in the space of a kernel",
+        ("cookbook 15 and A",),
+        ("NearestCentroid", "KernelPCA"),
+    ),
+    "bernoulli_naive_bayes": Page(
+        naive_bayes.bernoulli,
+        "Naive Bayes for words that are there or not",
+        ("cookbook 14, algorithm 11",),
+        ("BernoulliNB",),
+    ),
+    "bernoulli_posterior": Page(
+        naive_bayes.bernoulli_posterior,
+        "Naive Bayes: the posterior",
+        ("cookbook 14",),
+        ("BernoulliNB",),
+    ),
+    "categorical_naive_bayes": Page(
+        naive_bayes.categorical,
+        "Naive Bayes for categories and counts of values",
+        ("first_encounter 6",),
+        ("CategoricalNB", "MultinomialNB"),
+    ),
+    "naive_bayes_scores": Page(
+        naive_bayes.log_scores,
+        "Naive Bayes: scores as sums of logarithms",
+        ("first_encounter 6",),
+        ("CategoricalNB",),
+    ),
+    "naive_bayes_threshold": Page(
+        naive_bayes.threshold_decision,
+        "A threshold between two classes",
+        ("first_encounter 6",),
+        ("CategoricalNB", "BernoulliNB"),
+    ),
+    "roc": Page(naive_bayes.roc, "The ROC curve", ("first_encounter 6 and D.17",), ()),
+    "gaussian_naive_bayes": Page(
+        naive_bayes.gaussian, "Gaussian naive Bayes", ("lecture_notes L08",), ("GaussianNB",)
+    ),
+    "naive_bayes_generate": Page(
+        naive_bayes.generate, "Drawing from naive Bayes", ("first_encounter 6",), ("CategoricalNB",)
+    ),
+    "histogram": Page(
+        histograms.histogram, "The histogram as a density", ("lecture_notes L07",), ("HistogramNB",)
+    ),
+    "histogram_widths": Page(
+        histograms.width_rules,
+        "Four rules for the width of bins",
+        ("lecture_notes L07",),
+        ("HistogramNB",),
+    ),
+    "bayes_rule": Page(bayes.bayes_rule, "Bayes' rule", ("lecture_notes L02",), _BAYES),
+    "confusion": Page(bayes.confusion, "The confusion matrix", ("lecture_notes L02",), _BAYES),
+    "threshold_errors": Page(
+        bayes.threshold_errors, "Errors of two threshold rules", ("lecture_notes L02",), ()
+    ),
+    "one_prototype_each": Page(
+        bayes.one_prototype_each,
+        "One nearest neighbour, one point for each class",
+        ("lecture_notes L03",),
+        (),
+    ),
+    "nearest_neighbours": Page(
+        neighbours.votes,
+        "Nearest neighbours vote",
+        ("first_encounter 5", "lecture_notes L03 and L04"),
+        (),
+    ),
+    "condensed_neighbours": Page(
+        neighbours.condensed, "Condensed nearest neighbours", ("lecture_notes L04",), ()
+    ),
+    "partial_distance": Page(
+        neighbours.partial_distance, "Distances abandoned early", ("lecture_notes L04",), ()
+    ),
+    "kd_tree": Page(neighbours.kd_tree, "Search in a k-d tree", ("lecture_notes L04",), ()),
 }
 
 __all__ = [
