@@ -40,6 +40,7 @@ SLUGS: tuple[str, ...] = (
     "logistic",
     "online",
     "gaussian_process",
+    "explicit_features",
     "feature_maps",
     "kernels",
 )
@@ -87,6 +88,9 @@ PUBLIC: dict[str, str] = {
     "Perceptron": "kilogram.models.classification.perceptron",
     "Adaline": "kilogram.models.classification.adaline",
     # feature maps
+    "PolynomialFeatures": "kilogram.models.features.polynomial",
+    "RadialBasisFeatures": "kilogram.models.features.radial_basis",
+    "FunctionFeatures": "kilogram.models.features.user_functions",
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",
     "KitchenSinksRegressor": "kilogram.models.features.kitchen_sinks",
@@ -110,6 +114,7 @@ PUBLIC: dict[str, str] = {
     "estimate": "kilogram.base.estimate",
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
+    "audit": "kilogram.kitchen.audit",
 }
 
 

@@ -8,7 +8,14 @@ from tests.laws.cases import ESTIMATORS, make
 #: check name -> written reason, per estimator. Empty is the aim.
 NEGATIVE = {"check_decision_proba_consistency": "feeds negative numbers, which are no counts"}
 FRACTIONS = "feeds fractions, which are no categories"
+STEPS = "a weight is the length of one step, a repeated row two steps, as for scikit-learn's own"
+WEIGHTS_ARE_STEPS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": STEPS for kind in ("dense", "sparse")
+}
 EXPECTED: dict[str, dict[str, str]] = {
+    "OnlineClassifier": WEIGHTS_ARE_STEPS,
+    "Perceptron": WEIGHTS_ARE_STEPS,
+    "Adaline": WEIGHTS_ARE_STEPS,
     "MultinomialNB": NEGATIVE,
     "ComplementNB": NEGATIVE,
     "CategoricalNB": {

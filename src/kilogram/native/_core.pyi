@@ -97,7 +97,7 @@ def smo_select(
     chosen: Array,
     extremes: Array,
 ) -> int: ...
-def coordinate_pass(
+def coordinate_passes(
     data: Array,
     indices: Array | None,
     indptr: Array | None,
@@ -110,7 +110,10 @@ def coordinate_pass(
     order: Array,
     active: int,
     far: float,
-) -> tuple[int, float]: ...
+    seed: int,
+    goal: float,
+    visits: int,
+) -> tuple[int, int, float, float, int]: ...
 def logistic_pass(
     X: Array,
     y: Array,
@@ -131,7 +134,6 @@ def online_pass(
     indptr: Array | None,
     y: Array,
     c: Array | None,
-    sides: Array,
     order: Array,
     loss: int,
     pace: Array,

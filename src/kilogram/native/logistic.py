@@ -82,7 +82,6 @@ LOSSES = ("perceptron", "hinge", "squared", "tanh", "log")
 def online_pass(
     rows: OnlineRows,
     c: Array | None,
-    sides: Array,
     order: Array,
     loss: str,
     pace: Array,
@@ -93,14 +92,13 @@ def online_pass(
 ) -> tuple[float, int]:
     """One step per row of `order`; W (t, d) and b (t,) change in place. The loss, and the changes.
 
-    pace = (eta0, tau, power, l2): eta = eta0 / (1 + step / tau)^power; sides (t, 2) are the weights
-    of a machine's own class and of the rest.
+    pace = (eta0, tau, power, l2): eta = eta0 / (1 + step / tau)^power.
     """
     W, b = state
     sum_W, sum_b = (None, None) if mean is None else mean
     data, indices, indptr, codes = rows
     found = _core.online_pass(
-        data, indices, indptr, codes, c, sides, order, LOSSES.index(loss), pace, intercept, W, b,
+        data, indices, indptr, codes, c, order, LOSSES.index(loss), pace, intercept, W, b,
         sum_W, sum_b, steps,
     )  # fmt: skip
     return float(found[0]), int(found[1])

@@ -24,10 +24,13 @@ from kilogram.textbook import (
     kernel_template,
     kernels,
     least_squares,
+    logistic,
     naive_bayes,
     neighbours,
     nonlinear,
+    online,
     pca,
+    perceptron,
     preimage,
     quadratic_program,
     random_kitchen_sinks,
@@ -67,6 +70,7 @@ _QDA = ("QuadraticDiscriminantAnalysis",)
 _CENTROID = ("NearestCentroid",)
 _BAYES = ("MajorityClassifier",)
 _SINKS = ("KitchenSinksRegressor", "KitchenSinksClassifier", "FourierFeatures")
+_LOGISTIC = ("LogisticRegression", "OnlineClassifier")
 
 TELLINGS: dict[str, Page] = {
     "pca": Page(
@@ -491,6 +495,78 @@ TELLINGS: dict[str, Page] = {
         neighbours.partial_distance, "Distances abandoned early", ("lecture_notes L04",), ()
     ),
     "kd_tree": Page(neighbours.kd_tree, "Search in a k-d tree", ("lecture_notes L04",), ()),
+    "logistic_sgd": Page(
+        logistic.logistic_sgd,
+        "Logistic regression by stochastic gradients",
+        ("lecture_notes L06",),
+        _LOGISTIC,
+    ),
+    "softmax_sgd": Page(
+        logistic.softmax_sgd,
+        "Softmax regression by stochastic gradients",
+        ("cookbook 19, algorithm 18",),
+        _LOGISTIC,
+    ),
+    "logistic_irls": Page(
+        logistic.irls,
+        "Logistic regression by reweighted least squares",
+        ("lecture_notes L07", "cookbook 19 (named)"),
+        ("LogisticRegression",),
+    ),
+    "softmax_newton": Page(
+        logistic.newton,
+        "Softmax regression by Newton's method",
+        ("summary 4",),
+        ("LogisticRegression",),
+    ),
+    "logistic_coordinates": Page(
+        logistic.coordinate_descent,
+        "Sparse logistic regression, one weight at a time",
+        ("summary 4 (added)",),
+        ("LogisticRegression",),
+    ),
+    "perceptron_mistakes": Page(
+        perceptron.mistakes,
+        "The perceptron, variant A: a random mistake at a time",
+        ("slides 7",),
+        ("Perceptron",),
+    ),
+    "perceptron_draws": Page(
+        perceptron.draws,
+        "The perceptron, variant B: shrinking steps on random points",
+        ("slides 7, algorithm 1",),
+        ("Perceptron",),
+    ),
+    "perceptron_averaged": Page(
+        perceptron.averaged,
+        "The voted and the averaged perceptron",
+        ("slides 7 (named)",),
+        ("Perceptron",),
+    ),
+    "perceptron_one_versus_rest": Page(
+        perceptron.one_versus_rest,
+        "One perceptron per class",
+        ("slides 7",),
+        ("Perceptron",),
+    ),
+    "gradient_descent": Page(
+        online.gradient_descent,
+        "Gradient descent on squared, tanh and log cost",
+        ("first_encounter 7", "slides 7"),
+        ("Adaline", "OnlineClassifier"),
+    ),
+    "stochastic_gradients": Page(
+        online.stochastic,
+        "Stochastic gradients: one row or a batch, annealed",
+        ("first_encounter 7", "slides 7"),
+        ("Adaline", "OnlineClassifier"),
+    ),
+    "newton_raphson": Page(
+        online.newton_raphson,
+        "One Newton step on the squared cost",
+        ("first_encounter 7 (named)",),
+        ("Adaline",),
+    ),
 }
 
 __all__ = [

@@ -49,6 +49,8 @@ PAGES: dict[str, tuple[str, ...]] = {
     "histograms": ("HistogramNB",),
     "bayes": ("MajorityClassifier",),
     "neighbours": (),
+    "logistic": ("LogisticRegression", "OnlineClassifier"),
+    "perceptron": ("Perceptron", "Adaline", "OnlineClassifier"),
     "cca": ("CCA", "KernelCCA", "MultiviewCCA"),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),

@@ -40,9 +40,9 @@ template <class T> void bind_passes(nb::module_& m) {
   }, "Z"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert().none(), "keep"_a, "threads"_a);
   m.def("online_pass", [](Vector<T> data, std::optional<Vector<i64>> indices,
                           std::optional<Vector<i64>> indptr, Vector<i64> y,
-                          std::optional<Vector<double>> c, Matrix<double> sides, Vector<i64> order,
-                          int loss, Vector<double> pace, bool intercept, OutMatrix<double> W,
-                          OutVector<double> b, std::optional<OutMatrix<double>> sum_W,
+                          std::optional<Vector<double>> c, Vector<i64> order, int loss, Vector<double> pace,
+                          bool intercept, OutMatrix<double> W, OutVector<double> b,
+                          std::optional<OutMatrix<double>> sum_W,
                           std::optional<OutVector<double>> sum_b, double steps) {
     const OnlineRows<T> x{data.data(), pointer(indices), pointer(indptr), i64(W.shape(1))};
     const double* p = pace.data();  // eta0, tau, power, l2
@@ -51,13 +51,13 @@ template <class T> void bind_passes(nb::module_& m) {
     double loss_sum = 0;
     {
       Release release;
-      loss_sum = online_pass<T>(x, y.data(), pointer(c), sides.data(), order.data(),
+      loss_sum = online_pass<T>(x, y.data(), pointer(c), order.data(),
                                 i64(order.shape(0)), loss, Pace{p[0], p[1], p[2], p[3], intercept},
                                 state, &changes);
     }
     return std::pair<double, i64>(loss_sum, changes);
   }, "data"_a.noconvert(), "indices"_a.noconvert().none(), "indptr"_a.noconvert().none(),
-     "y"_a.noconvert(), "c"_a.noconvert().none(), "sides"_a.noconvert(), "order"_a.noconvert(),
+     "y"_a.noconvert(), "c"_a.noconvert().none(), "order"_a.noconvert(),
      "loss"_a, "pace"_a.noconvert(), "intercept"_a, "W"_a.noconvert(), "b"_a.noconvert(),
      "sum_W"_a.noconvert().none(), "sum_b"_a.noconvert().none(), "steps"_a);
 }

@@ -44,6 +44,18 @@ template <class T> double dot(const OnlineRows<T>& X, i64 i, const double* w) {
   return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
+// |x|^2 + 1: a step of the squared loss beyond 1 over it would overshoot the row's own target.
+template <class T> double reach(const OnlineRows<T>& X, i64 i) {
+  double sum = 1;
+  const i64 begin = X.indices ? X.indptr[i] : i * X.d;
+  const i64 end = X.indices ? X.indptr[i + 1] : (i + 1) * X.d;
+  for (i64 k = begin; k < end; ++k) {
+    const double v = static_cast<double>(X.data[k]);
+    sum += v * v;
+  }
+  return sum;
+}
+
 template <class T> void add(const OnlineRows<T>& X, i64 i, double step, double* w) {
   if (!X.indices) {
     const T* x = X.data + i * X.d;
@@ -59,9 +71,8 @@ template <class T> void add(const OnlineRows<T>& X, i64 i, double step, double* 
 // The mean over all steps is W - sum_W / steps, where sum_W adds each change times the number of
 // steps before it: a change costs one row more, a step without a change nothing.
 template <class T>
-double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const double* sides,
-                   const i64* order, i64 m, int loss, const Pace& pace, OnlineState& state,
-                   i64* changes) {
+double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const i64* order, i64 m,
+                   int loss, const Pace& pace, OnlineState& state, i64* changes) {
   double total = 0;
   i64 changed = 0;
   for (i64 at = 0; at < m; ++at, state.steps += 1) {
@@ -77,9 +88,9 @@ double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const 
       double* w = state.W + k * X.d;
       const bool positive = state.t == 1 ? y[i] == 1 : y[i] == k;
       const Term found = term(loss, positive ? 1.0 : -1.0, dot(X, i, w) + state.b[k]);
-      const double price = weight * sides[2 * k + (positive ? 0 : 1)];
-      total += price * found.value;
-      const double step = -eta * price * found.slope;
+      total += weight * found.value;
+      const double limit = loss == kSquared ? 1 / reach(X, i) : eta * weight;
+      const double step = -std::min(eta * weight, limit) * found.slope;
       if (pace.l2 > 0) {
         const double shrink = std::max(0.0, 1 - eta * pace.l2);
         for (i64 j = 0; j < X.d; ++j) {
@@ -103,8 +114,8 @@ double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const 
 }
 
 #define KG_INSTANTIATE(T)                                                                         \
-  template double online_pass<T>(const OnlineRows<T>&, const i64*, const double*, const double*,  \
-                                 const i64*, i64, int, const Pace&, OnlineState&, i64*);
+  template double online_pass<T>(const OnlineRows<T>&, const i64*, const double*, const i64*, i64,  \
+                                 int, const Pace&, OnlineState&, i64*);
 KG_INSTANTIATE(float)
 KG_INSTANTIATE(double)
 

@@ -27,12 +27,10 @@ struct Pace {
   bool intercept;
 };
 
-// Steps over order[0..m): codes y (row -> class; t == 1: class 1 is +1), weights c (null: 1) times
-// the weight of the sign (positive, negative for each machine: (t, 2)). Returns the summed loss,
-// *mistakes the number of steps that changed something.
+// Steps over order[0..m): codes y (row -> class; t == 1: class 1 is +1), weights c (null: 1).
+// Returns the summed loss, *changes the number of steps that changed something.
 template <class T>
-double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const double* sides,
-                   const i64* order, i64 m, int loss, const Pace& pace, OnlineState& state,
-                   i64* mistakes);
+double online_pass(const OnlineRows<T>& X, const i64* y, const double* c, const i64* order, i64 m,
+                   int loss, const Pace& pace, OnlineState& state, i64* changes);
 
 }  // namespace kg

@@ -1,0 +1,305 @@
+"""Online linear classifiers: one row, one step.
+
+Objective    mean_i c_i loss(y_i, f(x_i)) + alpha / 2 |w|^2,      f(x) = <w, x> + b,  y = +-1
+
+    step     w <- w - eta (loss'(y, f) x + alpha w),    eta = eta0 / (1 + s / tau)^power
+
+Losses (functions/online.py): perceptron, hinge, squared (Adaline), tanh, log (logistic regression).
+More than two classes: one machine for each against the rest. Constant steps (power = 0) keep
+wandering around the optimum in a cloud whose size falls with eta0; steps that shrink with power
+between 1/2 and 1 come to rest in it (Robbins and Monro 1951), and so does the mean of the iterates
+(`average`). Batches average the slopes of several rows.
+
+The order of the rows matters, and a weight of 2 is one long step, not two: these methods are for
+rows that come once, or that are too many for a pass per step.
+
+References: Rosenblatt 1958; Widrow and Hoff 1960; Polyak and Juditsky 1992.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.rows import column_count, is_streamed, map_rows
+from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.estimate import within
+from kilogram.base.labels import distinct_classes, enter_labels, largest, refuse_unknown
+from kilogram.base.progress import Tick, ticking, with_callbacks
+from kilogram.models.classification.logistic_fit import class_factors
+from kilogram.models.classification.online_fit import (
+    ONLINE_ADVICE,
+    Source,
+    check_online,
+    run_passes,
+)
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.solution import Solution
+from kilogram.solvers.stochastic.online import Machines, Pace, Rule, one_pass
+
+ONLINE_LAWS = Laws(
+    shift="the steps see the origin: their size is that of the row",
+    weight="a weight is the length of a step; two rows are two steps",
+    permutation="the order of the rows is the order of the steps",
+    block="blocks are passed in their order, shuffled within: another order of steps",
+    partial_fit="each call is one pass in the order given, fit makes several in shuffled order",
+    backend="one row a step is no work for a device: rows come to the host, answers stay there",
+    budget=True,
+    example={"random_state": 0, "max_iter": 50, "tol": None},
+    budget_example={"tol": 1e-12, "max_iter": 1000},
+)
+
+
+class OnlinePredictor(ClassifierMixin, Estimator):
+    """What the online classifiers share: the passes, and linear answers."""
+
+    loss: str
+    laws: ClassVar[Laws] = ONLINE_LAWS
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Pass over the rows until the loss stops falling.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of the steps.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time)
+        check_online(self)
+        X, y, w = enter_labels(self, X, y, sample_weight)
+        classes = distinct_classes(y)
+        source = Source(X, y, w, classes, class_factors(self.class_weight, classes, y, w))
+        machines = self._machines(source, column_count(X), fresh=not self.warm_start)
+        with ticking(self, "pass", budget.deadline) as tick:
+            found = self._run(source, machines, tick)
+        self._keep(machines, classes, X)
+        self.n_iter_, self.loss_ = found.n_iter, found.objective
+        warn_if_unfinished(type(self).__name__, found, ONLINE_ADVICE)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """One pass over these rows, in their order, from where the last call ended.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like of shape (n_classes,), default=None
+            All classes there will be; needed in the first call.
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        check_online(self)
+        first = not hasattr(self, "machines_")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        X, y, w = enter_labels(self, X, y, sample_weight, reset=first)
+        known = np.unique(classes) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(classes), known):
+            raise ValueError(
+                f"classes={np.unique(classes).tolist()} is not what the first call of partial_fit "
+                f"named: {known.tolist()}."
+            )
+        refuse_unknown(y, known)
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all rows: pass the weights as a dict.")
+        source = Source(X, y, w, known, class_factors(self.class_weight, known, y, w))
+        machines = self._machines(source, column_count(X), fresh=first)
+        for data in source.blocks():
+            one_pass(data, np.arange(data.X.shape[0]), self._rule(), machines)
+        self._keep(machines, known, X)
+        self.n_iter_ = 1
+        return self
+
+    def _run(self, source: Source, machines: Machines, tick: Tick) -> Solution:
+        return run_passes(self, source, machines, self._rule(), tick)[1]
+
+    def _rule(self) -> Rule:
+        pace = Pace(float(self.eta0), float(self.tau), float(self.power), float(self.alpha))
+        return Rule(self.loss, pace, bool(self.fit_intercept), int(self.batch_size))
+
+    def _machines(self, source: Source, d: int, *, fresh: bool) -> Machines:
+        known = getattr(self, "machines_", None)
+        if not fresh and known is not None and known.W.shape == (source.machines, d):
+            return known
+        return Machines.zero(source.machines, d, bool(self.average))
+
+    def _keep(self, machines: Machines, classes: np.ndarray, X: Any) -> None:
+        W, b = machines.averaged()
+        dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
+        self.machines_, self.classes_ = machines, classes
+        self.coef_, self.intercept_ = W.astype(dtype), b.astype(dtype)
+        self.t_ = machines.steps
+
+    def _values(self, X: Any, f: Any) -> Any:
+        check_is_fitted(self)
+        W, b = np.ascontiguousarray(self.coef_.T), self.intercept_
+
+        def rows(block: Any) -> Any:
+            if is_sparse(block):
+                return f(np.asarray(block @ W) + b)
+            return f(block @ like(W, block) + like(b, block))
+
+        X = self._enter(X, reset=False).X
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+    def decision_function(self, X: Any) -> Any:
+        """f of the rows of X: (m,) for two classes, else (m, n_classes).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        values : array of shape (m,) or (m, n_classes)
+        """
+        check_is_fitted(self)
+        two = len(self.classes_) == 2
+        return self._values(X, lambda Z: Z[:, 0] if two else Z)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,)
+        """
+        check_is_fitted(self)
+        classes = self.classes_
+        if is_streamed(X):
+            return map_rows(lambda v: largest(to_numpy(v), classes), self.decision_function(X))
+        return largest(to_numpy(self.decision_function(X)), classes)
+
+    def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
+        seconds = 4.0 * n * d * min(int(self.max_iter), 20) / rates(8).multiply_adds
+        return within(self, n, d, "passes of one step per row", seconds, 8.0 * (n + 4 * d))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class OnlineClassifier(OnlinePredictor):
+    """A linear classifier that learns from one row (or a batch) at a time.
+
+    Parameters
+    ----------
+    loss : {"log", "perceptron", "hinge", "squared", "tanh"}, default="log"
+        What a row pulls with; "log" is logistic regression, "squared" Adaline, "tanh" the bounded
+        cost that far rows cannot spoil (it is not convex).
+    alpha : float, default=1e-4
+        Penalty alpha / 2 |w|^2 beside the mean loss.
+    eta0 : float, default=0.1
+        First step size.
+    power : float, default=0.5
+        How steps shrink: eta0 / (1 + s / tau)^power at step s; 0 keeps them constant.
+    tau : float, default=100.0
+        Steps before the shrinking shows.
+    batch_size : int, default=1
+        Rows in a step.
+    average : bool, default=False
+        Answer with the mean of all iterates instead of the last.
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        Most passes over the rows.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss has not fallen by this for `n_iter_no_change` passes; None
+        makes all `max_iter` passes.
+    n_iter_no_change : int, default=5
+    shuffle : bool, default=True
+        A new order for every pass; without it, rows sorted by class mislead.
+    class_weight : dict, "balanced" or None, default=None
+    random_state : int, RandomState or None, default=None
+        The orders.
+    warm_start : bool, default=False
+        Go on from the last fit.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with the model it has.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, d) or (n_classes, d)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : int
+        Passes made.
+    loss_ : float
+        Mean loss met during the last pass of `fit`.
+    t_ : float
+        Steps taken.
+    machines_ : Machines
+        The state from which `partial_fit` goes on.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LogisticRegression : The optimum of the log loss, for rows at hand.
+    Perceptron, Adaline : Two of the losses, under their own names.
+
+    Examples
+    --------
+    >>> from kilogram import OnlineClassifier
+    >>> X, y = [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]
+    >>> OnlineClassifier(random_state=0).fit(X, y).predict([[-3.0], [0.5]])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        loss: str = "log",
+        *,
+        alpha: float = 1e-4,
+        eta0: float = 0.1,
+        power: float = 0.5,
+        tau: float = 100.0,
+        batch_size: int = 1,
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        max_time: float | None = None,
+    ):
+        self.loss = loss
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.power = power
+        self.tau = tau
+        self.batch_size = batch_size
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.max_time = max_time
