@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from benchmarks.task import Task
-from benchmarks.tasks import fresh, linalg, process, ridge, small, subspace, svm, views
+from benchmarks.tasks import (
+    discriminants,
+    fresh,
+    linalg,
+    process,
+    ridge,
+    small,
+    subspace,
+    svm,
+    views,
+)
 
 TASKS: dict[str, Task] = {
     task.name: task
-    for page in (linalg, ridge, subspace, views, svm, process, small, fresh)
+    for page in (linalg, ridge, subspace, views, discriminants, svm, process, small, fresh)
     for task in page.TASKS
 }
