@@ -62,6 +62,7 @@ PUBLIC: dict[str, str] = {
     "SVC": "kilogram.models.classification.svm",
     "LinearSVC": "kilogram.models.classification.svm_linear",
     "SVR": "kilogram.models.regression.svr",
+    "svm_path": "kilogram.models.classification.svm_path",
     "LinearSVR": "kilogram.models.regression.svr_linear",
     # subspaces
     "PCA": "kilogram.models.subspace.pca",

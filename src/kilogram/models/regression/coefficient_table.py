@@ -122,7 +122,6 @@ def coefficient_table(
     Parameters
     ----------
     model : LinearRegression
-        Fitted.
     X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
         The rows it was fitted on.
     y : array-like of shape (n,) or (n, n_targets)
@@ -160,8 +159,7 @@ def coefficient_table(
     found, _ = joint_moments(rows)
     model._ensure_finite(found.scatter, rows.X)
     bread, rank = _bread(model, found, rows)
-    meaty = kind.startswith("HC")
-    precise = weights == "precision"
+    meaty, precise = kind.startswith("HC"), weights == "precision"
     statistic = partial(
         residual_sums, model=model, mean=found.mean, bread=bread, kind=kind, precise=precise
     )
@@ -174,7 +172,7 @@ def coefficient_table(
             "estimate their errors from. Give more rows, or fewer columns."
         )
     turn = _turn(to_numpy(found.mean), model.fit_intercept)
-    draws = None
+    draws: np.ndarray | None = None
     if kind == "bootstrap":
         rng = np.random.default_rng(random_state)
         draws = _bootstrap(model, rows, n_bootstrap, precise, rng)
@@ -298,6 +296,6 @@ def _table(
     if draws is not None:
         low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     sigma = np.sqrt(to_numpy(sums.squares) / degrees)
-    parts = [a[:, 0] if one else a for a in (estimate, error, t, p, low, high)]
-    covariance, sigma = (covariance[0], sigma[0]) if one else (covariance, sigma)
-    return CoefficientTable(tuple(names), *parts, kind, level, degrees, sigma, covariance)
+    sigma, covariance = (sigma[0], covariance[0]) if one else (sigma, covariance)
+    a, b, c, d, e, f = (v[:, 0] if one else v for v in (estimate, error, t, p, low, high))
+    return CoefficientTable(tuple(names), a, b, c, d, e, f, kind, level, degrees, sigma, covariance)

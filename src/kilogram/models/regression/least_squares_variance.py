@@ -21,172 +21,19 @@ Reference: Harvey 1976.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
+from kilogram.arrays.namespace import namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws, warn_if_unfinished
-from kilogram.models.regression.least_squares_roads import solve_moments
 from kilogram.models.regression.ridge import LinearPredictor
 from kilogram.models.regression.roads import Answer, joint_moments
 from kilogram.models.regression.targets import Rows, enter_rows
+from kilogram.models.regression.variance_models import LogLinear, grouped_fit, log_linear_fit
 from kilogram.solvers.solution import Solution
-from kilogram.statistics import JointMoments
-
-
-@dataclass(frozen=True, eq=False)
-class LogLinear:
-    """log sigma^2 = g_0 + <g, (x - m) / s>, not below `low`."""
-
-    g: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
-    low: float
-
-    def rows(self, X: Any) -> Any:
-        """z (n, d + 1)."""
-        X = X.toarray() if is_sparse(X) else X
-        xp = namespace(X)
-        wide = xp.astype(X, xp.float64) if is_numpy(X) else X
-        Z = (wide - like(self.mean, wide)) * like(self.scale, wide)
-        return xp.concat([xp.ones_like(Z[:, :1]), Z], axis=1)
-
-    def logs(self, X: Any) -> Any:
-        Z = self.rows(X)
-        xp = namespace(Z)
-        v = Z @ like(self.g, Z)
-        return xp.where(v > self.low, v, xp.full_like(v, self.low))
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Objective, and the scoring sums Z'W (r^2 / sigma^2 - 1) and Z'WZ."""
-
-    value: float
-    slope: Any
-    curve: Any
-
-    def __add__(self, other: Scores | int) -> Scores:
-        if other == 0:
-            return self
-        if not isinstance(other, Scores):
-            return NotImplemented
-        return Scores(self.value + other.value, self.slope + other.slope, self.curve + other.curve)
-
-    __radd__ = __add__
-
-
-def residual(X: Any, y: Any, W: np.ndarray, b: float) -> Any:
-    """y - X W - b of a block, as a vector."""
-    y = y[:, 0] if y.ndim == 2 else y
-    if is_sparse(X):
-        return y - X @ W - b
-    return y - X @ like(W, X) - b
-
-
-def log_linear_fit(
-    rows: Rows, moments: JointMoments, fit_intercept: bool, floor: float, max_iter: int, tol: float
-) -> tuple[Solution, LogLinear]:
-    """Value (W (d,), b); the variances from a log-linear model."""
-    d = moments.mean.shape[0]
-    variance = to_numpy(moments.x.variance())
-    mean, spread = to_numpy(moments.mean), np.sqrt(np.where(variance > 0, variance, 1.0))
-    W, b = _weighted(moments, fit_intercept)
-    square = _mean_square(rows, W, b, moments.weight)
-    if square <= 1e-14 * float(moments.y.variance()[0]):  # rows on a plane: nothing to estimate
-        model = LogLinear(np.zeros(d + 1), mean, 1.0 / spread, 0.0)
-        return Solution((W, b), 1, square * moments.weight), model
-    low = float(np.log(floor * square))
-    model = LogLinear(np.append(np.log(square), np.zeros(d)), mean, 1.0 / spread, low)
-    value, step = np.inf, 0
-    while step < max_iter:
-        sums = _scores(rows, W, b, model)
-        if value - sums.value <= tol * moments.weight:
-            return Solution((W, b), step, sums.value), model
-        value, step = sums.value, step + 1
-        model, value = _scoring_step(rows, W, b, model, sums)
-        W, b = _weighted(_reweighted(rows, model), fit_intercept)
-    sums = _scores(rows, W, b, model)
-    why = f"it stopped after {max_iter} steps."
-    return Solution((W, b), step, sums.value, False, why), model
-
-
-def _weighted(moments: JointMoments, fit_intercept: bool) -> tuple[np.ndarray, float]:
-    W, b = solve_moments(moments, fit_intercept).found.value
-    return to_numpy(W)[:, 0], float(b[0])
-
-
-def _reweighted(rows: Rows, model: LogLinear) -> JointMoments:
-    def statistic(X: Any, Y: Any, w: Any = None) -> JointMoments:
-        logs = model.logs(X)
-        v = namespace(logs).exp(-logs)
-        return JointMoments.of(X, Y, v if w is None else v * like(w, v))
-
-    return reduce_rows(statistic, rows.X, rows.Y, rows.w)
-
-
-def _mean_square(rows: Rows, W: np.ndarray, b: float, weight: float) -> float:
-    def statistic(X: Any, Y: Any, w: Any = None) -> float:
-        r = residual(X, Y, W, b)
-        return float(namespace(r).sum(r * r if w is None else like(w, r) * r * r))
-
-    return reduce_rows(statistic, rows.X, rows.Y, rows.w) / weight
-
-
-def _scores(rows: Rows, W: np.ndarray, b: float, model: LogLinear) -> Scores:
-    def statistic(X: Any, Y: Any, w: Any = None) -> Scores:
-        Z, logs = model.rows(X), model.logs(X)
-        xp = namespace(Z)
-        r = like(residual(X, Y, W, b), Z)
-        q = r * r * xp.exp(-logs)
-        v = xp.ones_like(q) if w is None else like(w, q)
-        value = float(xp.sum(v * (logs + q)))
-        return Scores(value, to_numpy(Z.T @ (v * (q - 1.0))), to_numpy((Z * v[:, None]).T @ Z))
-
-    return reduce_rows(statistic, rows.X, rows.Y, rows.w)
-
-
-def _scoring_step(
-    rows: Rows, W: np.ndarray, b: float, model: LogLinear, sums: Scores
-) -> tuple[LogLinear, float]:
-    """The scoring step, halved until the objective does not rise."""
-    move = np.linalg.lstsq(sums.curve, sums.slope, rcond=None)[0]
-    length = 1.0
-    while length > 1e-6:
-        tried = LogLinear(model.g + length * move, model.mean, model.scale, model.low)
-        value = _scores(rows, W, b, tried).value
-        if value <= sums.value:
-            return tried, value
-        length *= 0.5
-    return model, sums.value
-
-
-def grouped_fit(
-    rows: Rows, groups: np.ndarray, fit_intercept: bool, floor: float, max_iter: int, tol: float
-) -> tuple[Solution, np.ndarray, np.ndarray]:
-    """Value (W (d,), b), the names of the groups and their variances."""
-    names, at = np.unique(groups, return_inverse=True)
-    y = to_numpy(rows.Y)[:, 0]
-    w = np.ones(y.shape[0]) if rows.w is None else to_numpy(rows.w).astype(np.float64)
-    share = np.bincount(at, weights=w)
-    share = np.where(share > 0, share, 1.0)
-    v, value, step = np.ones(len(names)), np.inf, 0
-    while True:
-        weights = like(w / v[at], rows.Y)
-        W, b = _weighted(JointMoments.of(rows.X, rows.Y, weights), fit_intercept)
-        r = np.asarray(to_numpy(residual(rows.X, rows.Y, W, b)), dtype=np.float64)
-        least = max(floor * float(w @ r**2) / float(w.sum()), np.finfo(float).tiny)
-        v = np.maximum(np.bincount(at, weights=w * r**2) / share, least)
-        old, value, step = value, float(w @ (np.log(v[at]) + r**2 / v[at])), step + 1
-        if old - value <= tol * float(w.sum()):
-            return Solution((W, b), step, value), names, v
-        if step >= max_iter:
-            why = f"it stopped after {max_iter} steps."
-            return Solution((W, b), step, value, False, why), names, v
 
 
 class ReweightedLeastSquares(LinearPredictor):
@@ -332,11 +179,7 @@ class ReweightedLeastSquares(LinearPredictor):
         """
         check_is_fitted(self)
         if hasattr(self, "groups_"):
-            at = np.searchsorted(self.groups_, np.asarray(groups))
-            at = np.minimum(at, len(self.groups_) - 1)
-            if groups is None or not np.array_equal(self.groups_[at], groups):
-                raise ValueError(f"groups must be among those fitted: {self.groups_!r}.")
-            return self.group_variances_[at]
+            return self._of_groups(groups)
         X = self._enter(X, reset=False).X
         g = np.append(self.variance_intercept_, self.variance_coef_)
         d = self.variance_coef_.shape[0]
@@ -347,6 +190,13 @@ class ReweightedLeastSquares(LinearPredictor):
             return namespace(logs).exp(logs)
 
         return map_rows(variances, X)
+
+    def _of_groups(self, groups: Any) -> np.ndarray:
+        wanted = np.asarray([] if groups is None else groups, dtype=self.groups_.dtype)
+        at = np.minimum(np.searchsorted(self.groups_, wanted), len(self.groups_) - 1)
+        if groups is None or not np.array_equal(self.groups_[at], wanted):
+            raise ValueError(f"groups must be given, among those fitted: {self.groups_!r}.")
+        return self.group_variances_[at]
 
     def objective(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
         """sum_i w_i (log sigma_i^2 + r_i^2 / sigma_i^2) of the fitted model on these rows."""

@@ -20,7 +20,6 @@ References: Gauss 1809; Golub and Van Loan, Matrix Computations, chapter 5; Paig
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
@@ -28,7 +27,6 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.rows import is_streamed
 from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base import Estimate, Laws, warn_if_unfinished
@@ -36,20 +34,14 @@ from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.regression.coefficient_table import CoefficientTable, coefficient_table
 from kilogram.models.regression.least_squares_factors import Fit
-from kilogram.models.regression.least_squares_roads import (
-    check_solver,
-    positive_moments,
-    solve_least_squares,
-    solve_moments,
-)
-from kilogram.models.regression.ridge import LinearPredictor
-from kilogram.models.regression.roads import Answer, Problem, joint_moments
+from kilogram.models.regression.least_squares_roads import check_solver, solve_least_squares
+from kilogram.models.regression.least_squares_updates import MomentPredictor
+from kilogram.models.regression.roads import Answer, Problem
 from kilogram.models.regression.targets import Rows, enter_rows, weighted_objective
 from kilogram.operators.memory_plan import rates
-from kilogram.statistics import JointMoments
 
 
-class LinearRegression(LinearPredictor):
+class LinearRegression(MomentPredictor):
     """Linear least squares, by the road that suits the data.
 
     Minimises ``sum_i w_i |y_i - <x_i, W> - b|^2``; where columns are dependent, or there are more
@@ -173,62 +165,6 @@ class LinearRegression(LinearPredictor):
         self.__dict__.pop("moments_", None)  # they belong to rows of earlier calls
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those seen by earlier calls of `partial_fit` and fit them all.
-
-        Only the moments of the rows are kept (`moments_`), so any number of rows may pass.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : float or array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "moments_")
-        if first and hasattr(self, "coef_"):
-            warnings.warn(
-                "This LinearRegression was fitted by `fit`, which keeps no moments to add rows to: "
-                "partial_fit begins anew with these rows.",
-                stacklevel=2,
-            )
-        rows, new, flat = self._moments_of(X, y, sample_weight, reset=first)
-        self.moments_: JointMoments = new if first else self.moments_ + new
-        return self._refit(rows, flat)
-
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows back that earlier calls of `partial_fit` added, and fit the others.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Rows among those added, with the targets and weights they were added with.
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : float or array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-            Digits are lost as the scatter of all rows to that of those that remain.
-        """
-        if not hasattr(self, "moments_"):
-            raise ValueError(
-                "there is nothing to forget: only rows added by partial_fit can be taken back. "
-                "Add the rows with partial_fit instead of fit."
-            )
-        rows, old, flat = self._moments_of(X, y, sample_weight, reset=False)
-        left = self.moments_.weight - old.weight
-        if left <= 1e-12 * self.moments_.weight:
-            raise ValueError(
-                f"forget was given rows of weight {old.weight:g}, of {self.moments_.weight:g} "
-                "seen: none would remain. Begin anew with fit instead."
-            )
-        self.moments_ = self.moments_ - old
-        return self._refit(rows, flat)
-
     def coefficients(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
     ) -> CoefficientTable:
@@ -277,23 +213,6 @@ class LinearRegression(LinearPredictor):
         check_consistent_length(np.empty(X.shape[0]), rows.Y)
         self.n_features_in_ = X.shape[1]
         return rows._replace(X=X)
-
-    def _moments_of(
-        self, X: Any, y: Any, w: Any, *, reset: bool
-    ) -> tuple[Rows, JointMoments, bool]:
-        rows = enter_rows(self, X, y, w, finite=False, reset=reset)
-        new, flat = joint_moments(rows)
-        self._ensure_finite(new.scatter, rows.X)
-        return rows, new, flat
-
-    def _refit(self, rows: Rows, flat: bool) -> Self:
-        sparse = is_sparse(rows.X)
-        if self.positive:
-            found = positive_moments(self._problem(rows), self.moments_, sparse=sparse)
-        else:
-            found = solve_moments(self.moments_, self.fit_intercept, sparse=sparse)
-        self._remember(found, flat, rows.X)
-        return self
 
     def _problem(self, rows: Rows, callback: Any = None) -> Problem:
         return Problem(

@@ -86,7 +86,7 @@ def mixed_plane(R: np.ndarray, d: int, x_error: np.ndarray, y_error: np.ndarray)
     exact, noisy = np.nonzero(x_error == 0)[0], np.nonzero(x_error > 0)[0]
     e = exact.size
     columns = np.hstack([R[:, exact], R[:, noisy] / x_error[noisy], R[:, d:] / y_error])
-    T = np.linalg.qr(columns, mode="r") if e else columns
+    T: np.ndarray = np.linalg.qr(columns)[1] if e else columns
     found = nearest_plane(T[e:, e : e + noisy.size], T[e:, e + noisy.size :])
     W = np.zeros((d, y_error.size))
     W[noisy] = found.W

@@ -1,0 +1,149 @@
+"""Radial-basis features: one bump around every centre.
+
+    phi(x) = (1, exp(-|x - c_1|^2 / (2 sigma^2)), ..., exp(-|x - c_m|^2 / (2 sigma^2)))
+
+With every row a centre there are more columns than rows: least squares has many solutions (the
+smallest is given), ridge has one. The columns are k(x, c) of a Gaussian kernel; any other kernel
+does as well. `Nystroem` turns them so that their inner product is the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.arrays.rows import map_rows, row_count, sample_rows
+from kilogram.base import Estimator, Laws
+from kilogram.kernels import Gaussian, Kernel
+from kilogram.models.features.random_maps import check_count, generator
+
+
+class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Bumps around centres, as columns for a linear method.
+
+    Parameters
+    ----------
+    centers : array-like of shape (m, d), int or None, default=None
+        The centres; a number draws that many rows, None takes every row.
+    sigma : float, "scale" or "median", default=1.0
+        Width of the bumps, as in `Gaussian`.
+    kernel : Kernel or None, default=None
+        Another function of x and centre than the Gaussian one; `sigma` is then not used.
+    include_bias : bool, default=True
+        A column of ones in front.
+    random_state : int, RandomState or None, default=None
+        Seed of the draw of centres.
+
+    Attributes
+    ----------
+    centers_ : array of shape (m, d)
+    kernel_ : Kernel
+        The kernel with its parameters as numbers.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    Nystroem : The same centres, turned so that inner products approximate the kernel.
+
+    Examples
+    --------
+    >>> from kilogram import RadialBasisFeatures
+    >>> RadialBasisFeatures(centers=[[0.0]]).fit_transform([[0.0], [2.0]]).round(3)
+    array([[1.   , 1.   ],
+           [1.   , 0.135]])
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight="centres are rows drawn with equal probability",
+        permutation="which rows become centres depends on their order",
+        textbook="one formula: summary A2.3, which tests/books holds it against",
+        example={"centers": 15, "random_state": 0},
+        rtol=1e-6,
+    )
+
+    def __init__(
+        self,
+        centers: Any = None,
+        *,
+        sigma: float | str = 1.0,
+        kernel: Kernel | None = None,
+        include_bias: bool = True,
+        random_state: Any = None,
+    ):
+        self.centers = centers
+        self.sigma = sigma
+        self.kernel = kernel
+        self.include_bias = include_bias
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the centres.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : ignored
+            Present for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        X = self._enter(X).X
+        kernel = Gaussian(self.sigma) if self.kernel is None else self.kernel
+        self.kernel_ = kernel.resolve(X)
+        if self.centers is None or isinstance(self.centers, int | np.integer):
+            m = row_count(X) if self.centers is None else check_count("centers", self.centers)
+            self.centers_ = sample_rows(X, m, generator(self.random_state))
+        else:
+            self.centers_ = self._given(self.centers)
+        return self
+
+    def _given(self, centers: Any) -> Any:
+        found = np.asarray(centers, dtype=np.float64)
+        if found.ndim != 2 or found.shape[1] != self.n_features_in_ or not len(found):
+            raise ValueError(
+                f"centers must have shape (m, {self.n_features_in_}) with m >= 1, got "
+                f"{found.shape}."
+            )
+        return found
+
+    def transform(self, X: Any) -> Any:
+        """The bumps at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+
+        Returns
+        -------
+        Z : array of shape (n, m), or (n, m + 1) with the bias
+            Dense, in X's library and float type; lazy if X is a Dask collection or comes in blocks.
+        """
+        check_is_fitted(self)
+        kernel, C, bias = self.kernel_, self.centers_, self.include_bias
+
+        def phi(block: Any) -> Any:
+            centres = C if is_sparse(block) or is_sparse(C) else like(C, block)
+            K = kernel(block, centres)
+            xp = namespace(K)
+            return xp.concat([xp.ones_like(K[:, :1]), K], axis=1) if bias else K
+
+        return map_rows(phi, self._enter(X, reset=False).X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.centers_.shape[0] + int(self.include_bias)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,160 @@
+"""Features from a list of functions: phi(x) = (1, f_1(x), f_2(x), ...).
+
+The model stays linear in its coefficients whatever the functions are: (1, x, x^2, e^x, sin x) and
+least squares fit a function that is none of these alone. A function is given by the name of an
+elementwise one of the array API ("sin", "exp", "log", "sqrt", "square", ...; "identity" is x) or as
+a callable that takes rows (n, d) and returns (n,) or (n, k) in the same library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.arrays.rows import map_rows, sample_rows
+from kilogram.base import Estimator, Laws
+
+NAMES = (
+    "identity",
+    "abs",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+)
+
+
+def columns_of(f: str | Callable[[Any], Any], X: Any) -> Any:
+    """f of the rows of X as columns (n, k)."""
+    xp = namespace(X)
+    if isinstance(f, str):
+        return X if f == "identity" else getattr(xp, f)(X)
+    found = f(X)
+    if getattr(found, "ndim", 0) == 1:
+        found = found[:, None]
+    if getattr(found, "ndim", 0) != 2 or found.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"{getattr(f, '__name__', f)!s} returned {getattr(found, 'shape', type(found))} for "
+            f"{X.shape[0]} rows: a function must return (n,) or (n, k)."
+        )
+    return found
+
+
+class FunctionFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """The values of functions of the rows, as columns for a linear method.
+
+    Parameters
+    ----------
+    functions : sequence of str or callable, default=("identity",)
+        Names of elementwise functions of the array API, or callables from rows (n, d) to (n,) or
+        (n, k).
+    include_bias : bool, default=True
+        A column of ones in front.
+
+    Attributes
+    ----------
+    n_columns_ : list of int
+        Columns that each function gives.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    PolynomialFeatures, RadialBasisFeatures : Two families of functions.
+
+    Examples
+    --------
+    >>> from kilogram import FunctionFeatures
+    >>> phi = FunctionFeatures(["identity", "square", lambda x: x[:, 0] * 10])
+    >>> phi.fit_transform([[3.0]])
+    array([[ 1.,  3.,  9., 30.]])
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        shift="the functions are the user's, and need not ignore a shift",
+        weight="nothing is estimated, so weights have nothing to weigh",
+        permutation="the features follow the order of the columns",
+        textbook="a list of functions: summary A2.4, which tests/books holds it against",
+        example={"functions": ("identity", "square", "sin")},
+    )
+
+    def __init__(
+        self,
+        functions: Sequence[str | Callable[[Any], Any]] = ("identity",),
+        *,
+        include_bias: bool = True,
+    ):
+        self.functions = functions
+        self.include_bias = include_bias
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn how many columns each function gives, from one row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : ignored
+            Present for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(self.functions, str) or not len(self.functions):
+            raise ValueError(f"functions must be a list of at least one, got {self.functions!r}.")
+        for f in self.functions:
+            if not callable(f) and f not in NAMES:
+                raise ValueError(f"functions are callables or names among {NAMES}, got {f!r}.")
+        X = self._enter(X).X
+        row = sample_rows(X, 1, np.random.default_rng(0))
+        row = row.toarray() if is_sparse(row) else row
+        self.n_columns_ = [columns_of(f, row).shape[1] for f in self.functions]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The values at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+
+        Returns
+        -------
+        Z : array of shape (n, sum(n_columns_)), and one more with the bias
+            Dense; lazy if X is a Dask collection or comes in blocks.
+        """
+        check_is_fitted(self)
+
+        def phi(block: Any) -> Any:
+            block = block.toarray() if is_sparse(block) else block
+            xp = namespace(block)
+            parts = [columns_of(f, block) for f in self.functions]
+            ones = [xp.ones_like(block[:, :1])] if self.include_bias else []
+            return xp.concat([*ones, *parts], axis=1)
+
+        return map_rows(phi, self._enter(X, reset=False).X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return sum(self.n_columns_) + int(self.include_bias)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
