@@ -3,13 +3,16 @@
 import datetime
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from kilogram.kitchen import KitchenError
-from kilogram.kitchen.columns import find_kind, find_layout
+from kilogram.kitchen.columns import USED, values
 from kilogram.kitchen.cook import BUNDLED
+from kilogram.kitchen.kinds import find_kind, find_layout
 from kilogram.kitchen.read import read_table
+from kilogram.kitchen.told import Told, orders
 
 N = 40
 KINDS = {
@@ -17,6 +20,9 @@ KINDS = {
     "date": [datetime.date(2020, 1, 1 + k % 28) for k in range(N)],
     "categorical": ["a", "b", None, "a"] * (N // 4),
     "identifier": [f"row {k}" for k in range(N)],
+    "ordinal": ["low", "high", None, "medium"] * (N // 4),
+    "time": [datetime.date(2020, 1, 1) + datetime.timedelta(3 * k) for k in range(N)],
+    "image": [f"pictures/{k}.png" for k in range(N)],
     "text": [f"this is a long story about number {k} and others" for k in range(N)],
     "constant": ["x"] * N,
     "missing": [None] * N,
@@ -29,7 +35,7 @@ def test_kinds(kind):
     found = find_kind("x", pa.chunked_array([pa.array(KINDS[kind])]))
     assert found.kind == kind
     assert found.reason
-    assert found.used == (kind in ("numeric", "date", "categorical"))
+    assert found.used == (kind in USED)
 
 
 def test_counters_are_identifiers_and_measurements_are_not():
@@ -88,3 +94,95 @@ def test_dictionary_columns_and_overrides():
         find_layout(table, "t", ignore=["q"])
     with pytest.raises(KitchenError, match="should hold numeric"):
         find_layout(table, "t", numeric=["d"])
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind", "form"),
+    [
+        ("day", ["14.03.2020", None] * 20, "date", "%d.%m.%Y"),
+        ("day", ["3/14/2020", "12/1/2020"] * 20, "date", "%m/%d/%Y"),
+        ("day", ["14/3/2020", "1/12/2020"] * 20, "date", "%d/%m/%Y"),
+        ("date", [20200314, 20201201] * 20, "date", "%Y%m%d"),
+        ("weight", [20200314, 20201201] * 20, "numeric", ""),
+        ("day", ["14.03.2020", "soon"] * 20, "categorical", ""),
+    ],
+)
+def test_dates_as_people_write_them(name, cells, kind, form):
+    column = find_kind(name, pa.array(cells))
+    assert (column.kind, column.form) == (kind, form)
+    if kind == "date":
+        want = (datetime.date(2020, 3, 14) - datetime.date(1970, 1, 1)).days
+        assert values(column, pa.array(cells))[0] == want
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("low", "medium", "high"),
+        ("S", "M", "L", "XL"),
+        ("cold", "warm", "hot"),
+        ("<18", "18-29", "30-64", "65+"),
+        ("Fair", "Good", "Very Good", "Premium", "Ideal"),
+        ("under 10k", "10k-20k", "over 20k"),
+        ("two", "four", "eight"),
+    ],
+)
+def test_scales_are_put_in_order(order):
+    shuffled = [order[(7 * k + 1) % len(order)] for k in range(N)]
+    column = find_kind("x", pa.array(shuffled))
+    assert column.kind == "ordinal"
+    assert column.levels == order
+    assert " < ".join(order) in column.reason
+    got = values(column, pa.array([order[0], order[-1], None, "other"]))
+    assert np.array_equal(got, [1 / len(order), 1, np.nan, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize("words", [["mon", "tue", "wed"], ["1", "2", "3+"], ["a", "low", "high"]])
+def test_what_is_no_scale_stays_unordered(words):
+    assert find_kind("x", pa.array(words * 14)).kind == "categorical"
+
+
+def test_ordered_categories_of_a_frame_keep_their_order():
+    frame = pd.DataFrame({"x": pd.Categorical(["b", "a"] * 20, ["b", "a", "z"], ordered=True)})
+    column = find_kind("x", read_table(frame).data.column("x"))
+    assert column.kind == "ordinal"
+    assert column.levels == ("b", "a", "z")
+
+
+def test_groups_come_back_under_a_telling_name():
+    values_ = [k // 4 for k in range(N)]
+    assert find_kind("patient_id", pa.array(values_)).kind == "group"
+    assert find_kind("Customer", pa.array([f"c{v}" for v in values_])).kind == "group"
+    assert find_kind("colour", pa.array([f"c{v}" for v in values_])).kind == "categorical"
+
+
+def test_kinds_are_told():
+    table = pa.table({"size": ["M", "S", None], "note": ["a b", "c", "d"], "when": ["1.2.2020"] * 3,
+                      "who": [1, 1, 2], "year": [1999, 2001, 2000], "y": [1, 2, 3]})  # fmt: skip
+    told = Told(text=("note",), date=("when",), group="who", time="year",
+                ordinal=orders(["size=S,M,L"]))  # fmt: skip
+    layout = find_layout(table, "y", told=told)
+    kinds = {column.name: column.kind for column in layout.columns}
+    assert kinds == {"size": "ordinal", "note": "text", "when": "date", "who": "group",
+                     "year": "time"}  # fmt: skip
+    X = layout.array(table)
+    assert X.dtype == object
+    assert X[:, 0].tolist()[:2] == [2 / 3, 1 / 3]
+    assert X[:, 1].tolist() == ["a b", "c", "d"]
+    assert X[:, 3].tolist() == [1999.0, 2001.0, 2000.0]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (lambda: Told(ordinal=orders(["s=S,M"])), "leaves out 'L'"),
+        (lambda: Told(ordinal=orders(["s=S,M,L,S"])), "twice"),
+        (lambda: Told(ordinal=orders(["s"])), "LOWEST"),
+        (lambda: Told(numeric=("s",), text=("s",)), "cannot be numeric and text"),
+        (lambda: Told(date=("s",)), "should hold date values but has cells such as 'S'"),
+        (lambda: Told(group="nobody"), "no input column 'nobody'"),
+    ],
+)
+def test_what_cannot_be_told(told, message):
+    with pytest.raises(KitchenError, match=message):
+        find_layout(pa.table({"s": ["S", "M", "L"], "y": [1, 2, 3]}), "y", told=told())

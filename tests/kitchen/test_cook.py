@@ -93,7 +93,9 @@ def test_wide_tables():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 300)), columns=[f"c{k}" for k in range(300)])
     frame["y"] = frame["c7"] * 5
-    found = cook(frame, "y", folds=2, repeats=1)
+    with pytest.raises(KitchenError, match=r"KG-A07.*'c7' is 'y' under another name"):
+        cook(frame, "y", folds=2, repeats=1)
+    found = cook(frame, "y", folds=2, repeats=1, accept=["KG-A07"])
     assert found.evidence.importance.skipped == 240
     assert "c7" in found.evidence.importance.columns
 

@@ -3,6 +3,8 @@
     inner      <x, y>                                    X Y'
     squared    |x - y|^2 = |x|^2 - 2 <x, y> + |y|^2      one matrix product
     separable  sum_j t(x_j, y_j)  or  prod_j t(x_j, y_j) one column at a time
+    Hamming    number of columns that differ             half the squared distance of one-hot rows
+    Mahalanobis  (x - y)' S^-1 (x - y)                   Euclidean after whitening by S = L L'
 
 One body for dense and sparse: sparse tables enter through the matrix product or column by column,
 and only the (n, m) result is dense. `Y=None` stands for `Y = X`.
@@ -88,6 +90,25 @@ def chi_squared(X: Any, Y: Any = None) -> Any:
         return gap * gap / safe
 
     return separable(term, X, Y)
+
+
+def euclidean(X: Any, Y: Any = None) -> Any:
+    """|x_i - y_j|, (n, m)."""
+    return namespace(X, Y).sqrt(squared_distances(X, Y))
+
+
+def hamming(X: Any, Y: Any = None) -> Any:
+    """The number of columns in which two rows of codes differ, (n, m)."""
+    xp = namespace(X, Y)
+    return separable(lambda x, y: xp.astype(x != y, xp.float64), X, Y)
+
+
+def squared_mahalanobis(X: Any, Y: Any, S: Any) -> Any:
+    """(x_i - y_j)' S^-1 (x_i - y_j), (n, m), for a positive definite S."""
+    xp = namespace(X, S)
+    L = xp.linalg.cholesky(S)
+    white = [None if Z is None else xp.linalg.solve(L, Z.T).T for Z in (X, Y)]
+    return squared_distances(*white)
 
 
 def _column(X: Any, j: int) -> Any:

@@ -1,23 +1,25 @@
-"""What each column is, with the reason, and the numbers it becomes.
+"""The columns of a table and the cells they become.
 
-    numeric       numbers                                      -> itself, missing as NaN
-    date          days and times                               -> days since 1970
-    categorical   words that come back, truth values           -> number of the word in `levels`
-    identifier    a name or a counter of the row               left out: it is new for every new row
-    text          long free text                               left out
-    constant      one value everywhere                         left out: it tells nothing
-    missing       no value anywhere                            left out
-    unsupported   lists, records, bytes                        left out
+    numeric       numbers                              -> itself, missing as NaN
+    ordinal       words with an order                  -> r / R for the r-th of R levels
+    date, time    days and times; `time` orders rows   -> days since 1970
+    categorical   words that come back, truth values   -> number of the word in `levels`
+    text, image   free text; paths of pictures         -> the words themselves
+    group         rows that belong together            left out: folds are cut along it
+    identifier    a name or a counter of the row       left out: it is new for every new row
+    constant      one value everywhere                 left out: it tells nothing
+    missing       no value anywhere                    left out
+    unsupported   lists, records, bytes                left out
 
-Kinds are found from the inputs alone, never from the target, so finding them on all rows leaks
-nothing. A word that was not seen before becomes -1, which the encoder of the recipe knows.
+`kilogram.kitchen.kinds` finds the kinds; here they are kept and applied. A word that was not seen
+before becomes -1, which the encoder of the recipe knows; of an ordinal column it becomes missing,
+since its place in the order is not known.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -28,22 +30,19 @@ from kilogram.kitchen.errors import KitchenError, close_names, some
 from kilogram.kitchen.sniff import is_number
 
 Kind = Literal[
-    "numeric", "date", "categorical", "identifier", "text", "constant", "missing", "unsupported"
-]
-USED: tuple[Kind, ...] = ("numeric", "date", "categorical")
+    "numeric", "ordinal", "date", "time", "categorical", "text", "image", "group", "identifier",
+    "constant", "missing", "unsupported",
+]  # fmt: skip
+USED: tuple[Kind, ...] = ("numeric", "ordinal", "date", "time", "categorical", "text", "image")
+WORDS: tuple[Kind, ...] = ("text", "image")
 NEW_LEVEL = -1.0
-
-# A name that says "I count rows"; believed only when the values are mostly different too.
-_ID_NAME = re.compile(
-    r"^(id|index|idx|key|uuid|guid|row|nr|no)$|[ _.-](id|uuid|key)$|^unnamed", re.I
-)
-_FEW_ROWS = 20
-_LONG = 25
+# the form of a time that is a plain number, such as a year
+AS_NUMBER = "number"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: what it was taken for and why."""
+    """One column: what it was taken for and why; `form` is how its dates are written."""
 
     name: str
     kind: Kind
@@ -51,6 +50,7 @@ class Column:
     missing: int = 0
     distinct: int = 0
     levels: tuple[str, ...] = ()
+    form: str = ""
 
     @property
     def used(self) -> bool:
@@ -67,19 +67,31 @@ class Layout:
     def used(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.used)
 
+    def named(self, kind: Kind) -> str | None:
+        """The first column of a kind: the group, the time."""
+        return next((column.name for column in self.columns if column.kind == kind), None)
+
     def positions(self, *kinds: Kind) -> list[int]:
         """Places of these kinds among the used columns."""
         return [k for k, column in enumerate(self.used) if column.kind in kinds]
 
-    def array(self, data: pa.Table) -> np.ndarray:
-        """The used columns of a table as (n, d) float64."""
+    def array(self, data: pa.Table, folder: Path | None = None) -> np.ndarray:
+        """The used columns of a table as (n, d): float64, or objects if some of them are words.
+
+        `folder` is where paths of pictures start.
+        """
         lost = [column.name for column in self.used if column.name not in data.column_names]
         if lost:
             hint = close_names(lost[0], data.column_names)
             raise KitchenError(f"The table lacks the column {some(lost)}.{hint}")
-        out = np.empty((data.num_rows, len(self.used)))
+        kind: Any = object if self.positions(*WORDS) else np.float64
+        out = np.empty((data.num_rows, len(self.used)), dtype=kind)
         for k, column in enumerate(self.used):
-            out[:, k] = values(column, data.column(column.name))
+            cells = data.column(column.name)
+            if column.kind in WORDS:
+                out[:, k] = _texts(cells, folder if column.kind == "image" else None)
+            else:
+                out[:, k] = values(column, cells)
         return out
 
     def new_levels(self, X: np.ndarray) -> dict[str, int]:
@@ -89,109 +101,17 @@ class Layout:
         return {name: count for name, count in counts.items() if count}
 
 
-def find_layout(
-    data: pa.Table,
-    target: str,
-    *,
-    numeric: Collection[str] = (),
-    categorical: Collection[str] = (),
-    ignore: Collection[str] = (),
-) -> Layout:
-    """The kinds of all columns but the target; the three lists overrule what would be found."""
-    names = [name for name in data.column_names if name != target]
-    for name in (*numeric, *categorical, *ignore):
-        if name not in names:
-            raise KitchenError(f"There is no input column {name!r}.{close_names(name, names)}")
-    found = []
-    for name in names:
-        if name in ignore:
-            found.append(Column(name, "identifier", "left out as asked"))
-        elif name in categorical:
-            found.append(_categorical(name, data.column(name), "words, as asked"))
-        elif name in numeric:
-            column = Column(name, "numeric", "numbers, as asked", data.column(name).null_count)
-            values(column, data.column(name))
-            found.append(column)
-        else:
-            found.append(find_kind(name, data.column(name)))
-    return Layout(tuple(found))
-
-
-def find_kind(name: str, column: Any) -> Column:
-    """The kind of one Arrow column."""
-    column = plain(column)
-    if _nested(column.type):
-        return Column(name, "unsupported", f"cells of type {column.type} are no single values")
-    missing, rows = column.null_count, len(column)
-    if missing == rows:
-        return Column(name, "missing", "no value in any row", missing)
-    distinct = int(pc.count_distinct(column, mode="only_valid").as_py())
-    if distinct == 1 and missing == 0:
-        value = column[0].as_py()
-        return Column(name, "constant", f"the same value, {value!r}, in every row", 0, 1)
-    if pa.types.is_boolean(column.type):
-        return _categorical(name, column, "true or false")
-    if pa.types.is_temporal(column.type):
-        return Column(name, "date", "dates, counted in days", missing, distinct)
-    if _is_number(column.type):
-        why = _counts_rows(name, column, distinct)
-        if why:
-            return Column(name, "identifier", why, missing, distinct)
-        return Column(name, "numeric", f"numbers, {distinct} different", missing, distinct)
-    return _words(name, column, distinct, rows - missing)
-
-
-def _words(name: str, column: Any, distinct: int, filled: int) -> Column:
-    missing = column.null_count
-    share = distinct / filled
-    if share > 0.5 and filled >= _FEW_ROWS:
-        length = pc.mean(pc.utf8_length(column)).as_py()
-        if length > _LONG:
-            why = f"free text, {length:.0f} characters on average"
-            return Column(name, "text", why, missing, distinct)
-        why = f"{distinct} different values in {filled} rows: a name of the row"
-        return Column(name, "identifier", why, missing, distinct)
-    return _categorical(name, column, f"{distinct} different words{_stray(column)}")
-
-
-def _categorical(name: str, column: Any, reason: str) -> Column:
-    text = as_text(plain(column))
-    levels = tuple(sorted(pc.unique(text).drop_null().to_pylist()))
-    return Column(name, "categorical", reason, text.null_count, len(levels), levels)
-
-
-def _stray(column: Any) -> str:
-    """Which words keep a column of numbers from being one."""
-    words = pc.unique(column).drop_null().to_pylist()
-    odd = [word for word in words if not is_number(word)]
-    if 0 < len(odd) <= len(words) / 5:
-        return f", text because of {some(odd, 3)} among numbers"
-    return ""
-
-
-def _counts_rows(name: str, column: Any, distinct: int) -> str:
-    if not pa.types.is_integer(column.type) or len(column) < _FEW_ROWS:
-        return ""
-    ends = pc.min_max(column).as_py()
-    if distinct == len(column) == ends["max"] - ends["min"] + 1:
-        return f"counts the rows from {ends['min']} to {ends['max']}"
-    if _ID_NAME.search(name) and distinct > 0.5 * len(column):
-        return "a number that names the row"
-    return ""
-
-
 def values(column: Column, data: Any) -> np.ndarray:
     """An Arrow column as (n,) float64 by its kind; infinite values count as missing."""
     data = plain(data)
     if column.kind == "categorical":
         return _level_numbers(column.levels, as_text(data))
+    if column.kind == "ordinal":
+        place = _level_numbers(column.levels, as_text(data))
+        return np.where(place == NEW_LEVEL, np.nan, (place + 1.0) / len(column.levels))
     try:
-        if column.kind == "date":
-            moments = pc.cast(data, pa.timestamp("s"), safe=False)
-            out = (
-                pc.cast(pc.cast(moments, pa.int64()), pa.float64()).to_numpy(zero_copy_only=False)
-                / 86400.0
-            )
+        if column.kind in ("date", "time"):
+            out = days(data, column.form)
         else:
             out = pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -200,6 +120,28 @@ def values(column: Column, data: Any) -> np.ndarray:
             f"{_offender(column.kind, data)}."
         ) from None
     return np.where(np.isfinite(out), out, np.nan)
+
+
+def days(data: Any, form: str = "") -> np.ndarray:
+    """Days since 1970 of dates and times, or of words and whole numbers written as `form` says."""
+    if form == AS_NUMBER:
+        return pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
+    if form:
+        words = as_text(data)
+        data = pc.strptime(words, format=form, unit="s", error_is_null=True)
+        if data.null_count > words.null_count:
+            raise pa.ArrowInvalid("a date is written in another way")
+    moments = pc.cast(data, pa.timestamp("s"), safe=False)
+    seconds = pc.cast(pc.cast(moments, pa.int64()), pa.float64())
+    return seconds.to_numpy(zero_copy_only=False) / 86400.0
+
+
+def _texts(data: Any, folder: Path | None) -> np.ndarray:
+    """Words as they are, missing ones empty; paths joined to their folder."""
+    cells = as_text(plain(data)).to_pylist()
+    if folder is not None:
+        cells = [cell and str(folder / cell) for cell in cells]
+    return np.asarray(["" if cell is None else cell for cell in cells], dtype=object)
 
 
 def _level_numbers(levels: tuple[str, ...], text: Any) -> np.ndarray:
@@ -214,6 +156,8 @@ def _offender(kind: Kind, data: Any) -> str:
         odd = [word for word in words if not is_number(word)]
         if odd:
             return some(odd, 3)
+    if kind in ("date", "time") and len(data.drop_null()):
+        return f"cells such as {data.drop_null()[0].as_py()!r}"
     return f"type {data.type}"
 
 
@@ -239,18 +183,3 @@ def as_text(column: Any) -> Any:
         return pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(f"Cells of type {column.type} cannot be told apart as words.") from None
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-def _nested(kind: pa.DataType) -> bool:
-    return pa.types.is_nested(kind) or not (
-        _is_number(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_null(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_date(kind)
-        or pa.types.is_timestamp(kind)
-    )

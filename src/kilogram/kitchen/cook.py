@@ -1,7 +1,7 @@
 """From a table and a question to an answer one can defend.
 
-    read -> question -> columns -> recipes judged by nested cross-validation -> the simplest that
-    is not beaten -> fitted on all rows -> evidence for the pictures -> three sentences
+    read -> columns -> question -> audit -> recipes judged by nested cross-validation -> the
+    simplest not beaten -> fitted on all rows -> evidence for the pictures -> three sentences
 
 Each step is a file of this room; here they are only called in order. `Cooked` holds what came out,
 and nothing is written until `save` is called.
@@ -10,7 +10,7 @@ and nothing is written until `save` is called.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,14 @@ from sklearn.base import clone
 from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
 from kilogram.evaluation.nested import winner
-from kilogram.kitchen.columns import Layout, find_layout
+from kilogram.kitchen.audit import Audit, audit_table
+from kilogram.kitchen.columns import Layout
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.evidence import Evidence, answers, importance, learning, tuning
 from kilogram.kitchen.facts import as_json
-from kilogram.kitchen.judge import Judged, choose, judge, rounds, split
+from kilogram.kitchen.folds import along_columns, rounds, split
+from kilogram.kitchen.judge import Judged, choose, judge
+from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.measures import Measure, choose_measure
 from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
@@ -33,31 +36,16 @@ from kilogram.kitchen.read import Table, read_table
 from kilogram.kitchen.recipes import recipes
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
+from kilogram.kitchen.settings import MAX_ROWS, Settings, check
+from kilogram.kitchen.told import orders
+from kilogram.kitchen.unique import unique_rows
 from kilogram.kitchen.words import verdict
 
 BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
 BUNDLED_TARGET = "Body Mass (g)"
-MAX_ROWS = 50_000
 FEW_ROWS = 1000
 
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How it was cooked; with the same table and settings the same numbers come out."""
-
-    task: Task | None = None
-    measure: str | None = None
-    folds: int = 5
-    repeats: int | None = None
-    seed: int = 0
-    max_time: float | None = 600.0
-    max_rows: int = MAX_ROWS
-    keep: str | None = None
-    numeric: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +64,7 @@ class Cooked:
     model: Model
     settings: Settings
     notes: tuple[str, ...]
+    audit: Audit
     seconds: float
     made: float = field(default_factory=time.time)
 
@@ -117,10 +106,21 @@ def cook(
     keep: str | None = None,
     numeric: Collection[str] = (),
     categorical: Collection[str] = (),
+    ordinal: Mapping[str, Collection[str]] | Collection[str] = (),
+    text: Collection[str] = (),
+    date: Collection[str] = (),
+    image: Collection[str] = (),
+    drop: Collection[str] = (),
     ignore: Collection[str] = (),
+    group: str | None = None,
+    time: str | None = None,
+    accept: Collection[str] = (),
+    drop_duplicates: bool = False,
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    max_memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Cooked:
     """Predict the column `target` of a table: linear and kernel recipes judged honestly.
@@ -128,8 +128,8 @@ def cook(
     Parameters
     ----------
     table : path or data frame, default=None
-        CSV (gzipped or not), Parquet, or a pandas, polars or pyarrow table. None takes the bundled
-        table of penguins and its target.
+        CSV (gzipped or not), Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB, svmlight, or a
+        pandas, polars or pyarrow table. None takes the bundled table of penguins and its target.
     target : str
         The column to predict.
     task, measure : str, default=None
@@ -142,51 +142,52 @@ def cook(
         Longer tables are cooked from a random sample of so many rows.
     keep : {"baseline", "linear", "kernel"}, default=None
         The recipe of the model; None takes the simplest that no other beats.
-    numeric, categorical, ignore : collections of column names
-        Columns whose kind is found wrong.
-    header, delimiter, encoding
-        How a CSV file is written, where it is found wrong.
+    numeric, categorical, text, date, image, drop : collections of column names
+        Columns whose kind is found wrong; `drop` leaves out, as `ignore` does.
+    ordinal : mapping of column to levels, lowest first, or texts such as "size=S,M,L"
+    group, time : str, default=None
+        Rows with one value of `group` stay in one fold; with `time`, tests are on later rows.
+    accept : collection of codes
+        Serious findings of the audit that are known and meant; any other one stops the run.
+    drop_duplicates : bool, default=False
+        Cook from one of each set of equal rows.
+    header, delimiter, encoding, sheet, max_memory
+        How a file is written, where it is found wrong, and what reading may take.
     progress : callable(done, steps, what), default=None
     """
+    said = tuple(f"{name}={','.join(levels)}" for name, levels in orders(ordinal).items())
     settings = Settings(task, measure, folds, repeats, seed, max_time, max_rows, keep,
-                        tuple(numeric), tuple(categorical), tuple(ignore))  # fmt: skip
+                        tuple(numeric), tuple(categorical), (*ignore, *drop), said, tuple(text),
+                        tuple(date), tuple(image), group, time, tuple(accept), drop_duplicates,
+                        )  # fmt: skip
     check(settings)
     if table is None:
         table, target = BUNDLED, BUNDLED_TARGET if target is None else target
     if target is None:
         raise KitchenError("Which column shall be predicted? Say --target COLUMN.")
-    found = read_table(table, delimiter=delimiter, encoding=encoding, header=header)
+    found = read_table(table, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet,
+                       max_memory=max_memory, seed=seed)  # fmt: skip
     return cook_table(found, target, settings, progress or (lambda done, steps, what: None))
-
-
-def check(settings: Settings) -> None:
-    """Refuse settings that mean nothing."""
-    if settings.folds < 2:
-        raise KitchenError(f"Cross-validation needs at least 2 folds, got {settings.folds}.")
-    if settings.repeats is not None and settings.repeats < 1:
-        raise KitchenError(f"repeats must be 1 or more, got {settings.repeats}.")
-    if settings.max_time is not None and not settings.max_time > 0:
-        raise KitchenError(f"The time limit must be more than 0 s, got {settings.max_time}.")
-    if settings.max_rows < 20:
-        raise KitchenError(f"max_rows must be 20 or more, got {settings.max_rows}.")
-    if settings.keep not in (None, "baseline", "linear", "kernel"):
-        raise KitchenError(
-            f"The recipe to keep is baseline, linear or kernel, not {settings.keep!r}."
-        )
 
 
 def cook_table(table: Table, target: str, settings: Settings, progress: Progress) -> Cooked:
     """The same, of a table that has been read."""
     budget = Budget(max_time=settings.max_time)
+    layout = find_layout(table.data, target, told=settings.told)
+    if settings.drop_duplicates:
+        table = unique_rows(table, layout, target)
     question = ask(table, target, task=settings.task, folds=settings.folds)
     measure, why = choose_measure(question, settings.measure)
-    layout = find_layout(table.data, target, numeric=settings.numeric,
-                         categorical=settings.categorical, ignore=settings.ignore)  # fmt: skip
     _refuse_nothing_to_learn_from(layout)
+    found = audit_table(table, layout, question, told=settings.told, folds=settings.folds,
+                        seed=settings.seed, accept=settings.accept)  # fmt: skip
+    found.refuse()
     rows, sampled = sample(question, settings)
-    X, y = layout.array(table.data.take(question.rows[rows])), question.y[rows]
+    folder = Path(table.path).parent if table.path else None
+    X, y = layout.array(table.data.take(question.rows[rows]), folder), question.y[rows]
     repeats = settings.repeats or rounds(len(y))
-    splits = split(y, measure, settings.folds, repeats, settings.seed)
+    along = along_columns(table.data.take(question.rows[rows]), layout, settings)
+    splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
     tell = _counter(progress, 3 * len(splits) + 6)
     # threads that wait for each other cost small matrices more than they bring
     with blas_threads(1 if len(y) <= FEW_ROWS else n_threads()):
@@ -214,6 +215,7 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         model=Model(target, question.task, layout, pipeline, question.classes, table.header, about),
         settings=settings,
         notes=(*table.notes, *question.notes, *sampled, *undone),
+        audit=found,
         seconds=time.perf_counter() - budget.started,
     )
 

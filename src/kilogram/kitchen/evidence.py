@@ -143,6 +143,8 @@ def _losses(
 
 def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The columns most correlated with the answer, missing cells at the mean: where to look."""
+    if X.dtype == object:  # words have no correlation: the first columns will do
+        return np.arange(MAX_COLUMNS)
     Z = X - np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0)
     Z = np.where(np.isfinite(Z), Z, 0.0)
     Y = (np.eye(y.max() + 1)[y] if np.issubdtype(y.dtype, np.integer) else y[:, None]).astype(float)

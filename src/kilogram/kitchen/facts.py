@@ -49,6 +49,7 @@ def facts(cooked: Cooked) -> dict[str, Any]:
         "recipes": [_recipe(one, baseline) for one in cooked.judged],
         "comparisons": _comparisons(cooked.judged),
         "columns": [_column(column) for column in cooked.model.layout.columns],
+        "audit": cooked.audit.as_dict()["findings"],
         "importance": _importance(cooked),
         "learning": _learning(cooked),
         "notes": list(cooked.notes),

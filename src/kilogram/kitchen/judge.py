@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.intervals import Comparison, Interval, corrected_interval
@@ -62,18 +61,6 @@ class Judged:
             interval = corrected_interval(scores, *self.nested.rows)
             found[measure.name] = interval.clipped(measure.low, measure.high)
         return found
-
-
-def split(y: np.ndarray, measure: Measure, folds: int, repeats: int, seed: int) -> list:
-    """Outer (train, test) rows: shuffled, with the share of each class kept."""
-    kind = RepeatedKFold if measure.task == "regression" else RepeatedStratifiedKFold
-    splitter = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return list(splitter.split(np.zeros((len(y), 1)), y))
-
-
-def rounds(rows: int) -> int:
-    """Rounds of folds for a table of so many rows."""
-    return 3 if rows <= 500 else 2 if rows <= 2000 else 1
 
 
 def judge(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,9 @@ class Model:
         """Answers for a table that has been read, with notes."""
         values: list[np.ndarray] = []
         new: dict[str, int] = {}
+        folder = Path(table.path).parent if table.path else None
         for start in range(0, table.data.num_rows, BLOCK):
-            X = self.layout.array(table.data.slice(start, BLOCK))
+            X = self.layout.array(table.data.slice(start, BLOCK), folder)
             for name, count in self.layout.new_levels(X).items():
                 new[name] = new.get(name, 0) + count
             values.append(self.pipeline.predict(X))

@@ -176,7 +176,10 @@ def _neighbours(path: Path) -> str:
 
 def _from_frame(frame: Any) -> pa.Table:
     try:
-        return nw.from_native(frame, eager_only=True).to_arrow()
+        found = nw.from_native(frame, eager_only=True).to_arrow()
+        # the index of a pandas frame is no column of it
+        hidden = [name for name in found.column_names if name.startswith("__index_level_")]
+        return found.drop_columns(hidden)
     except TypeError:
         raise KitchenError(
             f"A table is a path or a data frame (pandas, polars, pyarrow), got "

@@ -1,7 +1,6 @@
 """The recipes that are cooked side by side, from the raw (n, d) array of a layout to an answer.
 
-    columns   numeric, date   missing -> median, with a column that says so; then mean 0, spread 1
-              categorical     one column per word; rare words share one, missing is a word too
+    columns   made into numbers by `kilogram.kitchen.featurise`
     baseline  the mean of the target, or its most frequent class
     linear    ridge regression on these columns (classes as indicators)
     kernel    the same objective with a Gaussian kernel
@@ -15,19 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from kilogram.kitchen.columns import Layout
+from kilogram.kitchen.featurise import featurise
 from kilogram.kitchen.measures import Measure
 from kilogram.kitchen.search import TwinSearchClassifier, TwinSearchRegressor
-
-# A word needs this many rows, or this share of them, for a column of its own.
-RARE_ROWS, RARE_SHARE = 3, 0.005
-MAX_ENCODED = 4000
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,7 @@ def recipes(layout: Layout, measure: Measure, rows: int, seed: int) -> tuple[Rec
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="most_frequent")
 
     def pipeline(model: Any) -> Pipeline:
-        return Pipeline([("columns", prepare(layout, rows)), ("model", model)])
+        return Pipeline([("columns", featurise(layout, rows)), ("model", model)])
 
     balanced = measure.name == "balanced_accuracy"
     linear = search("linear", balanced=balanced)
@@ -69,26 +62,3 @@ def recipes(layout: Layout, measure: Measure, rows: int, seed: int) -> tuple[Rec
 def landmarks(rows: int) -> int:
     """Nystroem features for a table of so many rows: fewer for longer tables, to bound the time."""
     return 600 if rows <= 20_000 else 400
-
-
-def prepare(layout: Layout, rows: int) -> ColumnTransformer:
-    """The columns of a layout, made fit for ridge: dense, scaled, nothing missing."""
-    numeric = Pipeline(
-        [
-            (
-                "fill",
-                SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
-            ),
-            ("scale", StandardScaler()),
-        ]
-    )
-    words = layout.positions("categorical")
-    encode = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        min_frequency=max(RARE_ROWS, int(RARE_SHARE * rows)),
-        max_categories=max(4, min(50, MAX_ENCODED // max(1, len(words)))),
-        sparse_output=False,
-    )
-    return ColumnTransformer(
-        [("numbers", numeric, layout.positions("numeric", "date")), ("words", encode, words)]
-    )

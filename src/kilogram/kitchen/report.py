@@ -174,6 +174,10 @@ def command(cooked: Cooked) -> str:
             ("repeats", s.repeats, None), ("seed", s.seed, 0), ("max_rows", s.max_rows, 50_000),
             ("keep", s.keep, None), ("numeric", list(s.numeric), []),
             ("categorical", list(s.categorical), []), ("ignore", list(s.ignore), []),
+            ("ordinal", list(s.ordinal), []), ("text", list(s.text), []),
+            ("date", list(s.date), []), ("image", list(s.image), []), ("group", s.group, None),
+            ("time", s.time, None), ("accept", list(s.accept), []),
+            ("drop_duplicates", s.drop_duplicates, False),
         )
         if value != default
     }  # fmt: skip
@@ -185,6 +189,6 @@ def command(cooked: Cooked) -> str:
     parts += ["--target", cooked.question.target]
     for name, value in changed.items():
         for one in value if isinstance(value, list) else [value]:
-            parts += [f"--{name.replace('_', '-')}", str(one)]
+            parts += [f"--{name.replace('_', '-')}", *([] if one is True else [str(one)])]
     parts += [] if cooked.table.header else ["--no-header"]
     return short(" ".join(shlex.quote(part) for part in parts), 2000)

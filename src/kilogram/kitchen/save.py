@@ -28,6 +28,13 @@ FORMAT = "kilogram model 1"
 KNOWN = frozenset(
     {
         "kilogram.kernels.gaussian.Gaussian",
+        "kilogram.kitchen.featurise.dates.DateParts",
+        "kilogram.kitchen.featurise.images.HOG",
+        "kilogram.kitchen.featurise.numbers.Numbers",
+        "kilogram.kitchen.featurise.numbers.Scaled",
+        "kilogram.kitchen.featurise.text.Compressed",
+        "kilogram.kitchen.featurise.text.TermCounts",
+        "kilogram.kitchen.featurise.text.TermWeights",
         "kilogram.kitchen.search.TwinSearchClassifier",
         "kilogram.kitchen.search.TwinSearchRegressor",
         "kilogram.models.features.nystroem.Nystroem",

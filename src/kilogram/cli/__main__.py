@@ -1,0 +1,5 @@
+"""`python -m kilogram.cli`."""
+
+from kilogram.cli import main
+
+main()

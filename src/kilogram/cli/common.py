@@ -1,0 +1,115 @@
+"""What the commands share: options, errors as one sentence, the console, the progress bar."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Task(StrEnum):
+    regression = "regression"
+    classification = "classification"
+
+
+_HOW = "How the file is written"
+_KINDS = "What columns are (repeat for several)"
+_READ = "CSV, Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB or svmlight."
+
+TablePath = Annotated[Path, typer.Argument(help=_READ)]
+Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")]
+TaskOption = Annotated[Task | None, typer.Option(help="Overrule what the target looks like.")]
+Accept = Annotated[
+    list[str] | None, typer.Option(help="Code of a serious finding that is known and meant.")
+]
+
+
+def _columns(help: str, *names: str) -> typer.models.OptionInfo:
+    return typer.Option(*names, help=help, rich_help_panel=_KINDS)
+
+
+Numeric = Annotated[list[str] | None, _columns("Column to take as numbers.")]
+Categorical = Annotated[list[str] | None, _columns("Column to take as words.")]
+Ordinal = Annotated[list[str] | None, _columns("Column and its levels, lowest first: size=S,M,L.")]
+TextColumns = Annotated[list[str] | None, _columns("Column to take as free text.", "--text")]
+Dates = Annotated[list[str] | None, _columns("Column to take as dates.", "--date")]
+Images = Annotated[list[str] | None, _columns("Column to take as paths of pictures.", "--image")]
+Drop = Annotated[list[str] | None, _columns("Column to leave out.", "--drop", "--ignore")]
+Group = Annotated[
+    str | None, _columns("Column whose equal values belong together: folds are cut between them.")
+]
+Time = Annotated[str | None, _columns("Column that orders the rows: tests are on later ones.")]
+
+
+def _file(help: str) -> typer.models.OptionInfo:
+    return typer.Option(help=help, rich_help_panel=_HOW)
+
+
+Header = Annotated[bool, _file("First line of a text table holds the names.")]
+Delimiter = Annotated[str | None, _file("Of a text table, if found wrong.")]
+Encoding = Annotated[str | None, _file("Of a text table, if found wrong.")]
+Sheet = Annotated[str | None, _file("Table of a database, sheet of a workbook.")]
+MaxMemory = Annotated[str | None, _file("What reading may take, such as 2GB.")]
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Errors of the kitchen as one sentence; Ctrl-C as one too."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("\nStopped. Nothing was written.", err=True)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise typer.Exit(0) from None
+    except ValueError as error:
+        from kilogram.kitchen import KitchenError
+
+        if not isinstance(error, KitchenError):
+            raise
+        typer.echo(f"kg: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Any]:
+    """A bar on standard error that says what is being done; None when nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(24), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
+               TextColumn("{task.description}"))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading the table", total=1)
+        yield lambda done, steps, what: bar.update(
+            task, completed=done, total=steps, description=what
+        )
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    # a pipe has no width: wide enough for every table of ours
+    return Console() if sys.stdout.isatty() else Console(width=110, soft_wrap=True)
+
+
+def slug(text: str) -> str:
+    """A folder name of plain letters."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "table"
+
+
+def unescaped(delimiter: str | None) -> str | None:
+    return "\t" if delimiter in ("\\t", "tab") else delimiter

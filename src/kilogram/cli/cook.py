@@ -1,0 +1,158 @@
+"""`kg cook`: a table and a question in, an answer, a report and a model file out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from kilogram.cli.common import (
+    Accept,
+    Categorical,
+    Dates,
+    Delimiter,
+    Drop,
+    Encoding,
+    Group,
+    Header,
+    Images,
+    MaxMemory,
+    Numeric,
+    Ordinal,
+    Sheet,
+    Target,
+    TaskOption,
+    TextColumns,
+    Time,
+    console,
+    guarded,
+    progress_bar,
+    slug,
+    unescaped,
+)
+
+if TYPE_CHECKING:
+    from kilogram.kitchen import Cooked
+
+
+class Keep(StrEnum):
+    baseline = "baseline"
+    linear = "linear"
+    kernel = "kernel"
+
+
+def cook(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A file of rows and columns. Without one: bundled penguins.", show_default=False
+        ),
+    ] = None,
+    target: Target = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for report and model.", show_default="kilogram-report/…"),
+    ] = None,
+    task: TaskOption = None,
+    measure: Annotated[str | None, typer.Option(help="r2, accuracy or balanced_accuracy.")] = None,
+    folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
+    repeats: Annotated[
+        int | None, typer.Option(help="Rounds of folds.", show_default="by the number of rows")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    max_time: Annotated[float, typer.Option(help="Seconds; fewer folds if it takes longer.")] = 600,
+    max_rows: Annotated[int, typer.Option(help="Cook a sample of longer tables.")] = 50_000,
+    keep: Annotated[
+        Keep | None,
+        typer.Option(help="Recipe of the model file.", show_default="simplest unbeaten"),
+    ] = None,
+    accept: Accept = None,
+    drop_duplicates: Annotated[
+        bool, typer.Option(help="Cook one of each set of equal rows.")
+    ] = False,
+    numeric: Numeric = None,
+    categorical: Categorical = None,
+    ordinal: Ordinal = None,
+    text: TextColumns = None,
+    date: Dates = None,
+    image: Images = None,
+    drop: Drop = None,
+    group: Group = None,
+    time: Time = None,
+    header: Header = True,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    max_memory: MaxMemory = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")] = False,
+) -> None:
+    """Predict a column: linear and kernel recipes compared honestly, a report, a model file."""
+    with guarded():
+        from kilogram.kitchen import cook as cook_it
+        from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
+        from kilogram.kitchen.save import promised
+
+        if table is None:
+            table, target = BUNDLED, target or BUNDLED_TARGET
+        folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
+        with promised(folder):
+            with progress_bar(quiet) as progress:
+                cooked = cook_it(
+                    table, target, task=cast(Any, task and task.value), measure=measure,
+                    folds=folds, repeats=repeats, seed=seed, max_time=max_time, max_rows=max_rows,
+                    keep=keep and keep.value, numeric=numeric or (), categorical=categorical or (),
+                    ordinal=ordinal or (), text=text or (), date=date or (), image=image or (),
+                    drop=drop or (), group=group, time=time, accept=accept or (),
+                    drop_duplicates=drop_duplicates, header=header,
+                    delimiter=unescaped(delimiter), encoding=encoding, sheet=sheet,
+                    max_memory=max_memory, progress=progress,
+                )  # fmt: skip
+            # shown before anything is written: a full disk must not cost the answer
+            if not quiet:
+                show(cooked)
+            files = cooked.save(folder)
+        if not quiet:
+            console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
+
+
+def show(cooked: Cooked) -> None:
+    """The answer and the table of the recipes in the terminal."""
+    from rich.table import Table
+
+    from kilogram.kitchen.audit.show import summary
+    from kilogram.kitchen.report import recipe_rows
+
+    screen = console()
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("recipe", no_wrap=True)
+    for name in (cooked.measure.title, "95 % interval", "over baseline", "optimism", "time"):
+        table.add_column(name, justify="right")
+    for row in recipe_rows(cooked):
+        style = "bold" if row["chosen"] else ""
+        table.add_row(
+            row["title"], row["score"], row["interval"], row["gain"], row["optimism"],
+            row["seconds"], style=style,
+        )  # fmt: skip
+    used, left = len(cooked.model.layout.used), len(cooked.model.layout.columns)
+    screen.print(
+        f"{cooked.table.name}: {len(cooked.judged[0].y):,} rows, {used} of {left} input columns "
+        f"used; {cooked.question.task} of {cooked.question.target!r} ({cooked.question.reason})",
+        style="dim", markup=False, highlight=False,
+    )  # fmt: skip
+    told = [*cooked.notes, summary(cooked.audit)]
+    for note in filter(None, told):
+        screen.print(note, style="yellow", markup=False, highlight=False)
+    screen.print()
+    screen.print(table)
+    screen.print()
+    for k, sentence in enumerate(cooked.verdict):
+        screen.print(sentence, style="bold" if k == 0 else "", markup=False, highlight=False)
+    screen.print()
+
+
+def _labels(files: dict[str, Path]) -> Iterator[tuple[str, Path]]:
+    names = {"report.html": "report", "report.json": "numbers", "model.skops": "model"}
+    return ((names[name].ljust(8), path) for name, path in files.items())

@@ -1,0 +1,165 @@
+"""Checks of columns: gaps, constants, copies, names of rows, and what gives the answer away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kilogram.kitchen.audit.finding import Finding
+from kilogram.kitchen.audit.single import gap_skill, numbers_skill, skill
+from kilogram.kitchen.audit.subject import Subject
+from kilogram.kitchen.columns import Column
+from kilogram.kitchen.errors import some
+
+# A column this good gives the answer away; a little less does if no other comes near it.
+SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
+STRONG = 0.9
+GAP_SERIOUS, GAP_WARNING = 0.9, 0.3
+MANY_GAPS = 0.5
+FEW_ROWS = 30
+
+
+def missing_values(subject: Subject) -> Iterator[Finding]:
+    """KG-A01."""
+    with_gaps = [c for c in subject.layout.columns if c.missing and c.kind != "missing"]
+    if not with_gaps:
+        return
+    worst = sorted(with_gaps, key=lambda c: -c.missing)
+    rows = max(subject.rows, 1)
+    share = worst[0].missing / max(rows, worst[0].missing)
+    listed = ", ".join(f"{c.name!r} {c.missing:,}" for c in worst[:4])
+    more = f" and {len(worst) - 4} more columns" if len(worst) > 4 else ""
+    yield Finding(
+        "KG-A01", "warning" if share > MANY_GAPS else "note",
+        f"{len(with_gaps)} columns have gaps: {listed}{more}.",
+        tuple(c.name for c in worst), {c.name: c.missing for c in worst},
+    )  # fmt: skip
+
+
+def constants(subject: Subject) -> Iterator[Finding]:
+    """KG-A02."""
+    still = [c.name for c in subject.layout.columns if c.kind in ("constant", "missing")]
+    if still:
+        yield Finding("KG-A02", "note", f"{some(still)}: the same in every row, or never filled.",
+                      tuple(still))  # fmt: skip
+
+
+def copies(subject: Subject) -> Iterator[Finding]:
+    """KG-A03: columns equal up to a renaming of their values, or to scale and sign."""
+    groups: dict[bytes, list[str]] = {}
+    for column in subject.layout.used:
+        groups.setdefault(_content(subject, column), []).append(column.name)
+    for names in groups.values():
+        if len(names) > 1:
+            yield Finding("KG-A03", "warning", f"{some(names)} say the same, value for value.",
+                          tuple(names))  # fmt: skip
+
+
+def _content(subject: Subject, column: Column) -> bytes:
+    """What two columns share if they say the same."""
+    codes = subject.codes[column.name]
+    if column.distinct <= subject.rows / 2:
+        # codes count the values in the order they appear, so a renamed copy has the same codes
+        return codes.tobytes()
+    if column.kind not in ("numeric", "date", "time"):
+        return column.name.encode()
+    x = subject.numbers(column)
+    x = (x - np.nanmean(x)) / (np.nanstd(x) or 1.0)
+    first = x[np.isfinite(x)][:1]
+    return np.round(np.nan_to_num(x * np.where(first < 0, -1.0, 1.0)), 6).tobytes()
+
+
+def identifiers(subject: Subject) -> Iterator[Finding]:
+    """KG-A06: what names the rows, and whether it predicts the target."""
+    for column in subject.layout.columns:
+        if column.kind != "identifier" or column.reason.endswith("as asked"):
+            continue
+        found = _order_skill(subject, column)
+        if found is None or found < STRONG:
+            yield Finding("KG-A06", "note", f"{column.name!r} {_as_sentence(column.reason)}.",
+                          (column.name,))  # fmt: skip
+            continue
+        yield Finding(
+            "KG-A06", "warning",
+            f"{column.name!r} {_as_sentence(column.reason)}, and yet it predicts the target "
+            f"(skill {found:.2f} of 1): the rows are sorted by it.",
+            (column.name,), {"skill": found},
+        )  # fmt: skip
+
+
+def _as_sentence(reason: str) -> str:
+    return reason if reason.startswith("counts") else "is a name of the row (" + reason + ")"
+
+
+def _order_skill(subject: Subject, column: Column) -> float | None:
+    """Skill of an identifier read as a number, where it is one."""
+    if subject.question is None or subject.rows < FEW_ROWS:
+        return None
+    cells = subject.data.column(column.name)
+    if not str(cells.type).startswith(("int", "uint", "float", "double")):
+        return None
+    return numbers_skill(subject.numbers(Column(column.name, "numeric", "")), subject)
+
+
+def giveaways(subject: Subject) -> Iterator[Finding]:
+    """KG-A07 and KG-A08: columns, or their gaps alone, that predict the target too well."""
+    if subject.question is None or subject.rows < FEW_ROWS:
+        return
+    looked = [c for c in subject.layout.used if c.kind not in ("text", "image", "date", "time")]
+    skills = {column.name: skill(subject, column) for column in looked}
+    rest = max((s for s in skills.values() if s < STRONG), default=0.0)
+    for column in looked:
+        yield from _gaps(subject, column)
+        found = skills[column.name]
+        if found < STRONG:
+            continue
+        alone = found >= LIKELY and 1 - found <= STANDS_OUT * (1 - rest)
+        yield Finding(
+            "KG-A07", "serious" if found >= SURE or alone else "warning",
+            _giveaway(subject, column, found, rest), (column.name,),
+            {"skill": found, "next_best": rest},
+        )  # fmt: skip
+
+
+def _giveaway(subject: Subject, column: Column, found: float, rest: float) -> str:
+    assert subject.question is not None
+    target = subject.question.target
+    if _is_copy(subject, column):
+        return f"{column.name!r} is {target!r} under another name: each value stands for one value."
+    unit = "of the way from chance to perfect" if subject.classes else "R² on rows kept aside"
+    return (
+        f"{column.name!r} alone predicts {target!r}: {found:.3f} {unit}; the next best column "
+        f"reaches {rest:.2f}."
+    )
+
+
+def _is_copy(subject: Subject, column: Column) -> bool:
+    """Does each value of the column stand for one value of the target, and the other way round?
+
+    Where hardly a value comes twice that says nothing; there the two must lie on one line.
+    """
+    codes = subject.codes[column.name]
+    if not subject.classes and column.distinct > subject.rows / 2:
+        x = subject.numbers(column) if column.kind == "numeric" else np.zeros(subject.rows)
+        here = np.isfinite(x)
+        line = np.corrcoef(x[here], subject.y[here])[0, 1] if np.ptp(x[here]) > 0 else 0.0
+        return abs(float(line)) > 1 - 1e-9
+    y = np.unique(subject.y, return_inverse=True)[1]
+    pairs = len(np.unique(np.stack([codes, y]), axis=1).T)
+    return pairs == len(np.unique(codes)) == len(np.unique(y))
+
+
+def _gaps(subject: Subject, column: Column) -> Iterator[Finding]:
+    missing = subject.codes[column.name] < 0
+    if not 10 <= missing.sum() <= subject.rows - 10:
+        return
+    found = gap_skill(missing, subject)
+    if found < GAP_WARNING:
+        return
+    yield Finding(
+        "KG-A08", "serious" if found >= GAP_SERIOUS else "warning",
+        f"Whether {column.name!r} is filled ({missing.mean():.0%} gaps) predicts the target by "
+        f"itself (skill {found:.2f} of 1).",
+        (column.name,), {"skill": found},
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""Checks of two tables: do they look alike, and do they share rows?
+
+    numbers   the largest gap between the two distribution functions (Kolmogorov-Smirnov)
+    words     half the sum of the differences of their shares (total variation)
+    gaps      the difference of the shares of missing cells
+
+Only what sampling cannot explain is told: the gap must exceed its 99.9 % quantile under no change
+(by the asymptotic law, shared among the columns), and be large enough to matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from kilogram.kitchen.audit.checks_rows import row_keys
+from kilogram.kitchen.audit.finding import Finding
+from kilogram.kitchen.columns import NEW_LEVEL, Column, Layout, as_text, plain, values
+
+SERIOUS, WARNING = 0.3, 0.1
+SHARED_SERIOUS, SHARED_WARNING = 0.05, 0.005
+
+
+def drift(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Finding]:
+    """KG-A15 for every used column."""
+    lost = [c.name for c in layout.used if c.name not in there.column_names]
+    if lost:
+        yield Finding("KG-A15", "serious", f"The other table lacks {', '.join(map(repr, lost))}.",
+                      tuple(lost))  # fmt: skip
+    compared = [c for c in layout.used if c.name in there.column_names]
+    noise = math.sqrt(-0.5 * math.log(0.001 / 2 / max(len(compared), 1)))
+    noise *= math.sqrt((here.num_rows + there.num_rows) / (here.num_rows * there.num_rows))
+    for column in compared:
+        yield from _moved(column, here, there, noise)
+
+
+def _moved(column: Column, here: pa.Table, there: pa.Table, noise: float) -> Iterator[Finding]:
+    ours, theirs = plain(here.column(column.name)), plain(there.column(column.name))
+    gap = abs(ours.null_count / len(ours) - theirs.null_count / len(theirs))
+    if column.kind in ("numeric", "ordinal", "date", "time"):
+        a, b = values(column, ours), values(column, theirs)
+        far, told = _numbers(a[np.isfinite(a)], b[np.isfinite(b)], column)
+    elif column.kind == "categorical":
+        far, told = _words(column, ours, theirs)
+        noise *= math.sqrt(max(len(column.levels), 2))
+    else:
+        far, told = 0.0, ""
+    if max(far, gap) <= max(noise, WARNING):
+        return
+    if gap > far:
+        told = f"{ours.null_count / len(ours):.0%} gaps here, {theirs.null_count / len(theirs):.0%}"
+        told += " there"
+    yield Finding(
+        "KG-A15", "serious" if max(far, gap) >= SERIOUS else "warning",
+        f"{column.name!r}: {told} (distance {max(far, gap):.2f} of 1).",
+        (column.name,), {"distance": far, "gap_difference": gap},
+    )  # fmt: skip
+
+
+def _numbers(a: np.ndarray, b: np.ndarray, column: Column) -> tuple[float, str]:
+    if not len(a) or not len(b):
+        return 0.0, ""
+    both = np.sort(np.concatenate([a, b]))
+    F = np.searchsorted(np.sort(a), both, side="right") / len(a)
+    G = np.searchsorted(np.sort(b), both, side="right") / len(b)
+    unit = " days" if column.kind in ("date", "time") and column.form != "number" else ""
+    told = f"the middle moved from {np.median(a):.4g} to {np.median(b):.4g}{unit}"
+    return float(np.abs(F - G).max()), told
+
+
+def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str]:
+    K = len(column.levels)
+    shares = []
+    for cells in (ours, theirs):
+        place = values(column, as_text(cells))
+        place = np.where(place == NEW_LEVEL, K, place)[np.isfinite(place)].astype(int)
+        shares.append(np.bincount(place, minlength=K + 1) / max(len(place), 1))
+    moved = shares[1] - shares[0]
+    k = int(np.abs(moved).argmax())
+    name = repr(column.levels[k]) if k < K else "words not seen here"
+    told = f"{name} went from {shares[0][k]:.0%} to {shares[1][k]:.0%}"
+    return float(np.abs(moved).sum() / 2), told
+
+
+def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Finding]:
+    """KG-A16: rows of the other table that stand in this one, input by input."""
+    names = [c.name for c in layout.used if c.name in there.column_names]
+    if not names:
+        return
+    both = pa.concat_tables(
+        [_worded(here.select(names)), _worded(there.select(names))], promote_options="permissive"
+    )
+    codes = [np.unique(_codes(both.column(name)), return_inverse=True)[1] for name in names]
+    keys = row_keys(codes)
+    ours, theirs = keys[: here.num_rows], keys[here.num_rows :]
+    share = float(np.mean(np.isin(theirs, ours)))
+    # what repeats within one table repeats between two of the same kind
+    usual = 1 - len(np.unique(ours)) / len(ours)
+    if share <= SHARED_WARNING or share <= 1.5 * usual + SHARED_WARNING:
+        return
+    yield Finding(
+        "KG-A16", "serious" if share >= SHARED_SERIOUS else "warning",
+        f"{share:.1%} of the rows of the other table stand in this one too.", (), {"share": share},
+    )  # fmt: skip
+
+
+def _worded(table: pa.Table) -> pa.Table:
+    columns = [as_text(plain(column)) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _codes(column: pa.ChunkedArray) -> np.ndarray:
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)

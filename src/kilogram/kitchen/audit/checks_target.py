@@ -1,0 +1,59 @@
+"""Checks of the question: rare classes, classes too small to judge, too few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kilogram.kitchen.audit.finding import Finding
+from kilogram.kitchen.audit.subject import Subject
+from kilogram.kitchen.errors import some
+
+RARE, VERY_RARE = 0.1, 0.02
+FEW_ROWS = 50
+TEXT_WORTH = 50
+
+
+def imbalance(subject: Subject) -> Iterator[Finding]:
+    """KG-A12."""
+    if not subject.classes or subject.question is None:
+        return
+    counts = np.bincount(subject.y.astype(int), minlength=subject.classes)
+    least, most = int(counts.argmin()), int(counts.argmax())
+    share = counts[least] / counts.sum()
+    if share >= RARE / max(1, subject.classes - 1):
+        return
+    names = subject.question.classes
+    yield Finding(
+        "KG-A12", "warning" if share < VERY_RARE else "note",
+        f"{names[least]!r} has {counts[least]:,} of {counts.sum():,} rows ({share:.1%}), "
+        f"{names[most]!r} {counts[most] / counts.sum():.0%}.",
+        (), {name: int(count) for name, count in zip(names, counts, strict=True)},
+    )  # fmt: skip
+
+
+def small_classes(subject: Subject, lost: dict[str, int]) -> Iterator[Finding]:
+    """KG-A13: classes with fewer rows than folds."""
+    if lost:
+        yield Finding(
+            "KG-A13", "warning",
+            f"{some(lost, 5)}: fewer than {subject.folds} rows each, {sum(lost.values())} in all.",
+            (), dict(lost),
+        )  # fmt: skip
+
+
+def few_rows(subject: Subject, rows: int) -> Iterator[Finding]:
+    """KG-A14."""
+    worth = {"text": TEXT_WORTH, "image": TEXT_WORTH}
+    wide = sum(
+        len(c.levels) if c.kind == "categorical" else worth.get(c.kind, 1)
+        for c in subject.layout.used
+    )
+    if rows < FEW_ROWS:
+        yield Finding("KG-A14", "warning", f"Only {rows} rows have an answer.", (), {"rows": rows})
+    elif wide > rows:
+        yield Finding(
+            "KG-A14", "warning", f"{wide:,} features for {rows:,} rows.", (),
+            {"rows": rows, "features": wide},
+        )  # fmt: skip

@@ -1,0 +1,98 @@
+"""An audit in the terminal: what was found, how sure, why it matters, what to do."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kilogram.kitchen.errors import some
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.audit.finding import Audit, Finding
+
+_STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
+_LISTED = 40
+
+
+def show(audit: Audit, console: Console) -> None:
+    """Print the audit."""
+    about = f" for {audit.target!r}" if audit.target else ""
+    console.print(f"{audit.table}{about}: {audit.rows:,} rows, {len(audit.columns)} input columns",
+                  style="bold", markup=False, highlight=False)  # fmt: skip
+    if audit.looked_at is not None and audit.looked_at < audit.rows:
+        console.print(f"The checks looked at {audit.looked_at:,} random rows with an answer.",
+                      style="dim")  # fmt: skip
+    for note in audit.notes:
+        console.print(note, style="dim", markup=False, highlight=False)
+    console.print()
+    console.print(_kinds(audit))
+    console.print()
+    for finding in audit.findings:
+        _show_finding(finding, audit, console)
+    console.print(verdict(audit), style="bold", markup=False, highlight=False)
+
+
+def verdict(audit: Audit) -> str:
+    """The audit in a sentence."""
+    counts = {kind: sum(f.severity == kind for f in audit.findings) for kind in ("warning", "note")}
+    tail = f"{counts['warning']} warnings, {counts['note']} notes"
+    accepted = [f.code for f in audit.findings
+                if f.severity == "serious" and f.code in audit.accepted]  # fmt: skip
+    if accepted:
+        tail += f", accepted: {', '.join(sorted(set(accepted)))}"
+    if not audit.serious:
+        return f"Nothing serious ({tail})."
+    codes = sorted({f.code for f in audit.serious})
+    return f"{len(audit.serious)} serious: {', '.join(codes)} ({tail}). kg cook would stop."
+
+
+def _kinds(audit: Audit) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name in ("column", "kind", "because"):
+        table.add_column(name)
+    table.add_column("missing", justify="right")
+    for column in audit.columns[:_LISTED]:
+        table.add_row(
+            Text(column.name), Text(column.kind), Text(column.reason),
+            f"{column.missing:,}" if column.missing else "",
+            style="" if column.used else "dim",
+        )  # fmt: skip
+    if len(audit.columns) > _LISTED:
+        table.add_row(f"… {len(audit.columns) - _LISTED} more", "", "", "", style="dim")
+    return table
+
+
+def _show_finding(finding: Finding, audit: Audit, console: Console) -> None:
+    accepted = finding.severity == "serious" and finding.code in audit.accepted
+    head = Text.assemble(
+        (f"{finding.code} ", "bold"),
+        (finding.severity + (", accepted" if accepted else ""), _STYLES[finding.severity]),
+        f"  {finding.title}",
+    )
+    console.print(head)
+    for label, text in (("", finding.evidence), ("why ", finding.why), ("do  ", finding.do)):
+        if finding.severity == "note" and label:
+            continue
+        line = Text.assemble((label, "dim"), text)
+        console.print(Padding(line, (0, 0, 0, 7)), highlight=False, soft_wrap=False)
+    console.print()
+
+
+def as_text(audit: Audit, width: int = 100) -> str:
+    """The same as plain text."""
+    stream = io.StringIO()
+    show(audit, Console(file=stream, width=width, no_color=True, highlight=False))
+    return stream.getvalue()
+
+
+def summary(audit: Audit) -> str:
+    """One line for `kg cook`: the codes that were found."""
+    told = [f for f in audit.findings if f.severity != "note"]
+    if not told:
+        return "Audit: nothing serious, no warnings."
+    return "Audit: " + some((f"{f.code} {f.title}" for f in told), 5) + ". kg audit says more."

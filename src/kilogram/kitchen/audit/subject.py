@@ -1,0 +1,72 @@
+"""What the checks look at: the rows with an answer, as numbers, at most so many of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kilogram.kitchen.columns import Column, Layout, as_text, plain, values
+from kilogram.kitchen.question import Question
+from kilogram.kitchen.told import Told
+
+MAX_ROWS = 20_000
+MAX_CELLS = 2e7
+FEWEST_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A table under audit: its rows with an answer, the kinds of its columns, the answer y."""
+
+    data: pa.Table
+    layout: Layout
+    told: Told
+    question: Question | None
+    y: np.ndarray
+    folds: int
+    seed: int
+
+    @property
+    def rows(self) -> int:
+        return self.data.num_rows
+
+    @property
+    def classes(self) -> int:
+        """How many classes the answer has; 0 for a number or no answer."""
+        return len(self.question.classes) if self.question else 0
+
+    @cached_property
+    def codes(self) -> dict[str, np.ndarray]:
+        """Column -> (n,) whole numbers, equal where cells are equal, -1 where missing."""
+        looked = [c for c in self.layout.columns if c.used or c.kind == "group"]
+        return {column.name: self.coded(column) for column in looked}
+
+    def coded(self, column: Column) -> np.ndarray:
+        """Equal cells as equal numbers; text without regard to case and blanks."""
+        cells = plain(self.data.column(column.name))
+        if column.kind == "text":
+            cells = pc.utf8_trim_whitespace(pc.utf8_lower(as_text(cells)))
+        found = pc.index_in(cells, pc.unique(cells).drop_null())
+        return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def numbers(self, column: Column) -> np.ndarray:
+        """A numeric, ordinal or date column as floats."""
+        return values(column, self.data.column(column.name))
+
+    @cached_property
+    def fold(self) -> np.ndarray:
+        """(n,) a fold for each row, drawn at random."""
+        rng = np.random.default_rng(self.seed)
+        return rng.permutation(np.arange(self.rows) % self.folds)
+
+
+def looked_at(rows: int, columns: int, seed: int) -> np.ndarray:
+    """Rows to look at: all, or a random part that keeps the checks quick."""
+    most = int(min(MAX_ROWS, max(FEWEST_ROWS, MAX_CELLS / max(columns, 1))))
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))

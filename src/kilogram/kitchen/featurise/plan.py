@@ -1,0 +1,125 @@
+"""The choices of the extractors in one place, the transformer they make, and what to search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from kilogram.kitchen.columns import WORDS, Layout
+from kilogram.kitchen.featurise.dates import DateParts
+from kilogram.kitchen.featurise.images import HOG, NetworkFeatures
+from kilogram.kitchen.featurise.numbers import Numbers, Scaled
+from kilogram.kitchen.featurise.text import Compressed, TermCounts, TermWeights
+
+# A word needs this many rows, or this share of them, for a column of its own.
+RARE_ROWS, RARE_SHARE = 3, 0.005
+MAX_ENCODED = 4000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How each kind of column is turned into numbers.
+
+    `components` None leaves text sparse, for models that take it so; `network` replaces HOG.
+    """
+
+    scale: str = "standard"
+    indicators: bool = True
+    circles: bool = True
+    analyzer: str = "word"
+    n: int = 2
+    max_terms: int = 20_000
+    min_documents: int = 2
+    buckets: int | None = None
+    weights: str = "smooth"
+    components: int | None = 100
+    size: int = 64
+    cell: int = 8
+    network: Callable[..., Any] | None = None
+
+
+def featurise(layout: Layout, rows: int, plan: Plan | None = None) -> ColumnTransformer:
+    """The columns of a layout made fit for a model: scaled, nothing missing; for about `rows` rows.
+
+    Dense unless `plan.components` is None and there is text.
+    """
+    plan = plan or Plan()
+    steps: list[tuple[str, Any, Any]] = []
+    mixed = bool(layout.positions(*WORDS))
+    for name, kinds in (("numbers", ("numeric", "ordinal")), ("dates", ("date", "time"))):
+        places = layout.positions(*kinds)  # type: ignore[arg-type]
+        if places:
+            steps.append((name, _numbers(plan, mixed, name == "dates"), places))
+    words = layout.positions("categorical")
+    if words:
+        encode: Any = _one_hot(len(words), rows)
+        cast = [("cells", Numbers())] if mixed else []
+        steps.append(("words", Pipeline([*cast, ("encode", encode)]), words))
+    for k in layout.positions("text"):
+        steps.append((f"text {layout.used[k].name}", _text(plan), k))
+    for k in layout.positions("image"):
+        steps.append((f"image {layout.used[k].name}", _image(plan), k))
+    if not steps:
+        raise ValueError("The layout has no column to make features of.")
+    return ColumnTransformer(steps)
+
+
+def _numbers(plan: Plan, mixed: bool, dates: bool) -> Pipeline:
+    fill = SimpleImputer(strategy="median", add_indicator=plan.indicators, keep_empty_features=True)
+    steps: list[tuple[str, Any]] = [("cells", Numbers())] if mixed else []
+    steps += [("parts", DateParts(plan.circles))] if dates else []
+    return Pipeline([*steps, ("fill", fill), ("scale", Scaled(plan.scale))])
+
+
+def _one_hot(columns: int, rows: int) -> OneHotEncoder:
+    return OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=max(RARE_ROWS, int(RARE_SHARE * rows)),
+        max_categories=max(4, min(50, MAX_ENCODED // max(1, columns))),
+        sparse_output=False,
+    )
+
+
+def _text(plan: Plan) -> Pipeline:
+    counts = TermCounts(plan.analyzer, plan.n, max_terms=plan.max_terms,
+                        min_documents=plan.min_documents, buckets=plan.buckets)  # fmt: skip
+    steps = [("counts", counts), ("weights", TermWeights(plan.weights))]
+    if plan.components is not None:
+        steps.append(("dense", Compressed(plan.components)))
+    return Pipeline(steps)
+
+
+def _image(plan: Plan) -> Pipeline:
+    extract: Any = HOG(plan.size, plan.cell)
+    if plan.network is not None:
+        extract = NetworkFeatures(plan.network, plan.size)
+    return Pipeline([("extract", extract), ("dense", Compressed(plan.components or 100))])
+
+
+def grid(layout: Layout, prefix: str = "columns__") -> dict[str, list[Any]]:
+    """Parameters of the extractors worth trying for a layout, named as in a Pipeline whose step
+    `columns` is the transformer of `featurise`; each is an axis of its own.
+    """
+    found: dict[str, list[Any]] = {}
+    if layout.positions("numeric", "ordinal"):
+        found[f"{prefix}numbers__scale__kind"] = ["standard", "rank", "log"]
+    if layout.positions("date", "time"):
+        found[f"{prefix}dates__parts__circles"] = [True, False]
+    for k in layout.positions("text"):
+        step = f"{prefix}text {layout.used[k].name}__"
+        found[f"{step}counts__analyzer"] = ["word", "char_wb"]
+        found[f"{step}counts__n"] = [1, 2, 3, 5]
+        found[f"{step}counts__max_terms"] = [2_000, 20_000, 1_000_000]
+        found[f"{step}weights__formula"] = ["smooth", "plain", "binary", "counts"]
+        found[f"{step}dense__n_components"] = [50, 100, 300]
+    for k in layout.positions("image"):
+        step = f"{prefix}image {layout.used[k].name}__"
+        found[f"{step}extract__cell"] = [4, 8, 16]
+        found[f"{step}dense__n_components"] = [50, 100, 300]
+    return found
