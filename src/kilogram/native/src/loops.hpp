@@ -27,7 +27,8 @@ template <class T> struct Loops {
   // out[strip][k][lane] = x[lane][k] - shift[k]; lanes are rows, zeros beyond the last row
   void (*pack_row_strips)(const T* x, std::int64_t rows, std::int64_t depth, std::int64_t rs,
                           std::int64_t cs, const T* shift, T* out);
-  // out[strip][row][lane] = (x[row][col] - shift[col]) * scale[row]; lanes are columns c0..
+  // narrow strips: out[strip][row][lane] = (x[row][col] - shift[col]) * scale[row]; lanes are
+  // columns c0..
   void (*pack_column_strips)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
                              std::int64_t cs, const T* shift, const T* scale, T* out,
                              std::int64_t c0);

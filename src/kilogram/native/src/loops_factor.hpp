@@ -1,7 +1,7 @@
 // The update of a Cholesky factor, C -= P P' on and below the diagonal, from rows packed once.
-// A strip holds one vector of lanes (rows of P) for each of `depth` steps: strip[k][lane]. A register
-// block takes kRows lanes of one strip against three whole strips, so one packed copy serves both
-// sides. Three strips stay in L1 while the strips of a block of rows pass by from L2.
+// Narrow strips as in loops_product.hpp, the lanes being rows of P: a register block takes kRows lanes
+// of one strip against three whole strips, so one packed copy serves both sides. Three strips stay in
+// L1 while the strips of a block of rows pass by from L2.
 // Included only by loops.cpp, inside its anonymous namespace.
 
 #if defined(__clang__)
@@ -10,8 +10,6 @@
 #define KG_SHUFFLE(M, a, b, ...) __builtin_shuffle(a, b, M{__VA_ARGS__})
 #endif
 
-template <class T> constexpr i64 kLanes = kVectorBytes / i64(sizeof(T));
-template <class T> constexpr int kRows = kBlock < kLanes<T> ? (kBlock < 4 ? 2 : kBlock) : kLanes<T>;
 // 24 KiB for three strips: L1 has at least 32
 template <class T> constexpr i64 kSteps = kVectorBytes > 16 ? 8192 / kVectorBytes : 256;
 constexpr i64 kFactorTile = 64;

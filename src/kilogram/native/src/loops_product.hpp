@@ -1,6 +1,8 @@
 // Products of packed strips, for matrices too narrow for a general gemm to run at speed.
-// A strip holds three vectors of lanes (rows of X, or columns of a panel) for each of `depth` steps:
-// strip[k][lane]. One register block is kBlock lanes of one strip against all lanes of another.
+// A strip holds three vectors of lanes (rows of X) for each of `depth` steps, strip[k][lane]; one
+// register block is kBlock lanes of one strip against all lanes of another. Sums of squares take
+// narrow strips of one vector (columns of a panel): kRows lanes of one against three whole ones, which
+// stay in L1 while the others pass by.
 // Included only by loops.cpp, inside its anonymous namespace.
 
 #if defined(__AVX512F__)
@@ -11,10 +13,13 @@ constexpr int kBlock = 4;  // 12 of 16
 constexpr int kBlock = 3;
 #endif
 
-template <class T> constexpr i64 kStrip = 3 * kVectorBytes / i64(sizeof(T));
+template <class T> constexpr i64 kLanes = kVectorBytes / i64(sizeof(T));
+template <class T> constexpr i64 kStrip = 3 * kLanes<T>;
+// lanes of a narrow strip in one register block: a divisor of kLanes
+template <class T> constexpr int kRows = kBlock < kLanes<T> ? (kBlock < 4 ? 2 : kBlock) : kLanes<T>;
 
-// sum[r] = sum_k a[k][r] * b[k][the first `parts` vectors of lanes], r < kBlock
-template <class T, int parts>
+// sum[r] = sum_k a[k][r] * b[k][all lanes], r < kBlock
+template <class T>
 KG_INLINE void register_block(const T* a, const T* b, i64 depth,
                               typename Vector<T>::type (&sum)[kBlock][3]) {
   typedef typename Vector<T>::type V;
@@ -22,13 +27,13 @@ KG_INLINE void register_block(const T* a, const T* b, i64 depth,
   for (int r = 0; r < kBlock; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{};
   for (i64 k = 0; k < depth; ++k) {
     const V* at = reinterpret_cast<const V*>(b + k * kStrip<T>);
-    const V b0 = at[0], b1 = parts > 1 ? at[1] : V{}, b2 = parts > 2 ? at[2] : V{};
+    const V b0 = at[0], b1 = at[1], b2 = at[2];
 #pragma GCC unroll 8
     for (int r = 0; r < kBlock; ++r) {
       const V x = a[k * kStrip<T> + r] - V{};
       sum[r][0] += x * b0;
-      if (parts > 1) sum[r][1] += x * b1;
-      if (parts > 2) sum[r][2] += x * b2;
+      sum[r][1] += x * b1;
+      sum[r][2] += x * b2;
     }
   }
 }
@@ -40,7 +45,7 @@ void product(const T* a, const T* b, i64 depth, i64 strips, T alpha, T* out, i64
   for (i64 s = 0; s < strips; ++s)
     for (i64 r0 = 0; r0 < kStrip<T>; r0 += kBlock) {
       V sum[kBlock][3];
-      register_block<T, 3>(a + r0, b + s * depth * kStrip<T>, depth, sum);
+      register_block<T>(a + r0, b + s * depth * kStrip<T>, depth, sum);
 #pragma GCC unroll 8
       for (int r = 0; r < kBlock; ++r) {
         V* o = reinterpret_cast<V*>(out + (r0 + r) * ld + s * kStrip<T>);
@@ -51,31 +56,47 @@ void product(const T* a, const T* b, i64 depth, i64 strips, T alpha, T* out, i64
     }
 }
 
+// S (kRows, `parts` vectors; ld) += a' b, narrow strips
 template <class T, int parts>
 KG_INLINE void add_block(const T* a, const T* b, i64 depth, double* S, i64 ld) {
-  constexpr i64 lanes = parts * kVectorBytes / i64(sizeof(T));
-  typename Vector<T>::type sum[kBlock][3];
-  register_block<T, parts>(a, b, depth, sum);
+  typedef typename Vector<T>::type V;
+  constexpr i64 W = kLanes<T>;
+  constexpr int R = kRows<T>;
+  V sum[R][3];
 #pragma GCC unroll 8
-  for (int r = 0; r < kBlock; ++r) {
+  for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{};
+  const V *b0 = reinterpret_cast<const V*>(b), *b1 = b0 + depth, *b2 = b1 + depth;
+#pragma GCC unroll 4
+  for (i64 k = 0; k < depth; ++k) {
+    const V v0 = b0[k], v1 = parts > 1 ? b1[k] : V{}, v2 = parts > 2 ? b2[k] : V{};
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const V x = a[k * W + r] - V{};
+      sum[r][0] += x * v0;
+      if (parts > 1) sum[r][1] += x * v1;
+      if (parts > 2) sum[r][2] += x * v2;
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
     double* __restrict o = S + r * ld;
     const T* __restrict from = reinterpret_cast<const T*>(sum[r]);
 #pragma omp simd
-    for (i64 j = 0; j < lanes; ++j) o[j] += static_cast<double>(from[j]);
+    for (i64 j = 0; j < parts * W; ++j) o[j] += static_cast<double>(from[j]);
   }
 }
 
 // S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors)
 template <class T> void gram(const T* z, i64 depth, i64 width, double* S, i64 ld) {
-  constexpr i64 lanes = kVectorBytes / i64(sizeof(T));
+  constexpr i64 W = kLanes<T>;
   for (i64 j = 0; j < width; j += kStrip<T>)
-    for (i64 i = j; i < width; i += kBlock) {
-      const T *a = z + i / kStrip<T> * kStrip<T> * depth + i % kStrip<T>, *b = z + j * depth;
-      const i64 needed = i + kBlock - j;  // columns j.. on or below the diagonal
+    for (i64 i = j; i < width; i += kRows<T>) {
+      const T *a = z + i / W * W * depth + i % W, *b = z + j * depth;
+      const i64 needed = i + kRows<T> - j;  // columns j.. on or below the diagonal
       double* o = S + i * ld + j;
-      if (needed <= lanes)
+      if (needed <= W)
         add_block<T, 1>(a, b, depth, o, ld);
-      else if (needed <= 2 * lanes)
+      else if (needed <= 2 * W)
         add_block<T, 2>(a, b, depth, o, ld);
       else
         add_block<T, 3>(a, b, depth, o, ld);
@@ -85,10 +106,10 @@ template <class T> void gram(const T* z, i64 depth, i64 width, double* S, i64 ld
 // S (wa, wb; ld) += a' b, all of it
 template <class T>
 void cross(const T* a, const T* b, i64 depth, i64 wa, i64 wb, double* S, i64 ld) {
-  for (i64 i0 = 0; i0 < wa; i0 += kStrip<T>)  // the strip of a stays in L1 while those of b go by
-    for (i64 j = 0; j < wb; j += kStrip<T>)
-      for (i64 i = i0; i < i0 + kStrip<T> && i < wa; i += kBlock)
-        add_block<T, 3>(a + i0 * depth + i - i0, b + j * depth, depth, S + i * ld + j, ld);
+  constexpr i64 W = kLanes<T>;
+  for (i64 j = 0; j < wb; j += kStrip<T>)
+    for (i64 i = 0; i < wa; i += kRows<T>)
+      add_block<T, 3>(a + i / W * W * depth + i % W, b + j * depth, depth, S + i * ld + j, ld);
 }
 
 // Lanes are rows: out[strip][k][lane] = x[lane][k] - shift[k], zeros in the lanes beyond `rows`.
@@ -120,34 +141,36 @@ template <class T> void strip_norms(const T* a, i64 depth, i64 strips, T* out) {
   }
 }
 
-// Lanes are columns, steps are rows: out[strip][row][lane] = (x[row][col] - shift[col]) scale[row]
-// for the columns c0.. of a chunk of `rows` rows.
+// Lanes are columns, steps are rows: out[narrow strip][row][lane] = (x[row][col] - shift[col])
+// scale[row] for the columns c0.. of a chunk of `rows` rows.
 template <class T>
 void pack_column_strips(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T* shift,
                         const T* scale, T* out, i64 c0) {
-  i64 whole = 0;  // columns that fill strips, taken row by row: x is read once, in order
-  if (cs == 1 && c0 % kStrip<T> == 0) {
-    whole = cols / kStrip<T> * kStrip<T>;
-    T* first = out + c0 * rows;
-    for (i64 r = 0; r < rows; ++r) {
-      const T* __restrict row = x + r * rs;
-      const T s = scale ? scale[r] : T(1);
-      for (i64 c = 0; c < whole; c += kStrip<T>) {
-        T* __restrict o = first + c * rows + r * kStrip<T>;
-        if (shift)
+  constexpr i64 W = kLanes<T>, together = 32 * W;  // as many strips as L1 has lines to spare
+  i64 whole = 0;  // columns that fill strips, taken row by row
+  if (cs == 1 && c0 % W == 0) {
+    whole = cols / W * W;
+    for (i64 first = 0; first < whole; first += together) {
+      const i64 last = first + together < whole ? first + together : whole;
+      for (i64 r = 0; r < rows; ++r) {
+        const T* __restrict row = x + r * rs;
+        const T s = scale ? scale[r] : T(1);
+        T* __restrict o = out + (c0 + first) * rows + r * W;
+        for (i64 c = first; c < last; c += W, o += W * rows)
+          if (shift)
 #pragma omp simd
-          for (i64 j = 0; j < kStrip<T>; ++j) o[j] = (row[c + j] - shift[c + j]) * s;
-        else
+            for (i64 j = 0; j < W; ++j) o[j] = (row[c + j] - shift[c + j]) * s;
+          else
 #pragma omp simd
-          for (i64 j = 0; j < kStrip<T>; ++j) o[j] = row[c + j] * s;
+            for (i64 j = 0; j < W; ++j) o[j] = row[c + j] * s;
       }
     }
   }
   for (i64 c = whole; c < cols;) {
-    const i64 strip = (c0 + c) / kStrip<T>, lane = (c0 + c) % kStrip<T>;
-    const i64 room = kStrip<T> - lane, count = room < cols - c ? room : cols - c;
+    const i64 strip = (c0 + c) / W, lane = (c0 + c) % W;
+    const i64 room = W - lane, count = room < cols - c ? room : cols - c;
     pack<T>(x + c * cs, rows, count, rs, cs, shift ? shift + c : nullptr, scale,
-            out + strip * rows * kStrip<T> + lane, kStrip<T>);
+            out + strip * rows * W + lane, W);
     c += count;
   }
 }

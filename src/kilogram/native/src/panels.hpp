@@ -15,7 +15,7 @@ namespace kg {
 
 constexpr i64 kNarrow = 400;                   // widest Z for which every lane keeps its own S
 constexpr i64 kPanelLanes = 16;
-constexpr i64 kChunk = 160;                    // rows; two strips of a chunk stay in L1
+constexpr i64 kChunk = 160;                    // rows; three narrow strips of a chunk stay in L1
 constexpr i64 kWidePanelBytes = i64(1) << 24;
 constexpr i64 kSumTile = 144;                  // whole strips on every machine
 
