@@ -124,6 +124,9 @@ def logistic_pass(
     sums: Array,
     threads: int,
 ) -> None: ...
+def softmax_rows(
+    X: Array, y: Array, c: Array | None, W: Array, b: Array, sums: Array, threads: int
+) -> None: ...
 def softmax_pass(Z: Array, y: Array, c: Array | None, keep: bool, threads: int) -> float: ...
 def elastic_step(
     H: Array, g: Array, w: Array, l: Array, d: Array, Hd: Array, tol: float, passes: int

@@ -36,15 +36,37 @@ def logistic_pass(
     return Pass(float(sums[d + 1]), sums[:d], float(sums[d]), h)
 
 
-def softmax_inplace(Z: Array, y: Array, c: Array | None, *, keep: bool = False) -> float:
-    """Z (n, t) <- c (softmax(Z) - onehot(y)), or c softmax(Z) if `keep`; returns the loss."""
-    n, t = Z.shape
+def softmax_rows(
+    X: Array, y: Array, c: Array | None, W: Array, b: Array
+) -> tuple[float, Array, Array]:
+    """Loss, R'X (t, d) and sum R (t,) of codes y under margins X W' + b, reading X (n, d) once."""
+    x = matrix("X", X)
+    if x.strides[1] != x.itemsize or x.strides[0] < x.shape[1] * x.itemsize:
+        x = np.ascontiguousarray(x)
+    (n, d), t = x.shape, len(W)
+    codes = _codes(y, n, t)
+    sums = np.empty(t * (d + 1) + 1)
+    weights = np.ascontiguousarray(W, dtype=x.dtype)
+    run(
+        _core.softmax_rows, n * t * (2 * d + _EXP_WORK), x, codes, vector(c, n, x.dtype, "c"),
+        weights, vector(b, t, x.dtype, "b"), sums,
+    )  # fmt: skip
+    return float(sums[-1]), sums[: t * d].reshape(t, d), sums[t * d : -1]
+
+
+def _codes(y: Array, n: int, t: int) -> Array:
     codes = np.ascontiguousarray(y, dtype=np.int64)
     if codes.shape != (n,):
         raise ValueError(f"y has shape {codes.shape}; ({n},) is needed")
     if n and not 0 <= codes.min() <= codes.max() < t:
         raise ValueError(f"codes of {t} classes lie between 0 and {t - 1}")
-    weights = vector(c, n, Z.dtype, "c")
+    return codes
+
+
+def softmax_inplace(Z: Array, y: Array, c: Array | None, *, keep: bool = False) -> float:
+    """Z (n, t) <- c (softmax(Z) - onehot(y)), or c softmax(Z) if `keep`; returns the loss."""
+    n, t = Z.shape
+    codes, weights = _codes(y, n, t), vector(c, n, Z.dtype, "c")
     return float(run(_core.softmax_pass, Z.size * _EXP_WORK, Z, codes, weights, keep))
 
 

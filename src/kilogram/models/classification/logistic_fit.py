@@ -28,6 +28,8 @@ from kilogram.statistics import Counts
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 ADVICE = "Scale the columns (StandardScaler), or raise max_iter, max_time or tol."
+ROUGH = 1e-5  # tol from which float32 rows are near enough
+LARGE = 5e7  # multiplications per pass from which they are worth a copy
 HUGE = 1e8  # C from which a penalty is too weak to hold separable classes
 
 
@@ -134,7 +136,7 @@ def problem_of(model: Any, rows: Rows, penalty: Penalty) -> Problem:
     data: tuple[Any, ...] = (rows.X, rows.y, rows.w)
     prepare: Any = rows.block
     if rows.in_memory:  # once, not at every pass
-        data, prepare = tuple(rows.block(*data)), Block
+        data, prepare = tuple(_rounded(rows.block(*data), rows.machines, model.tol)), Block
     return Problem(
         data,
         prepare,
@@ -146,6 +148,17 @@ def problem_of(model: Any, rows: Rows, penalty: Penalty) -> Problem:
         bool(model.fit_intercept),
         lambda statistic: model._ensure_finite(statistic, rows.X),
     )
+
+
+def _rounded(block: Block, t: int, tol: float) -> Block:
+    """Dense rows of many classes in float32, twice as fast, where `tol` lies far above its noise.
+
+    The sums stay float64: what is lost is a ten-millionth of each margin.
+    """
+    X, y, c = block
+    if t == 1 or tol < ROUGH or not is_numpy(X) or X.dtype != np.float64 or X.size * t < LARGE:
+        return block
+    return Block(X.astype(np.float32), y, None if c is None else c.astype(np.float32))
 
 
 def shift_of(X: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 // One pass over the rows for logistic regression: margins, terms and gradient while a chunk of rows
 // is in cache. Chunks are dealt to fixed lanes, and the lanes added in order: the result does not
 // depend on the threads. Sums are float64 also for float32 rows.
+#include "blas.hpp"
 #include "core.hpp"
 #include "loops.hpp"
 
@@ -60,9 +61,42 @@ double softmax_pass(T* Z, i64 n, i64 t, const i64* y, const T* c, bool keep, int
   return loss;
 }
 
+template <class T>
+void softmax_rows(const Rows<T>& X, const i64* y, const T* c, const T* W, const T* b, i64 t,
+                  double* sums, int threads) {
+  const Loops<T>& f = loops<T>();
+  const i64 rows = std::clamp<i64>(8 * kChunkBytes / i64(sizeof(T)) / std::max<i64>(X.d, 1), 64, 1024);
+  const i64 chunks = ceil_div(X.n, rows), count = std::max<i64>(1, std::min(kLanes, chunks));
+  const i64 size = t * (X.d + 1) + 1;
+  const Scratch<T> scratch(threads, rows * t + t * X.d);
+  const Scratch<double> lanes(count, size);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (i64 lane = 0; lane < count; ++lane) {
+    T *Z = scratch.block(omp_get_thread_num()), *part = Z + rows * t;
+    double* sum = lanes.block(lane);
+    std::fill(sum, sum + size, 0.0);
+    for (i64 p = lane * chunks / count; p < (lane + 1) * chunks / count; ++p) {
+      const i64 r0 = p * rows, m = std::min(rows, X.n - r0);
+      for (i64 i = 0; i < m; ++i) std::copy(b, b + t, Z + i * t);
+      gemm_nt<T>(m, t, X.d, T(1), X.at(r0, 0), X.rs, W, X.d, T(1), Z, t);
+      sum[size - 1] += f.softmax(Z, y + r0, c ? c + r0 : nullptr, m, t, t, false);
+      gemm_tn<T>(t, X.d, m, T(1), Z, t, X.at(r0, 0), X.rs, T(0), part, X.d);
+      f.add(part, t, X.d, X.d, sum, X.d);
+      for (i64 i = 0; i < m; ++i)
+        for (i64 k = 0; k < t; ++k) sum[t * X.d + k] += static_cast<double>(Z[i * t + k]);
+    }
+  }
+  for (i64 k = 0; k < size; ++k) {
+    sums[k] = 0;
+    for (i64 l = 0; l < count; ++l) sums[k] += lanes.block(l)[k];
+  }
+}
+
 #define KG_INSTANTIATE(T)                                                                        \
   template void logistic_pass<T>(const Rows<T>&, const T*, const T*, const T*, T, T*, double*,   \
                                  int);                                                           \
+  template void softmax_rows<T>(const Rows<T>&, const i64*, const T*, const T*, const T*, i64,   \
+                                double*, int);                                                   \
   template double softmax_pass<T>(T*, i64, i64, const i64*, const T*, bool, int);
 KG_INSTANTIATE(float)
 KG_INSTANTIATE(double)

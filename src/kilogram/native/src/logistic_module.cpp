@@ -32,6 +32,14 @@ template <class T> void bind_passes(nb::module_& m) {
                      threads);
   }, "X"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert().none(), "w"_a.noconvert(), "b"_a,
      "h"_a.noconvert().none(), "sums"_a.noconvert(), "threads"_a);
+  m.def("softmax_rows", [](In<T> X, Vector<i64> y, std::optional<Vector<T>> c, Matrix<T> W,
+                           Vector<T> b, OutVector<double> sums, int threads) {
+    const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
+    const i64 t = W.shape(0);
+    Release release;
+    softmax_rows<T>(x, y.data(), pointer(c), W.data(), b.data(), t, sums.data(), threads);
+  }, "X"_a.noconvert(), "y"_a.noconvert(), "c"_a.noconvert().none(), "W"_a.noconvert(),
+     "b"_a.noconvert(), "sums"_a.noconvert(), "threads"_a);
   m.def("softmax_pass", [](OutMatrix<T> Z, Vector<i64> y, std::optional<Vector<T>> c, bool keep,
                            int threads) {
     const i64 n = Z.shape(0), t = Z.shape(1);

@@ -1,4 +1,4 @@
-"""L-BFGS on top of a Hessian that may be old, sampled or only block-diagonal.
+"""L-BFGS on top of a Hessian that may be old, sampled or shared by all classes.
 
     direction    d = -B g,  B the L-BFGS update of M^-1 by the latest pairs (step, change of g)
 
@@ -25,7 +25,7 @@ PAIRS = 12  # steps remembered
 POOR = 0.3  # a step that leaves more of the decrement than this asks for a new Hessian
 FULL = {1: 3000}  # largest t D for which the whole Hessian is factored; by t, else:
 FULL_CLASSES = 400
-BLOCKS = 2000  # largest D for which the blocks are factored
+SHARED = 3000  # largest D for which one matrix for all classes is factored
 
 
 class Stop(NamedTuple):
@@ -40,7 +40,7 @@ def kind_of(problem: Problem) -> str:
     """The size of the curvature that suits the problem."""
     if problem.t * problem.D <= FULL.get(problem.t, FULL_CLASSES):
         return "full"
-    return "blocks" if problem.D <= BLOCKS else "diagonal"
+    return "shared" if problem.D <= SHARED else "diagonal"
 
 
 class Metric:
@@ -53,18 +53,19 @@ class Metric:
             diagonal = H + problem.quadratic
             self.diagonal = np.where(diagonal > 0, diagonal, 1.0)
             return
-        if H.ndim == 2:
-            self.factors = [_factor(_tied(problem, H))]
-        else:
-            self.factors = [_factor(_penalised(problem, block)) for block in H]
+        self.shared = problem.t > 1 and len(H) == problem.D
+        self.L = _factor(_penalised(problem, H) if self.shared else _tied(problem, H))
+        if self.shared:  # used at every step: a product takes the threads that X's products use
+            root = np.linalg.inv(self.L)
+            self.inverse = root.T @ root
 
     def times(self, G: Array) -> Array:
         """M^-1 G."""
         if self.diagonal is not None:
             return G / self.diagonal
-        if len(self.factors) == 1:
-            return cholesky_solve(self.factors[0], G.ravel()).reshape(self.shape)
-        return np.stack([cholesky_solve(L, g) for L, g in zip(self.factors, G, strict=True)])
+        if self.shared:
+            return G @ self.inverse
+        return cholesky_solve(self.L, G.ravel()).reshape(self.shape)
 
 
 def _penalised(problem: Problem, H: Array) -> Array:
@@ -112,11 +113,14 @@ class Memory:
 
     def __init__(self) -> None:
         self.pairs: list[tuple[Array, Array, float]] = []
+        self.scale = 1.0
 
-    def add(self, s: Array, y: Array) -> None:
+    def add(self, s: Array, y: Array, metric: Metric) -> None:
         product = float(np.sum(s * y))
         if product > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             self.pairs = [*self.pairs[1 - PAIRS :], (s, y, 1.0 / product)]
+            # M may be right in shape but not in size: so that a full step is near the minimum
+            self.scale = product / float(np.sum(y * metric.times(y)))
 
     def times(self, G: Array, metric: Metric) -> Array:
         """B G, the two-loop recursion."""
@@ -125,7 +129,7 @@ class Memory:
             a = rho * float(np.sum(s * q))
             q -= a * y
             kept.append(a)
-        q = metric.times(q)
+        q = self.scale * metric.times(q)
         for (s, y, rho), a in zip(self.pairs, reversed(kept), strict=True):
             q += (a - rho * float(np.sum(y * q))) * s
         return q
@@ -173,8 +177,8 @@ def solve(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solutio
     if not in_memory:
         return minimise(problem, W, stop, fresh=kind_of(problem) == "full")
     n, side = problem.rows[0].shape[0], problem.t * problem.D
-    step = n // max(SMALL, 16 * problem.D)
     kind = kind_of(problem)
+    step = n // (max(SMALL, 16 * problem.D) if kind == "full" else max(SMALL // 2, 8 * problem.D))
     if step >= 4 and kind != "diagonal":
         sample = problem.sampled(step)
         rough = stop._replace(tol=max(stop.tol, 1e-3))
@@ -210,7 +214,7 @@ def minimise(
         message = stop_message(problem, point, step, stop)
         if message:
             return Solution(point, step, point.value, False, message)
-        poor = gain > POOR * before and kind != "diagonal"
+        poor = gain > POOR * before and kind == "full"
         before = gain
         new, t = search(problem, point, d, kind if fresh else None)
         if t == 0.0:
@@ -218,7 +222,7 @@ def minimise(
         if fresh or (poor and step >= 1):
             metric, memory, before = _metric(problem, sample, new, kind), Memory(), math.inf
         else:
-            memory.add(new.W - point.W, new.gradient - point.gradient)
+            memory.add(new.W - point.W, new.gradient - point.gradient, metric)
         point, step = new, step + 1
 
 
@@ -250,7 +254,9 @@ def settled(problem: Problem, point: Point, gain: float, stop: Stop) -> bool:
     if point.value <= 1e-9 * problem.total:
         return True
     small = float(np.abs(point.gradient).max()) <= stop.tol * problem.total
-    return small and gain <= 1e-4 * stop.tol * max(abs(point.value), 1e-300)
+    # a Newton step costs little and tells its gain well; L-BFGS would go on for long
+    share = 1e-4 if kind_of(problem) == "full" else 30.0
+    return small and gain <= share * stop.tol * max(abs(point.value), 1e-300)
 
 
 def stop_message(problem: Problem, point: Point, step: int, stop: Stop) -> str:

@@ -7,7 +7,7 @@ row for two classes and one for each of more classes, where a common shift of al
 nothing: it is kept at 0. The curvature comes in three sizes:
 
     full        (t D, t D)    Newton's Hessian  X~'diag(p_a (1[a = b] - p_b)) X~
-    blocks      (t, D, D)     its diagonal blocks, class by class
+    shared      (D, D)        the mean of its diagonal blocks
     diagonal    (t, D)
 """
 
@@ -23,7 +23,7 @@ from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.functions.logistic import Terms, logistic_terms, softmax_terms
-from kilogram.native.logistic import logistic_pass
+from kilogram.native.logistic import logistic_pass, softmax_rows
 
 Array = np.ndarray
 ROWS = 4096  # rows of which the products p_k x are formed at a time
@@ -59,6 +59,9 @@ def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> Sums:
         G = np.append(found.pulled - found.pull * shift, found.pull)[None, :]
         H = None if kind is None else curvature(X, found.h, None, shift, kind)
         return Sums(found.loss, G, H)
+    if kind is None and is_numpy(X):
+        loss, pulled, total = softmax_rows(X, y, c, W[:, :-1], b)
+        return Sums(loss, np.column_stack([pulled - total[:, None] * shift, total]))
     terms = _terms(block, W, b, kind is not None)
     R = terms.R if terms.R.ndim == 2 else terms.R[:, None]
     pulled = np.asarray(to_numpy(_transposed(X, R)), dtype=np.float64)
@@ -93,10 +96,12 @@ def curvature(X: Any, P: Any, c: Any, shift: Array, kind: str) -> Array:
     """The curvature of a block: P holds c p_k (n, t), or for two classes c q (1 - q) (n,)."""
     if P.ndim == 1:
         H = _scattered(X, P, shift, kind)
-        return H if kind == "full" else H[None]
+        return H[None] if kind == "diagonal" else H
     xp, t = namespace(P), P.shape[1]
     share = P if c is None else P / xp.where(c > 0, c, xp.ones_like(c))[:, None]
-    if kind != "full":
+    if kind == "shared":
+        return _scattered(X, xp.sum(P * (1.0 - share), axis=1) / t, shift, kind)
+    if kind == "diagonal":
         return np.stack(
             [_scattered(X, P[:, k] * (1.0 - share[:, k]), shift, kind) for k in range(t)]
         )
