@@ -11,7 +11,8 @@ Objective    max_theta  log p(y | X, theta) = -1/2 y'C^-1 y - 1/2 log |C| - n/2 
 theta are the kernel's parameters, found by the gradient of the likelihood (see
 `kilogram.solvers.likelihood.exact`); the noise is `alpha`, or `White` in the kernel and then found
 too. C is factored once per evaluation, n^3 / 3 flops, and inverted in place, 2 n^3 / 3. Beyond
-memory the process is seen through inducing points (`kilogram.solvers.likelihood.inducing`).
+memory the process is seen through inducing points (`kilogram.solvers.likelihood.inducing`), or by
+products with C (`kilogram.solvers.likelihood.iterative`); process_roads.py chooses.
 """
 
 from __future__ import annotations
@@ -24,30 +25,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import NotPositiveDefinite
-from kilogram.arrays.namespace import is_sparse
-from kilogram.arrays.rows import take_rows
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.kernels import Gaussian, Kernel, White
-from kilogram.kernels.white import split_diag
+from kilogram.kernels import Gaussian, White
+from kilogram.kernels.pairs import cast, wide
 from kilogram.models.regression.process_fit import (
-    LeaveOneOut,
     Problem,
     Scale,
     check_search,
-    chosen_road,
-    flat,
-    inducing_points,
-    leave_one_out,
-    noise_vector,
+    observations,
     say_how_it_ended,
 )
 from kilogram.models.regression.process_kernels import named_kernel, prior_kernel, tuning_of
-from kilogram.models.regression.process_posterior import Posterior, Prior, draw
+from kilogram.models.regression.process_loo import LeaveOneOut, flat, leave_one_out
+from kilogram.models.regression.process_posterior import Prior, draw, new_noise
+from kilogram.models.regression.process_roads import on_road
 from kilogram.models.regression.targets import enter_rows
 from kilogram.operators.memory_plan import rates
-from kilogram.solvers.likelihood.exact import Observations
 
 
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
@@ -78,9 +74,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     bounds : pair, "fixed", dict or None, default=None
         Bounds of the parameters of a Kilogram kernel: for all, or by path, as in
         `{"left__kernel__sigma": (0.1, 10), "right__noise": "fixed"}`; None is (1e-5, 1e5).
+    solver : {"auto", "cholesky", "cg"}, default="auto"
+        "cholesky" factors the covariance and refuses if it does not fit in memory. "cg" needs
+        products with it only: mean and variances of all rows by preconditioned conjugate gradients
+        (variances by a solve per new row), parameters tuned on the bound of inducing points, the
+        likelihood with an estimated determinant. "auto" is "cholesky" while it fits, then inducing
+        points, with a warning.
     approximation : {None, "nystroem"}, default=None
-        "nystroem": inducing points, for many rows; also taken, with a warning, where the
-        covariance does not fit in memory.
+        "nystroem": inducing points, for many rows.
     n_components : int, default=500
         Inducing points.
     max_time : float or None, default=None
@@ -92,11 +93,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     ----------
     kernel_ : kernel with the parameters found, of the kind that was given.
     log_marginal_likelihood_value_ : float
-        Its log-likelihood, or the lower bound of it with inducing points.
+        Its log-likelihood: exact ("cholesky"), a lower bound ("nystroem") or estimated ("cg").
+    log_marginal_likelihood_error_ : float
+        Standard error of the estimate; 0 where nothing is estimated.
+    solver_ : str
+        The road taken: "cholesky", "nystroem" or "cg".
     alpha_ : array of shape (n,) or (n, t)
         Coefficients of the mean; one per inducing point, if there are any.
     L_ : array of shape (n, n)
-        Lower Cholesky factor of C, or of k(Z, Z) of inducing points Z.
+        Lower Cholesky factor of C, or of k(Z, Z) of inducing points Z; None for "cg".
     X_train_, y_train_ : the rows, and the targets after normalisation.
     inducing_points_ : array or None
     n_iter_ : int
@@ -120,7 +125,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     laws = Laws(
-        backend="works on NumPy arrays in float64, which the likelihood's gradient needs",
         block="all rows meet in one covariance matrix; see approximation",
         budget=True,
         budget_example={"optimizer": "fmin_l_bfgs_b"},
@@ -139,6 +143,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         n_targets: int | None = None,
         random_state: Any = None,
         bounds: Any = None,
+        solver: str = "auto",
         approximation: str | None = None,
         n_components: int = 500,
         max_time: float | None = None,
@@ -153,6 +158,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         self.n_targets = n_targets
         self.random_state = random_state
         self.bounds = bounds
+        self.solver = solver
         self.approximation = approximation
         self.n_components = n_components
         self.max_time = max_time
@@ -172,12 +178,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         budget = Budget(self.max_time, self.max_memory)
         rng = check_search(self.optimizer, self.n_restarts_optimizer, self.random_state)
         rows = enter_rows(self, X, y, sample_weight)
-        data, self._scale = self._observations(rows)
-        problem = Problem(data, tuning_of(self.kernel, self.bounds, data.X))
-        n, d = data.X.shape
-        if chosen_road(self, n, d, budget.bytes):
-            Z = inducing_points(problem.tuning, data, self.n_components, self.random_state)
-            problem = Problem(data, problem.tuning, Z)
+        data, self._scale = observations(rows, self.alpha, self.normalize_y, self.n_targets)
+        tuning = tuning_of(self.kernel, self.bounds, data.X)
+        self.solver_, problem = on_road(self, Problem(data, tuning), budget.bytes)
         with ticking(self, "likelihood", budget.deadline) as tick:
             solved = problem.solved(self.optimizer, self.n_restarts_optimizer, rng, tick)
         self._problem, self._posterior, found = solved
@@ -185,28 +188,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         say_how_it_ended(type(self).__name__, found, self._problem.tuning)
         return self
 
-    def _observations(self, rows: Any) -> tuple[Observations, Scale]:
-        X, Y, w, _ = rows
-        if self.n_targets is not None and self.n_targets != Y.shape[1]:
-            raise ValueError(
-                "The number of targets seen in `y` is different from the parameter `n_targets`. "
-                f"Got {Y.shape[1]} != {self.n_targets}."
-            )
-        noise = noise_vector(self.alpha, Y.shape[0])
-        if w is not None and not np.all(w > 0):
-            kept = np.flatnonzero(w > 0)
-            X, Y, w, noise = take_rows(X, kept), Y[kept], w[kept], noise[kept]
-        Y = Y.astype(np.float64)
-        scale = Scale.of(Y, w, self.normalize_y)
-        w = None if w is None else w.astype(np.float64)
-        return Observations(_double(X), (Y - scale.mean) / scale.std, noise, w), scale
-
     def _store(self, X: Any, found: Any) -> None:
         posterior, data = self._posterior, self._problem.data
         self.kernel_ = named_kernel(self.kernel, self._problem.tuning)
         self.log_marginal_likelihood_value_ = posterior.log_likelihood
+        self.log_marginal_likelihood_error_ = posterior.error
         self.alpha_, self.L_ = flat(posterior.a), posterior.L
-        self.X_train_ = data.X.copy() if self.copy_X_train and data.X is X else data.X
+        self.X_train_ = data.X
+        if self.copy_X_train and data.X is X:
+            self.X_train_ = X.copy() if is_sparse(X) else namespace(X).asarray(X, copy=True)
         self.y_train_, self.inducing_points_ = flat(data.Y), self._problem.Z
         self.n_iter_, self.converged_ = max(1, found.n_iter), found.converged
 
@@ -233,40 +223,29 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        X = _double(self._enter(X, reset=False).X)
+        given = self._enter(X, reset=False).X
+        X, dtype = wide(given), given.dtype
         process, scale = self._process(X)
-        mean = flat(process.mean(X) * scale.std + scale.mean)
+        mean = cast(flat(process.mean(X) * scale.std + scale.mean), dtype)
         if not (return_std or return_cov):
             return mean
-        extra = self._noise(process.kernel, X, noise)
-        if return_std:
-            return mean, flat(np.sqrt(process.variance(X, extra))[:, None] * scale.std)
-        return mean, flat(process.covariance(X, extra)[:, :, None] * scale.std**2)
+        extra = new_noise(process.kernel, X, noise, self.alpha)
+        if return_cov:
+            return mean, cast(flat(process.covariance(X, extra)[:, :, None] * scale.std**2), dtype)
+        variance = process.variance(X, extra)
+        std = namespace(variance).sqrt(variance)[:, None] * scale.std
+        return mean, cast(flat(std), dtype)
 
-    def _process(self, X: Any) -> tuple[Prior | Posterior, Scale]:
+    def _process(self, X: Any) -> tuple[Any, Scale]:
         """The process as it is known: before any fit, the prior."""
         if hasattr(self, "_posterior"):
             return self._posterior, self._scale
-        t = self.n_targets or 1
-        return Prior(prior_kernel(self.kernel, X), t), Scale(np.zeros(t), np.ones(t))
-
-    def _noise(self, kernel: Kernel, X: Any, noise: bool | None) -> np.ndarray:
-        """Variance of the noise of new rows, (m,); see `predict`."""
-        if noise is False:
-            return np.zeros(X.shape[0])
-        found = split_diag(kernel, X)[1]
-        if noise is None:
-            return found
-        if np.size(self.alpha) != 1:
-            raise ValueError(
-                "noise=True needs the noise of new rows, and alpha has one for each training row: "
-                "use noise=False and add yours."
-            )
-        return found + float(np.ravel(self.alpha)[0])
+        prior = Prior(prior_kernel(self.kernel, X), self.n_targets or 1)
+        return prior, Scale.of(prior.mean(X), None, False)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool | None = None
-    ) -> np.ndarray:
+    ) -> Any:
         """Functions drawn at the rows of X, (m, n_samples) or (m, t, n_samples); see `predict`."""
         rng = check_random_state(random_state)
         mean, covariance = self.predict(X, return_cov=True, noise=noise)
@@ -275,7 +254,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         drawn = [
             draw(mean[:, j], covariance[:, :, j], n_samples, rng) for j in range(mean.shape[1])
         ]
-        return np.stack(drawn, axis=1)
+        return namespace(mean).stack(drawn, axis=1)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """The log-likelihood at theta, the logarithms of the free parameters (None: those found),
@@ -296,8 +275,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """Every training row predicted from the others, parameters kept, in closed form: named
         arrays `mean`, `variance` (of an observation) and `log_density`."""
         check_is_fitted(self)
-        if self.inducing_points_ is not None:
-            raise ValueError("leave_one_out is of the exact process: fit without inducing points.")
+        if self.solver_ != "cholesky":
+            raise ValueError(
+                "leave_one_out needs the factor of the covariance: fit with solver='cholesky'."
+            )
         return leave_one_out(self._posterior, self._problem.data, self._scale)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
@@ -312,7 +293,3 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         tags.requires_fit = False
         tags.input_tags.sparse = True
         return tags
-
-
-def _double(X: Any) -> Any:
-    return X.tocsr().astype(np.float64) if is_sparse(X) else X.astype(np.float64, copy=False)

@@ -9,37 +9,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
 from kilogram.arrays.rows import take_rows
-from kilogram.base.warnings import ConvergenceWarning, announce_road, warn_if_unfinished
+from kilogram.base.warnings import ConvergenceWarning, warn_if_unfinished
+from kilogram.kernels import Kernel
+from kilogram.kernels.pairs import wide
 from kilogram.models.features.nystroem import spread_landmarks
 from kilogram.models.features.random_maps import check_count, generator
 from kilogram.models.regression.process_posterior import Posterior
-from kilogram.operators.memory_plan import choose_road, human_bytes
+from kilogram.models.regression.targets import Rows
 from kilogram.solvers.likelihood.exact import Observations, likelihood_and_gradient
 from kilogram.solvers.likelihood.inducing import bound_and_gradient
-from kilogram.solvers.likelihood.inverse import inverse_from_factor
 from kilogram.solvers.likelihood.maximise import Rehearsal, maximise
 from kilogram.solvers.likelihood.tuning import Tuning
 from kilogram.solvers.solution import Solution
 
 REHEARSED = 2_000  # rows from which parameters are first tuned on a quarter of them
-SMALLEST_NOISE = 1e-8  # of the prior variance: below it inducing points explain nothing
+SMALLEST_NOISE = 1e-8  # of the prior variance: below it such roads explain nothing
 
 
 class Scale(NamedTuple):
     """Mean and standard deviation taken out of the targets, (t,) each."""
 
-    mean: np.ndarray
-    std: np.ndarray
+    mean: Any
+    std: Any
 
     @classmethod
-    def of(cls, Y: np.ndarray, w: np.ndarray | None, wanted: bool) -> Scale:
-        t = Y.shape[1]
+    def of(cls, Y: Any, w: Any, wanted: bool) -> Scale:
+        xp = namespace(Y)
+        zero, one = xp.zeros_like(Y[0, :]), xp.ones_like(Y[0, :])
         if not wanted:
-            return cls(np.zeros(t), np.ones(t))
-        mean = np.average(Y, axis=0, weights=w)
-        std = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=w))
-        return cls(mean, np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0))
+            return cls(zero, one)
+        w = xp.ones_like(Y[:, 0]) if w is None else w
+        w = w / xp.sum(w)
+        mean = w @ Y
+        std = xp.sqrt(w @ (Y - mean) ** 2)
+        return cls(mean, xp.where(std > 10 * xp.finfo(Y.dtype).eps * xp.abs(mean), std, one))
 
 
 def noise_vector(alpha: Any, n: int) -> np.ndarray:
@@ -53,6 +58,25 @@ def noise_vector(alpha: Any, n: int) -> np.ndarray:
     if not np.all(found >= 0):
         raise ValueError(f"alpha is a variance and must be >= 0, got {alpha!r}.")
     return np.broadcast_to(found, (n,)).astype(np.float64)
+
+
+def observations(
+    rows: Rows, alpha: Any, normalize: bool, n_targets: int | None
+) -> tuple[Observations, Scale]:
+    """Rows of positive weight in float64, targets normalised if asked for, noise as a vector."""
+    X, Y, w, _ = rows
+    if n_targets is not None and n_targets != Y.shape[1]:
+        raise ValueError(
+            "The number of targets seen in `y` is different from the parameter `n_targets`. "
+            f"Got {Y.shape[1]} != {n_targets}."
+        )
+    noise = noise_vector(alpha, Y.shape[0])
+    if w is not None and not bool(namespace(w).all(w > 0)):
+        kept = np.flatnonzero(to_numpy(w) > 0)
+        X, Y, w, noise = (take_rows(A, kept) for A in (X, Y, w, noise))
+    Y, w = wide(Y), None if w is None else wide(w)
+    scale = Scale.of(Y, w, normalize)
+    return Observations(wide(X), (Y - scale.mean) / scale.std, like(noise, Y), w), scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,58 +110,51 @@ class Problem:
         part = Problem(self.data.part(rows), self.tuning)
         return Rehearsal(part.objective, 4.0)
 
+    def tuned(self, optimizer: Any, restarts: int, rng: Any, tick: Any, work: Any) -> Solution:
+        """The best theta, or the one there is where nothing is to be tuned."""
+        if optimizer is None or not self.tuning.free:
+            return Solution(self.tuning.theta)
+        return maximise(
+            lambda theta: self.objective(theta, work),
+            self.tuning.theta,
+            self.tuning.bounds,
+            restarts=restarts,
+            rng=rng,
+            optimizer=optimizer if callable(optimizer) else None,
+            rehearsal=self.rehearsal(),
+            tick=tick,
+        )
+
     def solved(self, optimizer: Any, restarts: int, rng: Any, tick: Any) -> tuple:
         """The problem at its best theta, the posterior there, and how it was found."""
-        n = self.data.Y.shape[0]
-        work = None if self.Z is not None else np.empty((n, n))  # one matrix for every evaluation
-        found = Solution(self.tuning.theta)
-        if optimizer is not None and self.tuning.free:
-            found = maximise(
-                lambda theta: self.objective(theta, work),
-                self.tuning.theta,
-                self.tuning.bounds,
-                restarts=restarts,
-                rng=rng,
-                optimizer=optimizer if callable(optimizer) else None,
-                rehearsal=self.rehearsal(),
-                tick=tick,
-            )
+        n, held = self.data.Y.shape[0], self.Z is None and is_numpy(self.data.Y)
+        work = np.empty((n, n)) if held else None  # one matrix for every evaluation
+        found = self.tuned(optimizer, restarts, rng, tick, work)
         best = replace(self, tuning=self.tuning.moved(found.value))
         return best, best.posterior(work), found
-
-
-def chosen_road(model: Any, n: int, d: int, limit: int) -> bool:
-    """Whether inducing points are used: asked for, or all that memory allows (and then said)."""
-    if model.approximation not in (None, "nystroem"):
-        raise ValueError(f"approximation must be None or 'nystroem', got {model.approximation!r}.")
-    road = choose_road(n, d, "float64", max_memory=limit, copies=1.1)
-    if model.approximation is None and not road.stores:
-        m = min(model.n_components, n)
-        announce_road(
-            type(model).__name__,
-            f"the covariance of {n:,} rows takes {human_bytes(8.8 * n * n)} and "
-            f"{human_bytes(limit)} are allowed, so the process is fitted through {m:,} inducing "
-            "points (a lower bound of the likelihood, variances that do not shrink where the "
-            "points cannot see). Raise max_memory for the exact one, n_components for a closer "
-            "one; approximation='nystroem' asks for it without this warning.",
-        )
-    return model.approximation is not None or not road.stores
 
 
 def inducing_points(tuning: Tuning, data: Observations, m: int, seed: Any) -> Any:
     """m rows spread out in the feature space of the kernel at the start."""
     n = data.Y.shape[0]
-    smallest = float(np.min(data.noise(tuning.kernel)))
-    size = float(np.max(tuning.kernel.diag(data.X)))
-    if not smallest > SMALLEST_NOISE * size:
-        raise ValueError(
-            f"inducing points need noise to average over, and the smallest here is {smallest:g} "
-            f"beside a prior variance of {size:g}: add White() to the kernel, or raise alpha."
-        )
+    need_noise(tuning.kernel, data)
     m = check_count("n_components", m)
     if m >= n:
         return take_rows(data.X, np.arange(n))
     return take_rows(data.X, spread_landmarks(tuning.kernel, data.X, m, generator(seed)))
+
+
+def need_noise(kernel: Kernel, data: Observations) -> None:
+    """Refuse rows (nearly) without noise on the roads that are built on it."""
+    noise, prior = data.noise(kernel), kernel.diag(data.X)
+    xp = namespace(noise)
+    smallest, size = float(xp.min(noise)), float(xp.max(prior))
+    if not smallest > SMALLEST_NOISE * size:
+        raise ValueError(
+            "inducing points and conjugate gradients need noise to average over, and the smallest "
+            f"here is {smallest:g} beside a prior variance of {size:g}: add White() to the kernel, "
+            "or raise alpha."
+        )
 
 
 def check_search(optimizer: Any, restarts: Any, seed: Any) -> Any:
@@ -161,32 +178,3 @@ def say_how_it_ended(name: str, found: Solution, tuning: Tuning) -> None:
             ConvergenceWarning,
             stacklevel=3,
         )
-
-
-class LeaveOneOut(NamedTuple):
-    """Predictions of every training row from the others: means, variances of an observation, and
-    the logarithms of the predictive densities, (n,) or (n, t) each."""
-
-    mean: np.ndarray
-    variance: np.ndarray
-    log_density: np.ndarray
-
-
-def leave_one_out(posterior: Posterior, data: Observations, scale: Scale) -> LeaveOneOut:
-    """In closed form: y_i - a_i / c_i and 1 / c_i, with c the diagonal of C^-1."""
-    inverse = inverse_from_factor(posterior.L.copy())
-    own = 1.0 / inverse.diagonal()[:, None]
-    mean = data.Y - posterior.a * own
-    s = data.noise(posterior.kernel)
-    variance = own + (s - data.weighted(s))[:, None]  # of one observation, not of w of them
-    density = -0.5 * ((data.Y - mean) ** 2 / variance + np.log(2.0 * np.pi * variance))
-    return LeaveOneOut(
-        flat(mean * scale.std + scale.mean),
-        flat(variance * scale.std**2),
-        flat(density - np.log(scale.std)),
-    )
-
-
-def flat(columns: np.ndarray) -> np.ndarray:
-    """One output without its axis."""
-    return columns[..., 0] if columns.shape[-1] == 1 else columns

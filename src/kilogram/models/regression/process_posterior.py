@@ -6,12 +6,14 @@ inducing    mean k_m(x)'mu, covariance k(x, x') - v'v' + u'u',  v = L^-1 k_m(x),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kilogram.arrays.linalg import cholesky_solve, eigh, solve_triangular
+from kilogram.arrays.namespace import is_numpy, like, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.white import split_diag, without_noise
 from kilogram.solvers.likelihood import exact, inducing
@@ -27,13 +29,14 @@ class Prior:
     kernel: Kernel
     t: int
 
-    def mean(self, X: Any) -> np.ndarray:
-        return np.zeros((X.shape[0], self.t))
+    def mean(self, X: Any) -> Any:
+        diagonal = split_diag(self.kernel, X)[0]
+        return 0.0 * diagonal[:, None] + namespace(diagonal).zeros_like(diagonal[: self.t])
 
-    def variance(self, X: Any, noise: np.ndarray) -> np.ndarray:
+    def variance(self, X: Any, noise: Any) -> Any:
         return split_diag(self.kernel, X)[0] + noise
 
-    def covariance(self, X: Any, noise: np.ndarray) -> np.ndarray:
+    def covariance(self, X: Any, noise: Any) -> Any:
         return prior_covariance(self.kernel, X, noise)
 
 
@@ -43,16 +46,18 @@ class Posterior:
 
     kernel: Kernel
     C: Any
-    a: np.ndarray
-    L: np.ndarray
-    L_B: np.ndarray | None
+    a: Any
+    L: Any
+    L_B: Any
     log_likelihood: float
+    error: float = 0.0  # of the likelihood: none, it is computed
 
     @classmethod
     def exact(cls, kernel: Kernel, data: Observations, work: Any = None) -> Posterior:
         L = exact.factor(kernel, data, work)
-        for i in range(len(L) - 1):  # row by row: np.tril would take a second matrix
-            L[i, i + 1 :] = 0.0
+        if is_numpy(L):
+            for i in range(len(L) - 1):  # row by row: np.tril would take a second matrix
+                L[i, i + 1 :] = 0.0
         a = cholesky_solve(L, data.Y)
         value = exact.log_likelihood(L, a, data, data.noise(kernel))
         return cls(kernel, data.X, a, L, None, value)
@@ -62,48 +67,82 @@ class Posterior:
         found = inducing.summarise(kernel, data, Z)
         return cls(kernel, Z, found.mu, found.L, found.L_B, found.bound)
 
-    def mean(self, X: Any) -> np.ndarray:
+    def mean(self, X: Any) -> Any:
         """(m, t)."""
-        latent = without_noise(self.kernel)
-        if latent is None:
-            return np.zeros((X.shape[0], self.a.shape[1]))
-        return latent.matmul(X, self.C, self.a)
+        return posterior_mean(self.kernel, X, self.C, self.a)
 
-    def reduction(self, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    def reduction(self, X: Any) -> tuple[Any, Any]:
         """v (m, n) and u (m, n) or None of the page."""
         v = solve_triangular(self.L, self.kernel(X, self.C).T)
         return v, None if self.L_B is None else solve_triangular(self.L_B, v)
 
-    def variance(self, X: Any, noise: np.ndarray) -> np.ndarray:
+    def variance(self, X: Any, noise: Any) -> Any:
         """k(x, x) without the kernel's noise, less what is known, plus `noise`; (n,)."""
-        found = split_diag(self.kernel, X)[0] + noise
-        n, step = X.shape[0], max(1, BLOCK_ENTRIES // max(1, self.C.shape[0]))
-        for i in range(0, n, step):
-            at = slice(i, min(i + step, n))
-            v, u = self.reduction(X[at])
-            found[at] -= np.sum(v * v, axis=0)
-            if u is not None:
-                found[at] += np.sum(u * u, axis=0)
-        return np.maximum(found, 0.0)  # rounding leaves -1e-16 at a data point without noise
 
-    def covariance(self, X: Any, noise: np.ndarray) -> np.ndarray:
+        def known(rows: Any) -> Any:
+            xp = namespace(self.a)
+            v, u = self.reduction(rows)
+            found = xp.sum(v * v, axis=0)
+            return found if u is None else found - xp.sum(u * u, axis=0)
+
+        step = max(1, BLOCK_ENTRIES // max(1, self.C.shape[0]))
+        return variance_less(self.kernel, X, noise, known, step)
+
+    def covariance(self, X: Any, noise: Any) -> Any:
         """(n, n)."""
         v, u = self.reduction(X)
         found = prior_covariance(self.kernel, X, noise) - v.T @ v
         return found if u is None else found + u.T @ u
 
 
-def prior_covariance(kernel: Kernel, X: Any, noise: np.ndarray) -> np.ndarray:
-    """k(X, X) without the kernel's noise, plus diag(noise)."""
+def posterior_mean(kernel: Kernel, X: Any, C: Any, a: Any) -> Any:
+    """k(X, C) a, (m, t), of the function behind the noise."""
     latent = without_noise(kernel)
-    n = X.shape[0]
-    K = np.zeros((n, n)) if latent is None else np.array(latent(X), dtype=np.float64)
-    K.flat[:: n + 1] += noise
-    return K
+    if latent is None:
+        xp = namespace(a)
+        return xp.zeros((X.shape[0], a.shape[1]), dtype=a.dtype, device=a.device)
+    return latent.matmul(X, C, a)
 
 
-def draw(mean: np.ndarray, covariance: np.ndarray, count: int, rng: Any) -> np.ndarray:
+def variance_less(
+    kernel: Kernel, X: Any, noise: Any, known: Callable[[Any], Any], step: int
+) -> Any:
+    """k(x, x) without the kernel's noise, less known(rows) of `step` rows at a time, plus noise."""
+    found = split_diag(kernel, X)[0] + noise
+    xp, n = namespace(found), X.shape[0]
+    for i in range(0, n, step):
+        at = slice(i, min(i + step, n))
+        found[at] -= known(X[at, :])
+    # rounding leaves -1e-16 at a data point without noise
+    return xp.where(found > 0, found, xp.zeros_like(found))
+
+
+def prior_covariance(kernel: Kernel, X: Any, noise: Any) -> Any:
+    """k(X, X) without the kernel's noise, plus diag(noise)."""
+    latent, xp = without_noise(kernel), namespace(noise)
+    on_diagonal = xp.eye(X.shape[0], dtype=noise.dtype, device=noise.device) * noise
+    return on_diagonal if latent is None else latent(X) + on_diagonal
+
+
+def new_noise(kernel: Kernel, X: Any, noise: bool | None, alpha: Any) -> Any:
+    """Variance of the noise of new rows, (m,): none (False), the kernel's (None), or that and
+    alpha (True)."""
+    found = split_diag(kernel, X)[1]
+    if noise is False:
+        return 0.0 * found
+    if noise is None:
+        return found
+    if np.size(alpha) != 1:
+        raise ValueError(
+            "noise=True needs the noise of new rows, and alpha has one for each training row: "
+            "use noise=False and add yours."
+        )
+    return found + float(np.ravel(alpha)[0])
+
+
+def draw(mean: Any, covariance: Any, count: int, rng: Any) -> Any:
     """`count` samples of N(mean, covariance) in columns, (n, count); a singular one will do."""
     values, vectors = eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return mean[:, None] + root @ rng.standard_normal((len(mean), count))
+    xp = namespace(values)
+    root = vectors * xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+    return mean[:, None] + root @ like(rng.standard_normal((mean.shape[0], count)), mean)

@@ -26,9 +26,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kilogram.arrays.linalg import cholesky, cholesky_solve, solve_triangular
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.gradients import Gradient, pull_back
 from kilogram.kernels.gradients_diag import pull_back_diag
@@ -43,11 +42,11 @@ BLOCK_ENTRIES = 2**20  # entries of K_nm held at once
 class Summary:
     """What m points know: L (m, m), G = A A' (m, m), L_B (m, m), c (m, t), mu (m, t), F."""
 
-    L: np.ndarray
-    G: np.ndarray
-    L_B: np.ndarray
-    c: np.ndarray
-    mu: np.ndarray
+    L: Any
+    G: Any
+    L_B: Any
+    c: Any
+    mu: Any
     bound: float
 
 
@@ -56,51 +55,63 @@ def blocks(kernel: Kernel, data: Observations, Z: Any) -> Iterator[tuple[slice, 
     n, step = data.Y.shape[0], max(64, BLOCK_ENTRIES // Z.shape[0])
     for i in range(0, n, step):
         at = slice(i, min(i + step, n))
-        yield at, kernel(data.X[at], Z)
+        yield at, kernel(data.X[at, :], Z)
 
 
 def summarise(kernel: Kernel, data: Observations, Z: Any) -> Summary:
     """The sums over all rows, and the bound F."""
+    xp = namespace(data.Y)
     n, t = data.Y.shape
     m = Z.shape[0]
     s = data.noise(kernel)
     noise = data.weighted(s)
-    L = jittered_factor(kernel(Z, Z.copy()))  # a copy: without the noise
-    G, b = np.zeros((m, m)), np.zeros((m, t))
+    L = jittered_factor(kernel(Z, _copy(Z)))  # a copy: without the noise
+    G = xp.zeros((m, m), dtype=L.dtype, device=L.device)
+    b = xp.zeros((m, t), dtype=L.dtype, device=L.device)
     for at, K in blocks(kernel, data, Z):
-        root = np.sqrt(noise[at])[:, None]
+        root = xp.sqrt(noise[at])[:, None]
         A = solve_triangular(L, (K / root).T)
         G += A @ A.T
-        b += A @ (data.Y[at] / root)
-    L_B = cholesky(G + np.eye(m), overwrite=True)
+        b += A @ (data.Y[at, :] / root)
+    L_B = cholesky(G + _eye(G), overwrite=True)
     c = cholesky_solve(L_B, b)
     latent = split_diag(kernel, data.X)[0]
-    fit = float(np.sum(data.Y**2 / noise[:, None])) - float(np.sum(b * c))
-    volume = t * (float(np.sum(np.log(noise))) + 2.0 * float(np.sum(np.log(L_B.diagonal()))))
-    unexplained = t * (float(np.sum(latent / noise)) - float(np.trace(G)))
+    fit = float(xp.sum(data.Y**2 / noise[:, None])) - float(xp.sum(b * c))
+    roots = xp.log(xp.linalg.diagonal(L_B))
+    volume = t * (float(xp.sum(xp.log(noise))) + 2.0 * float(xp.sum(roots)))
+    unexplained = t * (float(xp.sum(latent / noise)) - float(xp.linalg.trace(G)))
     bound = -0.5 * (n * t * LOG_2PI + fit + volume + unexplained) + data.repeats(s)[0]
     return Summary(L, G, L_B, c, solve_triangular(L, c, transposed=True), bound)
+
+
+def _copy(Z: Any) -> Any:
+    return Z.copy() if is_sparse(Z) else namespace(Z).asarray(Z, copy=True)
+
+
+def _eye(G: Any) -> Any:
+    return namespace(G).eye(G.shape[0], dtype=G.dtype, device=G.device)
 
 
 def bound_and_gradient(kernel: Kernel, data: Observations, Z: Any) -> tuple[float, Gradient]:
     """F and its derivatives by the logarithm of every parameter."""
     known = summarise(kernel, data, Z)
-    t, m = data.Y.shape[1], Z.shape[0]
+    xp, t = namespace(data.Y), data.Y.shape[1]
     s = data.noise(kernel)
     noise = data.weighted(s)
-    inner = 0.5 * t * (np.eye(m) - cholesky_solve(known.L_B, np.eye(m)))
+    one = _eye(known.G)
+    inner = 0.5 * t * (one - cholesky_solve(known.L_B, one))
     inner -= 0.5 * known.c @ known.c.T
     H = _between(known.L, inner)
-    gradient = pull_back(kernel, Z, Z.copy(), _between(known.L, inner - 0.5 * t * known.G))
-    by_noise = np.empty_like(s)
+    gradient = pull_back(kernel, Z, _copy(Z), _between(known.L, inner - 0.5 * t * known.G))
+    by_noise = xp.zeros_like(s)
     for at, K in blocks(kernel, data, Z):
-        KH, Y, own = K @ H, data.Y[at], noise[at]
-        fitted = np.sum((K @ known.mu) * Y, axis=1)
-        by_noise[at] = -(np.sum(KH * K, axis=1) + fitted) / own**2
+        KH, Y, own = K @ H, data.Y[at, :], noise[at]
+        fitted = xp.sum((K @ known.mu) * Y, axis=1)
+        by_noise[at] = -(xp.sum(KH * K, axis=1) + fitted) / own**2
         M = (2.0 * KH + Y @ known.mu.T) / own[:, None]
-        gradient = _plus(gradient, pull_back(kernel, data.X[at], Z, M))
+        gradient = _plus(gradient, pull_back(kernel, data.X[at, :], Z, M))
     latent = split_diag(kernel, data.X)[0]
-    squares = np.sum(data.Y**2, axis=1)
+    squares = xp.sum(data.Y**2, axis=1)
     by_noise += 0.5 * (squares + t * latent) / noise**2 - 0.5 * t / noise
     by_s = data.weighted(by_noise) + data.repeats(s)[1]
     v = -0.5 * t / noise
@@ -108,7 +119,7 @@ def bound_and_gradient(kernel: Kernel, data: Observations, Z: Any) -> tuple[floa
     return known.bound, _plus(gradient, pull_back_diag(kernel, data.X, by_s))
 
 
-def _between(L: np.ndarray, S: np.ndarray) -> np.ndarray:
+def _between(L: Any, S: Any) -> Any:
     """L'^-1 S L^-1 for a symmetric S."""
     half = solve_triangular(L, S, transposed=True)
     return solve_triangular(L, half.T, transposed=True)

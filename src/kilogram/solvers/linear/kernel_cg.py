@@ -34,7 +34,7 @@ def solve_by_cg(
     A = Weighted(K, scale)
     penalties = like(namespace().asarray(list(alpha)), B)
     if min(alpha) > 0:
-        columns = _columns(K, scale, rank or default_rank(B.shape[0]), rng)
+        columns = some_columns(K, scale, rank or default_rank(B.shape[0]), rng)
         M: Any = NystroemPreconditioner.from_columns(*columns, penalties)
     else:
         M = None  # nothing bounds the spectrum from below: the tail would be divided by zero
@@ -57,7 +57,7 @@ def default_rank(n: int) -> int:
     return int(min(n, 2000, 10 * n**0.5))
 
 
-def _columns(K: Gram, scale: Any, rank: int, rng: Any) -> tuple[Any, Any]:
+def some_columns(K: Gram, scale: Any, rank: int, rng: Any) -> tuple[Any, Any]:
     """Columns of S K S at random rows, and the matrix between these rows."""
     n = K.shape[0]
     chosen = sorted(rng.choice(n, size=min(rank, n), replace=False).tolist())
