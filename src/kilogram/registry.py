@@ -116,6 +116,7 @@ PUBLIC: dict[str, str] = {
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
     "audit": "kilogram.kitchen.audit",
+    "choose": "kilogram.kitchen.choosing",
 }
 
 

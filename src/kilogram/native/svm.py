@@ -128,7 +128,7 @@ def add_kernel_rows(
 
 
 class Compressed(NamedTuple):
-    """Rows for `coordinate_pass`: entries, columns and row starts; the last two None if dense."""
+    """Rows for `coordinate_passes`: entries, columns and row starts; the last two None if dense."""
 
     data: Array
     indices: Array | None
@@ -136,20 +136,37 @@ class Compressed(NamedTuple):
     d: int
 
 
-def coordinate_pass(
+class Standing(NamedTuple):
+    """Where coordinate descent stands: rows seen in the last call, how many of `order` still take
+    part, how far from moving a row is left out, the violation of the last pass, the seed."""
+
+    seen: int
+    active: int
+    far: float
+    violation: float
+    seed: int
+
+
+def coordinate_passes(
     rows: Compressed,
     terms: Array,
     dual: tuple[Array, Array],
     order: Array,
-    active: int,
+    standing: Standing,
     *,
     scale: float,
     eps: float,
-    far: float,
-) -> tuple[int, float]:
-    """One pass of dual coordinate descent over order[:active]; how many rows stay, the violation.
+    goal: float,
+    visits: int,
+) -> Standing:
+    """Passes of dual coordinate descent until the violation is at most goal, or visits are spent.
 
-    terms (5, n) holds |x~|^2, t, s, lower and upper; dual = (b, w = X~'b) is changed in place.
+    terms (5, n) holds |x~|^2, t, s, lower and upper; dual = (b, w = X~'b) and order, the rows that
+    take part first, are changed in place.
     """
     b, w = dual
-    return _core.coordinate_pass(*rows, scale, eps, terms, b, w, order, active, far)
+    _, active, far, _, seed = standing
+    found = _core.coordinate_passes(
+        *rows, scale, eps, terms, b, w, order, active, far, seed, goal, visits
+    )
+    return Standing(*found)

@@ -18,32 +18,26 @@ References: Cortes and Vapnik 1995; Platt 1998; Fan, Chen and Lin 2005.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
-from kilogram.base import Budget, Laws, warn_if_unfinished
+from kilogram.base import Laws
 from kilogram.base.labels import distinct_classes, enter_labels
-from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import Precomputed
 from kilogram.models.classification.svm_fit import (
     Fitted,
     Labelled,
     drop_weightless,
-    fit_duels,
+    fit_duels_along,
     penalties,
     primal_objective,
 )
-from kilogram.models.classification.svm_kernel import (
-    ADVICE,
-    check_numbers,
-    in_memory,
-    make_kernel,
-    square_or_refuse,
-)
+from kilogram.models.classification.svm_kernel import Setting, in_memory
 from kilogram.models.classification.svm_machines import packed, unpacked
 from kilogram.models.classification.svm_predict import KernelClassifier
 from kilogram.models.classification.svm_probability import cross_fitted
@@ -160,7 +154,6 @@ class SVC(KernelClassifier):
     laws: ClassVar[Laws] = Laws(
         objective=True,
         budget=True,
-        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-10, "gamma": 0.2},  # "scale" looks at the origin, hence at shifts
         budget_example={"tol": 1e-10},
         rtol=1e-6,
@@ -212,54 +205,28 @@ class SVC(KernelClassifier):
         self.max_memory = max_memory
 
     def _enter_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Labelled:
-        """Rows in memory, class codes and weights."""
-        check_numbers(self)
         check_choices(self)
         X, y, w = in_memory(enter_labels(self, X, y, sample_weight, reset=reset))
         y = to_numpy(y)
         if reset:
             self.classes_ = distinct_classes(y)
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return Labelled(X, np.searchsorted(self.classes_, y), to_numpy(w))
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the machines.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or streamed rows of shape (n, d), or (n, n)
-            Rows, or the kernel matrix for kernel="precomputed".
-        y : array-like of shape (n,)
-        sample_weight : float or array-like of shape (n,), default=None
-            Factors of C; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        budget = Budget(self.max_time, self.max_memory)
-        rows = self._enter_rows(X, y, sample_weight, reset=True)
-        labels = self.classes_[rows.codes]
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=labels
-        )
-        self.kernel_ = make_kernel(self, rows.X, rows.w)
-        square_or_refuse(rows.X, self.kernel_)
-        C = penalties(self.C, rows, self.class_weight_)
-        with ticking(self, "block", budget.deadline) as tick:
-            setting = self._setting(rows.X, tick, self.kernel_)
-            active = drop_weightless(rows, C, self.classes_)
-            start = getattr(self, "_start", None) if self.warm_start else None
-            fitted = fit_duels(setting, active, self, start)
-            if self.probability:
-                self.calibration_ = cross_fitted(self, active, setting)
-        self._keep(fitted, rows)
-        warn_if_unfinished(type(self).__name__, fitted.summary, ADVICE)
-        return self
+    def _machines(self, setting: Setting, rows: Labelled, factors: Sequence[float]) -> list[Fitted]:
+        active = drop_weightless(rows, penalties(self.C, rows, self.class_weight_), self.classes_)
+        start = getattr(self, "_start", None) if self.warm_start else None
+        found = fit_duels_along(setting, active, self, factors, start)
+        if self.probability:
+            actives = [active._replace(C=factor * active.C) for factor in factors]
+            slopes = [cross_fitted(self, one, setting) for one in actives]
+            found = [f._replace(slopes=s) for f, s in zip(found, slopes, strict=True)]
+        return found
 
     def _keep(self, fitted: Fitted, rows: Labelled) -> None:
-        """Store machines and certificate under scikit-learn's names."""
         k = len(self.classes_)
+        if self.probability:
+            self.calibration_ = fitted.slopes
         support = np.nonzero(np.any(fitted.coef != 0, axis=1))[0]
         support = support[np.argsort(rows.codes[support], kind="stable")]
         codes = rows.codes[support]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Precomputed
-from kilogram.models.classification.svm_kernel import Setting
+from kilogram.models.classification.svm_kernel import Setting, precomputed_rows
 from kilogram.models.classification.svm_machines import Duel, duels
-from kilogram.solvers.smo import KernelRows, Machine, StoredRows, kernel_rows, soft_margin
+from kilogram.solvers.smo import KernelRows, Machine, StoredRows, kernel_rows, scaled, soft_margin
 from kilogram.solvers.smo.rows import WHOLE
 from kilogram.solvers.solution import Solution
 
@@ -55,6 +55,8 @@ class Fitted(NamedTuple):
     violation: float
     summary: Solution
     start: Start
+    #: Calibration of the decision values, if it was asked for.
+    slopes: Any = None
 
 
 def penalties(C: float, rows: Labelled, class_weight: Array) -> Array:
@@ -85,23 +87,43 @@ def drop_weightless(rows: Labelled, C: Array, classes: Array) -> Active:
 
 def fit_duels(setting: Setting, active: Active, model: Any, start: Start | None = None) -> Fitted:
     """Every machine of the model's classes on the rows it concerns."""
-    k = int(active.codes.max()) + 1
-    plan = duels(k, model.multi_class)
+    return fit_duels_along(setting, active, model, (1.0,), start)[0]
+
+
+def fit_duels_along(
+    setting: Setting,
+    active: Active,
+    model: Any,
+    factors: Sequence[float],
+    start: Start | None = None,
+) -> list[Fitted]:
+    """The machines for all penalties times each factor, one after the other on the same rows."""
+    plan = duels(int(active.codes.max()) + 1, model.multi_class)
     shared = shared_rows(setting, active, plan)
     usable = start is not None and np.array_equal(start.codes, active.codes)
-    coef, machines = np.zeros((active.n, len(plan))), []
+    coef = np.zeros((len(factors), active.n, len(plan)))
+    found: list[list[Machine]] = [[] for _ in factors]
     for position, duel in enumerate(plan):
         at = duel.rows(active.codes)
-        P = soft_margin(duel.signs(active.codes[at]), active.C[at], slack=model.slack)
-        begin = None
+        begin: Any = None
         if usable and start is not None and position < len(start.b):
-            begin = start.b[position] * ratio(active.C[at], start.C[at])
+            begin = start.b[position] * ratio(factors[0] * active.C[at], start.C[at])
         X, rows = points(setting, active, shared, at)
-        machine = setting.fit(X, P, rows=rows, start=begin)
-        coef[active.where[at], position] = machine.coef
-        machines.append(machine)
-    kept = Start(tuple(m.dual.b for m in machines), active.C, active.codes)
-    return gather(coef, machines, kept)
+        y = duel.signs(active.codes[at])
+        for k, factor in enumerate(factors):
+            P = soft_margin(y, factor * active.C[at], slack=model.slack)
+            machine = setting.fit(X, P, rows=rows, start=begin)
+            coef[k, active.where[at], position] = machine.coef
+            found[k].append(machine._replace(rows=None))
+            rows = machine.rows if len(factors) > 1 else rows
+            if k + 1 < len(factors):
+                begin = scaled(machine.dual, factors[k + 1] / factor)
+    return [
+        gather(
+            coef[k], found[k], Start(tuple(m.dual.b for m in found[k]), f * active.C, active.codes)
+        )
+        for k, f in enumerate(factors)
+    ]
 
 
 def ratio(new: Array, old: Array) -> float:
@@ -115,9 +137,7 @@ def shared_rows(setting: Setting, active: Active, plan: list[Duel]) -> KernelRow
     """One kernel matrix, or one cache of rows, for all machines; None: each makes its own."""
     n = active.codes.shape[0]
     if isinstance(setting.kernel, Precomputed):
-        K = to_numpy(active.X)
-        K = K if K.shape[1] == n else K[:, active.where]
-        return StoredRows(K.toarray() if hasattr(K, "toarray") else K)
+        return precomputed_rows(active.X, active.where)
     if n <= WHOLE or (len(plan) > 1 and plan[0].second is None):
         return kernel_rows(setting.kernel, active.X, limit=setting.limit)
     return None

@@ -7,9 +7,10 @@ block of new rows answers for all of them at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,12 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks, take_rows
 from kilogram.arrays.rows_stream import stack_rows
-from kilogram.base import Budget, Door, Estimate, Estimator
+from kilogram.base import Budget, Door, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
+from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import FromCallable, Kernel, Linear, Precomputed, as_kernel
 from kilogram.kernels.widths import scale_rule
 from kilogram.operators.memory_plan import rates
-from kilogram.solvers.smo import BlockOptions, KernelRows, Machine, Problem, fit_machine
+from kilogram.solvers.smo import BlockOptions, KernelRows, Machine, Problem, StoredRows, fit_machine
 from kilogram.solvers.smo.rows import dense_is_cheaper
 
 MEGABYTE = 2**20
@@ -79,6 +81,11 @@ def in_memory(door: Door) -> Door:
     )
 
 
+def entered(model: Any) -> dict[str, Any]:
+    """What a model learnt at its door: names and numbers of columns, classes, the kernel."""
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
 def is_number(value: Any) -> bool:
     """A real number, and not True or False."""
     return isinstance(value, Real) and not isinstance(value, bool)
@@ -114,8 +121,55 @@ class Setting(NamedTuple):
         )
 
 
-class KernelMachine(Estimator):
+class KernelMachine(Estimator, ABC):
     """A model f(x) = sum_i b_i k(x_i, x) + bias, one or several, on shared support vectors."""
+
+    @abstractmethod
+    def _enter_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Any:
+        """Rows in memory, labels or targets, and weights or None on the host."""
+
+    @abstractmethod
+    def _machines(self, setting: Setting, rows: Any, factors: Sequence[float]) -> list[Any]:
+        """Machines for penalties times each of the factors; each has a `summary`."""
+
+    @abstractmethod
+    def _keep(self, fitted: Any, rows: Any) -> None:
+        """Store machines and certificate under scikit-learn's names."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the machines.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or streamed rows of shape (n, d), or (n, n)
+            Rows, or the kernel matrix for kernel="precomputed".
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of C; rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._fit_along(X, y, sample_weight, [self])
+        return self
+
+    def _fit_along(self, X: Any, y: Any, sample_weight: Any, models: Sequence[Any]) -> None:
+        """Fit models that differ from this one in C only, each from the one before it."""
+        budget = Budget(self.max_time, self.max_memory)
+        for model in models:
+            check_numbers(model)
+        rows = self._enter_rows(X, y, sample_weight, reset=True)
+        self.kernel_ = make_kernel(self, rows.X, rows.w)
+        square_or_refuse(rows.X, self.kernel_)
+        factors = [1.0 if m.C == self.C else m.C / self.C for m in models]
+        with ticking(self, "block", budget.deadline) as tick:
+            found = self._machines(self._setting(rows.X, tick, self.kernel_), rows, factors)
+        for model, fitted in zip(models, found, strict=True):
+            vars(model).update(entered(self))
+            model._keep(fitted, rows)
+            warn_if_unfinished(type(self).__name__, fitted.summary, ADVICE)
 
     def _setting(self, X: Any, tick: Callable | None, kernel: Kernel) -> Setting:
         """Budget and stopping rule as the parameters give them."""
@@ -199,6 +253,13 @@ def same_form(X: Any, vectors: Any) -> tuple[Any, Any]:
     if is_sparse(X):
         return X.toarray(), vectors
     return X, like(vectors.toarray(), X)
+
+
+def precomputed_rows(X: Any, columns: np.ndarray) -> StoredRows:
+    """The rows given of a kernel matrix, restricted to the columns that count."""
+    K = to_numpy(X)
+    K = K.toarray() if hasattr(K, "toarray") else K
+    return StoredRows(K if K.shape[1] == columns.shape[0] else K[:, columns])
 
 
 def square_or_refuse(X: Any, kernel: Kernel) -> None:

@@ -18,7 +18,8 @@ References: Keerthi and DeCoste 2005; Hsieh et al. 2008; Fan et al. 2008.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -26,15 +27,12 @@ from sklearn.utils import compute_class_weight
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
-from kilogram.base import Budget, Laws, Twin, warn_if_unfinished
+from kilogram.base import Door, Laws, Twin
 from kilogram.base.labels import distinct_classes, enter_labels, largest, signs
-from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.losses import Hinge
 from kilogram.models.classification.svm_linear_fit import (
-    LINEAR_ADVICE,
     Answer,
     LinearMachine,
-    check_linear,
     fit_in_memory,
     fit_streamed,
     in_arrays,
@@ -60,7 +58,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
     dual : bool or "auto", default="auto"
         True asks for dual coordinate descent, False for Newton's method in the primal; "auto"
-        takes the dual for the hinge with more than 3 000 columns. The optimum is the same.
+        takes the dual for the hinge with more than 3 000 columns and, at first, with up to 20 000
+        rows. The optimum is the same.
     tol : float, default=1e-4
         Ten times the largest duality gap at the end, relative to the objective.
     C : float, default=1.0
@@ -124,7 +123,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
-        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-13},
         budget_example={"loss": "hinge"},
         rtol=1e-6,
@@ -165,39 +163,19 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self.warm_start = warm_start
         self.max_time = max_time
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : float or array-like of shape (n,), default=None
-            Factors of C.
-
-        Returns
-        -------
-        self
-        """
-        budget = Budget(self.max_time)
-        check_linear(self)
+    def _enter_rows(self, X: Any, y: Any, sample_weight: Any) -> Door:
         check_words(self)
-        X, y, w = enter_labels(self, X, y, sample_weight)
-        self.classes_ = distinct_classes(y)
-        self.class_weight_ = weights_of_classes(self.class_weight, self.classes_, y)
-        with ticking(self, "step", budget.deadline) as tick:
-            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
-            answer = self._solve(X, y, w, stop)
-        self._keep_coefficients(answer, X)
-        warn_if_unfinished(type(self).__name__, answer.summary, LINEAR_ADVICE)
-        return self
+        door = enter_labels(self, X, y, sample_weight)
+        self.classes_ = distinct_classes(door.y)
+        self.class_weight_ = weights_of_classes(self.class_weight, self.classes_, door.y)
+        return door
 
-    def _solve(self, X: Any, y: Any, w: Any, stop: Stop) -> Answer:
+    def _solve(self, rows: Door, stop: Stop, factors: Sequence[float]) -> list[Answer]:
+        X, y, w = rows
         loss, t = LOSSES[self.loss], 1 if len(self.classes_) == 2 else len(self.classes_)
         if in_arrays(X):
             Y, C = signs(y, self.classes_), self._prices(to_numpy(y), w)
-            return fit_in_memory(self, X, Y, C, loss, stop, self._start(t, X.shape[1]))
+            return fit_in_memory(self, X, Y, C, loss, stop, self._start(t, X.shape[1]), factors)
         if self.penalty == "l1":
             raise ValueError("penalty='l1' needs the rows in memory as NumPy or SciPy arrays.")
 
@@ -206,7 +184,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             C = np.repeat(self._prices(to_numpy(labels), weights)[:, None], t, axis=1)
             return (Y, C) if is_sparse(block) else (like(Y, block), like(C, block))
 
-        return fit_streamed(self, (X, y, w), prepare, loss, t, stop)
+        return fit_streamed(self, rows, prepare, loss, t, stop, factors)
 
     def _prices(self, y: Any, w: Any) -> np.ndarray:
         """C_i of the rows."""

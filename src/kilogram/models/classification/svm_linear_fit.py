@@ -8,9 +8,10 @@ streamed sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,16 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows
-from kilogram.base import Estimate, Estimator
+from kilogram.base import Budget, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
+from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.losses import Bent
-from kilogram.models.classification.svm_kernel import is_number
+from kilogram.models.classification.svm_kernel import entered, is_number
+from kilogram.models.classification.svm_linear_roads import Trail, in_primal, solve_one, together
 from kilogram.operators.memory_plan import rates
-from kilogram.solvers.smooth.coordinate import descend
 from kilogram.solvers.smooth.curvature import Task
 from kilogram.solvers.smooth.design import ArrayDesign
-from kilogram.solvers.smooth.lasso import minimise_absolute
-from kilogram.solvers.smooth.newton import DIRECT, Stop, minimise
+from kilogram.solvers.smooth.newton import Stop
 from kilogram.solvers.smooth.streamed import Passes, minimise_streamed
 from kilogram.solvers.solution import Solution
 
@@ -73,9 +74,16 @@ def penalties_of(model: Any, d: int) -> tuple[float, np.ndarray]:
 
 
 def fit_in_memory(
-    model: Any, X: Any, Y: np.ndarray, C: np.ndarray, loss: Bent, stop: Stop, start: Any
-) -> Answer:
-    """One machine per column of Y (n, t), penalties C (n,)."""
+    model: Any,
+    X: Any,
+    Y: np.ndarray,
+    C: np.ndarray,
+    loss: Bent,
+    stop: Stop,
+    start: Any,
+    factors: Sequence[float] = (1.0,),
+) -> list[Answer]:
+    """One machine per column of Y (n, t), for penalties C (n,) times each of the factors."""
     kept = C > 0
     if not kept.all():
         at = np.nonzero(kept)[0]
@@ -84,11 +92,23 @@ def fit_in_memory(
     scale, penalty = penalties_of(model, X.shape[1])
     design = ArrayDesign(X, scale)
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31))
-    found = []
+    Y = np.asarray(Y, dtype=np.float64)
+    if start is None and Y.shape[1] > 1 and in_primal(model, design, loss):
+        start = together(design, Y, Task(Y[:, 0], factors[0] * C, penalty, loss))
+    found: list[list[Solution]] = [[] for _ in factors]
     for j in range(Y.shape[1]):
-        task = Task(np.ascontiguousarray(Y[:, j], dtype=np.float64), C, penalty, loss)
-        begin = None if start is None else start[j].copy()
-        found.append(solve_one(model, design, task, stop, begin, rng))
+        trail = Trail(None if start is None else start[j].copy(), factor=factors[0])
+        y = np.ascontiguousarray(Y[:, j])
+        for k, factor in enumerate(factors):
+            trail.to(factor)
+            found[k].append(
+                solve_one(model, design, Task(y, factor * C, penalty, loss), stop, trail, rng)
+            )
+    return [side_by_side(machines) for machines in found]
+
+
+def side_by_side(found: list[Solution]) -> Answer:
+    """The machines as one answer."""
     slow = [m for m in found if not m.converged]
     points, steps = [m.value for m in found], max(m.n_iter for m in found)
     summary = Solution(None, steps, None, not slow, slow[0].message if slow else "")
@@ -101,30 +121,73 @@ def fit_in_memory(
     )
 
 
-def solve_one(
-    model: Any, design: ArrayDesign, task: Task, stop: Stop, start: Any, rng: Any
-) -> Solution:
-    """The road for one machine."""
-    if getattr(model, "penalty", "l2") == "l1":
-        return minimise_absolute(design, task, stop, start)
-    many = design.width > DIRECT and not math.isinf(task.loss.width)
-    if task.penalty[-1] > 0 and (model.dual is True or (model.dual == "auto" and many)):
-        return descend(design, task, stop, rng)
-    return minimise(design, task, stop, start)
-
-
 def fit_streamed(
-    model: Any, rows: tuple[Any, ...], prepare: Callable, loss: Bent, t: int, stop: Stop
-) -> Answer:
+    model: Any,
+    rows: tuple[Any, ...],
+    prepare: Callable,
+    loss: Bent,
+    t: int,
+    stop: Stop,
+    factors: Sequence[float] = (1.0,),
+) -> list[Answer]:
     """All machines together, one pass over the rows per step."""
     scale, penalty = penalties_of(model, column_count(rows[0]))
-    found = minimise_streamed(Passes(rows, prepare, scale, penalty), loss, t, stop)
-    machines = found.value
-    return Answer(machines.W, machines.objective, machines.gap, found.n_iter, found)
+    answers: list[Answer] = []
+    for factor in factors:
+
+        def priced(X: Any, y: Any, w: Any, factor: float = factor) -> tuple[Any, Any]:
+            Y, C = prepare(X, y, w)
+            return Y, C if factor == 1.0 else factor * C
+
+        start = answers[-1].W if answers else None
+        found = minimise_streamed(Passes(rows, priced, scale, penalty), loss, t, stop, start)
+        machines = found.value
+        answers.append(Answer(machines.W, machines.objective, machines.gap, found.n_iter, found))
+    return answers
 
 
-class LinearMachine(Estimator):
+class LinearMachine(Estimator, ABC):
     """f(x) = <x, w> + b, one or several."""
+
+    @abstractmethod
+    def _enter_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Check the words among the parameters; rows, labels or targets, and weights."""
+
+    @abstractmethod
+    def _solve(self, rows: Any, stop: Stop, factors: Sequence[float]) -> list[Answer]:
+        """Coefficients for penalties times each of the factors."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+            Factors of C.
+
+        Returns
+        -------
+        self
+        """
+        self._fit_along(X, y, sample_weight, [self])
+        return self
+
+    def _fit_along(self, X: Any, y: Any, sample_weight: Any, models: Sequence[Any]) -> None:
+        """Fit models that differ from this one in C only, each from the one before it."""
+        budget = Budget(self.max_time)
+        for model in models:
+            check_linear(model)
+        rows = self._enter_rows(X, y, sample_weight)
+        with ticking(self, "step", budget.deadline) as tick:
+            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
+            answers = self._solve(rows, stop, [m.C / self.C for m in models])
+        for model, answer in zip(models, answers, strict=True):
+            vars(model).update(entered(self))
+            model._keep_coefficients(answer, rows.X)
+            warn_if_unfinished(type(self).__name__, answer.summary, LINEAR_ADVICE)
 
     def _keep_coefficients(self, answer: Answer, X: Any) -> None:
         scale = penalties_of(self, answer.W.shape[1] - 1)[0]

@@ -17,8 +17,9 @@ References: Drucker et al. 1997; Smola and Schoelkopf 2004.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -26,20 +27,16 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows, take_rows
-from kilogram.base import Budget, Door, Laws, warn_if_unfinished
-from kilogram.base.progress import ticking, with_callbacks
+from kilogram.base import Door, Laws
 from kilogram.kernels import Precomputed
 from kilogram.models.classification.svm_kernel import (
-    ADVICE,
     KernelMachine,
     Setting,
-    check_numbers,
     in_memory,
-    make_kernel,
-    square_or_refuse,
+    precomputed_rows,
 )
 from kilogram.models.regression.targets import enter_rows
-from kilogram.solvers.smo import Machine, StoredRows, tube
+from kilogram.solvers.smo import KernelRows, Machine, scaled, tube
 from kilogram.solvers.smo.block import NotSeparable
 
 
@@ -130,7 +127,6 @@ class SVR(RegressorMixin, KernelMachine):
     laws: ClassVar[Laws] = Laws(
         objective=True,
         budget=True,
-        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-10, "gamma": 0.2},  # "scale" looks at the origin, hence at shifts
         budget_example={"tol": 1e-10, "epsilon": 0.01},
         rtol=1e-6,
@@ -172,67 +168,47 @@ class SVR(RegressorMixin, KernelMachine):
         self.max_memory = max_memory
 
     def _enter_rows(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Door:
-        """Rows in memory, targets (n,) and weights as float64 on the host."""
-        check_numbers(self)
         if not isinstance(self.epsilon, Real) or not self.epsilon >= 0:
             raise ValueError(f"epsilon must be a number >= 0, got {self.epsilon!r}.")
         rows = enter_rows(self, X, y, sample_weight, reset=reset)
         X, y, w = in_memory(Door(rows.X, rows.Y, rows.w))
         y = column_or_1d(to_numpy(y), warn=rows.flat is False).astype(np.float64)
-        w = np.ones(y.shape[0]) if w is None else to_numpy(w).astype(np.float64)
-        return Door(X, y, w)
+        return Door(X, y, None if w is None else to_numpy(w).astype(np.float64))
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or streamed rows of shape (n, d), or (n, n)
-            Rows, or the kernel matrix for kernel="precomputed".
-        y : array-like of shape (n,)
-        sample_weight : float or array-like of shape (n,), default=None
-            Factors of C; rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        budget = Budget(self.max_time, self.max_memory)
-        X, y, w = self._enter_rows(X, y, sample_weight, reset=True)
-        self.kernel_ = make_kernel(self, X, None if sample_weight is None else w)
-        square_or_refuse(X, self.kernel_)
-        where = np.nonzero(w > 0)[0]
-        start = getattr(self, "_start", None) if self.warm_start else None
-        with ticking(self, "block", budget.deadline) as tick:
-            setting = self._setting(X, tick, self.kernel_)
-            machine = self._solve(setting, X, y, w, where, start)
-        self._keep(machine, X, where)
-        warn_if_unfinished(type(self).__name__, machine.found, ADVICE)
-        return self
-
-    def _solve(
-        self, setting: Setting, X: Any, y: np.ndarray, w: np.ndarray, where: np.ndarray, start: Any
-    ) -> Machine:
-        P = tube(y[where], float(self.C) * w[where], float(self.epsilon), slack=self.slack)
-        rows, points = None, X if where.shape[0] == w.shape[0] else take_rows(X, where)
+    def _machines(self, setting: Setting, rows: Door, factors: Sequence[float]) -> list[Machine]:
+        X, y, w = rows
+        where = np.arange(y.shape[0]) if w is None else np.nonzero(w > 0)[0]
+        C = float(self.C) * (np.ones(y.shape[0]) if w is None else w)[where]
+        points = X if where.shape[0] == y.shape[0] else take_rows(X, where)
+        kept: KernelRows | None = None
         if isinstance(self.kernel_, Precomputed):
-            K = to_numpy(points)
-            rows = StoredRows((K.toarray() if hasattr(K, "toarray") else K)[:, where])
-        begin = None
-        if start is not None and start[0].shape == P.t.shape and np.isfinite(self.C / start[1]):
-            begin = start[0] * (self.C / start[1])
-        try:
-            return setting.fit(points, P, rows=rows, start=begin)
-        except NotSeparable:
-            raise ValueError(
-                "C=inf allows no residual above epsilon, but this kernel has no function so close "
-                "to all targets. Give a finite C, or a larger epsilon."
-            ) from None
+            kept = precomputed_rows(points, where)
+        begin, found = self._begin(2 * where.shape[0], factors[0]), []
+        for k, factor in enumerate(factors):
+            P = tube(y[where], factor * C, float(self.epsilon), slack=self.slack)
+            try:
+                machine = setting.fit(points, P, rows=kept, start=begin)
+            except NotSeparable:
+                raise ValueError(
+                    "C=inf allows no residual above epsilon, but this kernel has no function so "
+                    "close to all targets. Give a finite C, or a larger epsilon."
+                ) from None
+            found.append(machine._replace(rows=None))
+            if k + 1 < len(factors):
+                begin, kept = scaled(machine.dual, factors[k + 1] / factor), machine.rows
+        return found
 
-    def _keep(self, machine: Machine, X: Any, where: np.ndarray) -> None:
-        """Store the machine and its certificate under scikit-learn's names."""
+    def _begin(self, m: int, factor: float) -> Any:
+        """The dual point of the previous fit, for `warm_start`."""
+        start = getattr(self, "_start", None) if self.warm_start else None
+        if start is None or start[0].shape != (m,) or not np.isfinite(self.C / start[1]):
+            return None
+        return start[0] * (factor * self.C / start[1])
+
+    def _keep(self, machine: Machine, rows: Door) -> None:
+        X, _, w = rows
         found = np.nonzero(machine.coef)[0]
+        where = np.arange(X.shape[0]) if w is None else np.nonzero(w > 0)[0]
         self._keep_support(X, where[found])
         self.n_support_ = np.array([found.shape[0]], dtype=np.int32)
         self.dual_coef_ = machine.coef[found][None, :]
@@ -280,6 +256,7 @@ class SVR(RegressorMixin, KernelMachine):
         """
         check_is_fitted(self)
         X, y, w = self._enter_rows(X, y, sample_weight, reset=False)
+        w = np.ones(y.shape[0]) if w is None else w
         f = to_numpy(self.predict(X)).astype(np.float64)
         xi = np.maximum(np.abs(y - f) - self.epsilon, 0.0)
         price = self.C * w * (xi if self.slack == 1 else 0.5 * xi**2)

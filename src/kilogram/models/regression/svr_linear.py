@@ -14,7 +14,8 @@ References: Ho and Lin 2012; Keerthi and DeCoste 2005.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -22,21 +23,19 @@ from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import map_rows
-from kilogram.base import Budget, Laws, Twin, warn_if_unfinished
-from kilogram.base.progress import ticking, with_callbacks
+from kilogram.base import Laws, Twin
 from kilogram.functions.losses import Tube
 from kilogram.models.classification.svm_kernel import is_number
 from kilogram.models.classification.svm_linear_fit import (
-    LINEAR_ADVICE,
+    Answer,
     LinearMachine,
-    check_linear,
     column,
     fit_in_memory,
     fit_streamed,
     in_arrays,
     penalties_of,
 )
-from kilogram.models.regression.targets import enter_rows
+from kilogram.models.regression.targets import Rows, enter_rows
 from kilogram.solvers.smooth.newton import Stop
 
 WORDS = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -63,7 +62,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
         The constant column that carries the intercept.
     dual : bool or "auto", default="auto"
         True asks for dual coordinate descent, False for Newton's method in the primal; "auto"
-        takes the dual for the unsquared loss with more than 3 000 columns.
+        takes the dual for the unsquared loss with more than 3 000 columns and, at first, with up
+        to 20 000 rows. The optimum is the same.
     verbose : int, default=0
         Kept for scikit-learn's signature: progress is told to callbacks (`set_callbacks`).
     random_state : int, RandomState or None, default=None
@@ -109,7 +109,6 @@ class LinearSVR(RegressorMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
-        textbook="the tellings solve small problems step by step; tests/books compares them",
         example={"tol": 1e-13, "loss": "squared_epsilon_insensitive"},
         budget_example={"loss": "epsilon_insensitive"},
         rtol=1e-6,
@@ -155,42 +154,23 @@ class LinearSVR(RegressorMixin, LinearMachine):
         loss = Tube(epsilon=float(self.epsilon))
         return loss if self.loss == WORDS[1] else loss.smoothed(0.5 * spread)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : float or array-like of shape (n,), default=None
-            Factors of C.
-
-        Returns
-        -------
-        self
-        """
-        budget = Budget(self.max_time)
-        check_linear(self)
+    def _enter_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         self._loss()
-        rows = enter_rows(self, X, y, sample_weight)
-        with ticking(self, "step", budget.deadline) as tick:
-            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
-            if in_arrays(rows.X):
-                answer = self._solve(rows.X, rows.Y, rows.w, stop, warn=rows.flat is False)
-            else:
-                loss = self._loss()
-                answer = fit_streamed(self, rows[:3], self._prepare, loss, 1, stop)
-        self._keep_coefficients(answer, rows.X)
-        self.coef_ = self.coef_[0]
-        warn_if_unfinished(type(self).__name__, answer.summary, LINEAR_ADVICE)
-        return self
+        return enter_rows(self, X, y, sample_weight)
 
-    def _solve(self, X: Any, Y: Any, w: Any, stop: Stop, *, warn: bool) -> Any:
-        y = column_or_1d(Y, warn=warn).astype(np.float64)
+    def _solve(self, rows: Rows, stop: Stop, factors: Sequence[float]) -> list[Answer]:
+        X, Y, w, flat = rows
+        if not in_arrays(X):
+            return fit_streamed(self, rows[:3], self._prepare, self._loss(), 1, stop, factors)
+        y = column_or_1d(Y, warn=flat is False).astype(np.float64)
         C = self.C * (np.ones(y.shape[0]) if w is None else w.astype(np.float64))
         loss = self._loss(float(np.std(y)) or 1.0)
-        return fit_in_memory(self, X, y[:, None], C, loss, stop, self._start(1, X.shape[1]))
+        start = self._start(1, X.shape[1])
+        return fit_in_memory(self, X, y[:, None], C, loss, stop, start, factors)
+
+    def _keep_coefficients(self, answer: Answer, X: Any) -> None:
+        super()._keep_coefficients(answer, X)
+        self.coef_ = self.coef_[0]
 
     def _prepare(self, X: Any, y: Any, w: Any) -> tuple[Any, Any]:
         """Targets and penalties of a block, one column each."""

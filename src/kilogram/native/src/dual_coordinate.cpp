@@ -1,24 +1,30 @@
-// One pass of dual coordinate descent (Hsieh et al. 2008; Ho and Lin 2012 for the tube).
+// Passes of dual coordinate descent (Hsieh et al. 2008; Ho and Lin 2012 for the tube).
 #include "dual_coordinate.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace kg {
 namespace {
 
+double row_dot(const SmoLoops& f, const float* x, const double* w, i64 d) {
+  return f.dot_f32(x, w, d);
+}
+double row_dot(const SmoLoops& f, const double* x, const double* w, i64 d) {
+  return f.dot_f64(x, w, d);
+}
+void row_step(const SmoLoops& f, const float* x, double delta, i64 d, double* w) {
+  f.step_f32(x, delta, d, w);
+}
+void row_step(const SmoLoops& f, const double* x, double delta, i64 d, double* w) {
+  f.step_f64(x, delta, d, w);
+}
+
 template <class T> double dot(const CoordinateProblem<T>& P, i64 i) {
   double sum = P.scale * P.w[P.d];
-  if (!P.indices) {
-    const T* x = P.data + i * P.d;
-    double part[4] = {0, 0, 0, 0};  // four sums: the additions of one would wait for each other
-    i64 k = 0;
-    for (; k + 4 <= P.d; k += 4)
-      for (i64 l = 0; l < 4; ++l) part[l] += static_cast<double>(x[k + l]) * P.w[k + l];
-    for (; k < P.d; ++k) part[0] += static_cast<double>(x[k]) * P.w[k];
-    return sum + (part[0] + part[1]) + (part[2] + part[3]);
-  }
+  if (!P.indices) return sum + row_dot(P.loops, P.data + i * P.d, P.w, P.d);
   for (i64 k = P.indptr[i]; k < P.indptr[i + 1]; ++k)
     sum += static_cast<double>(P.data[k]) * P.w[P.indices[k]];
   return sum;
@@ -26,11 +32,7 @@ template <class T> double dot(const CoordinateProblem<T>& P, i64 i) {
 
 template <class T> void add(const CoordinateProblem<T>& P, i64 i, double delta) {
   P.w[P.d] += delta * P.scale;
-  if (!P.indices) {
-    const T* x = P.data + i * P.d;
-    for (i64 k = 0; k < P.d; ++k) P.w[k] += delta * static_cast<double>(x[k]);
-    return;
-  }
+  if (!P.indices) return row_step(P.loops, P.data + i * P.d, delta, P.d, P.w);
   for (i64 k = P.indptr[i]; k < P.indptr[i + 1]; ++k)
     P.w[P.indices[k]] += delta * static_cast<double>(P.data[k]);
 }
@@ -43,10 +45,9 @@ double pull(double G, double eps, double b, double lower, double upper) {
   return 0;
 }
 
-}  // namespace
-
+// One pass over order[0, active); returns how many rows stay.
 template <class T>
-i64 coordinate_pass(const CoordinateProblem<T>& P, i64* order, i64 active, double far,
+i64 one_pass(const CoordinateProblem<T>& P, i64* order, i64 active, double far,
                     double* violation) {
   double worst = 0;
   for (i64 k = 0; k < active; ++k) {
@@ -73,7 +74,37 @@ i64 coordinate_pass(const CoordinateProblem<T>& P, i64* order, i64 active, doubl
   return active;
 }
 
-template i64 coordinate_pass<float>(const CoordinateProblem<float>&, i64*, i64, double, double*);
-template i64 coordinate_pass<double>(const CoordinateProblem<double>&, i64*, i64, double, double*);
+// A random number below `end` (xorshift; its upper half scaled, with a bias far below 1/n).
+i64 below(i64 end, std::uint64_t& seed) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return static_cast<i64>(((seed >> 32) * static_cast<std::uint64_t>(end)) >> 32);
+}
+
+}  // namespace
+
+template <class T>
+i64 coordinate_passes(const CoordinateProblem<T>& P, CoordinateState& state, double goal,
+                      i64 visits) {
+  i64 seen = 0;
+  while (seen < visits) {
+    for (i64 k = state.active - 1; k > 0; --k)
+      std::swap(state.order[k], state.order[below(k + 1, state.seed)]);
+    const bool all = state.active == state.n;
+    seen += state.active;
+    state.active = one_pass(P, state.order, state.active, state.far, &state.violation);
+    state.far = state.violation > 0 ? state.violation : std::numeric_limits<double>::infinity();
+    if (state.violation > goal && state.active > 0) continue;
+    if (all && state.violation <= goal) break;
+    state.active = state.n;  // the rows left out are looked at once more
+    state.far = std::numeric_limits<double>::infinity();
+  }
+  return seen;
+}
+
+template i64 coordinate_passes<float>(const CoordinateProblem<float>&, CoordinateState&, double, i64);
+template i64 coordinate_passes<double>(const CoordinateProblem<double>&, CoordinateState&, double,
+                                       i64);
 
 }  // namespace kg

@@ -1,6 +1,9 @@
 // Dual coordinate descent for linear machines without an equality constraint, before Python.
 #pragma once
 #include "rows.hpp"
+#include "smo_loops.hpp"
+
+#include <cstdint>
 
 namespace kg {
 
@@ -13,12 +16,22 @@ template <class T> struct CoordinateProblem {
   double scale, eps;
   const double *square, *t, *s, *lower, *upper;  // square_i = |x~_i|^2
   double *b, *w;
+  const SmoLoops& loops;
 };
 
-// One pass over the rows order[0, active); rows that sit at a kink, further than `far` from moving,
-// are put behind the others. Returns how many stay; violation = the largest seen.
+// Where the passes stand: the rows that still take part come first in `order`.
+struct CoordinateState {
+  i64* order;
+  i64 n, active;
+  double far;        // rows at a kink, further than this from moving, are left out
+  double violation;  // the largest seen in the last pass
+  std::uint64_t seed;
+};
+
+// Passes over the rows that take part, in an order drawn anew for each, until the violation on all
+// rows is at most `goal` or `visits` rows were looked at; returns how many were.
 template <class T>
-i64 coordinate_pass(const CoordinateProblem<T>& P, i64* order, i64 active, double far,
-                    double* violation);
+i64 coordinate_passes(const CoordinateProblem<T>& P, CoordinateState& state, double goal,
+                      i64 visits);
 
 }  // namespace kg

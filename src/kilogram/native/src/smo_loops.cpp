@@ -143,11 +143,31 @@ void narrow(const double* __restrict in, float* __restrict out, i64 cols) {
   for (i64 j = 0; j < cols; ++j) out[j] = static_cast<float>(in[j]);
 }
 
+template <class T> double dot(const T* __restrict x, const double* __restrict w, i64 d) {
+  double part[16] = {};  // enough sums that the additions of one do not wait for each other
+  i64 k = 0;
+  for (; k + 16 <= d; k += 16) {
+#pragma omp simd
+    for (i64 l = 0; l < 16; ++l) part[l] += static_cast<double>(x[k + l]) * w[k + l];
+  }
+  double sum = 0;
+  for (; k < d; ++k) sum += static_cast<double>(x[k]) * w[k];
+  for (i64 l = 0; l < 16; ++l) sum += part[l];
+  return sum;
+}
+
+template <class T> void step(const T* __restrict x, double delta, i64 d, double* __restrict w) {
+#pragma omp simd
+  for (i64 k = 0; k < d; ++k) w[k] += delta * static_cast<double>(x[k]);
+}
+
 }  // namespace
 
 namespace KG_VARIANT {
 extern const SmoLoops smo_table;
-const SmoLoops smo_table = {pairs<float>, pairs<double>, add_rows<float>, add_rows<double>, narrow};
+const SmoLoops smo_table = {pairs<float>, pairs<double>, add_rows<float>, add_rows<double>,
+                            narrow,       dot<float>,    dot<double>,     step<float>,
+                            step<double>};
 }  // namespace KG_VARIANT
 
 }  // namespace kg

@@ -30,6 +30,11 @@ struct SmoLoops {
                   double* g);
   // out = in, rounded
   void (*narrow)(const double* in, float* out, std::int64_t cols);
+  // <x, w>, and w += delta x
+  double (*dot_f32)(const float* x, const double* w, std::int64_t d);
+  double (*dot_f64)(const double* x, const double* w, std::int64_t d);
+  void (*step_f32)(const float* x, double delta, std::int64_t d, double* w);
+  void (*step_f64)(const double* x, double delta, std::int64_t d, double* w);
 };
 
 const SmoLoops& smo_loops();

@@ -9,9 +9,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace nb = nanobind;
@@ -89,25 +92,28 @@ template <class S> void bind_pairs(nb::module_& m) {
 }
 
 template <class T> void bind_coordinate(nb::module_& m) {
-  m.def("coordinate_pass", [](Vector<T> data, std::optional<Vector<i64>> indices,
-                              std::optional<Vector<i64>> indptr, i64 d, double scale, double eps,
-                              Matrix<double> terms, OutVector<double> b, OutVector<double> w,
-                              OutVector<i64> order, i64 active, double far) {
+  m.def("coordinate_passes", [](Vector<T> data, std::optional<Vector<i64>> indices,
+                                std::optional<Vector<i64>> indptr, i64 d, double scale, double eps,
+                                Matrix<double> terms, OutVector<double> b, OutVector<double> w,
+                                OutVector<i64> order, i64 active, double far, std::uint64_t seed,
+                                double goal, i64 visits) {
     const i64 n = b.shape(0);
     const double* r = terms.data();  // square, t, s, lower, upper: five rows of n
     const CoordinateProblem<T> problem{data.data(), indices ? indices->data() : nullptr,
                                        indptr ? indptr->data() : nullptr, d, scale, eps, r, r + n,
-                                       r + 2 * n, r + 3 * n, r + 4 * n, b.data(), w.data()};
-    double violation = 0;
-    i64 left;
+                                       r + 2 * n, r + 3 * n, r + 4 * n, b.data(), w.data(),
+                                       smo_loops()};
+    CoordinateState state{order.data(), n, active, far, 0, seed};
+    i64 seen;
     {
       Release release;
-      left = coordinate_pass<T>(problem, order.data(), active, far, &violation);
+      seen = coordinate_passes<T>(problem, state, goal, visits);
     }
-    return std::pair<i64, double>(left, violation);
+    return std::tuple<i64, i64, double, double, std::uint64_t>(seen, state.active, state.far,
+                                                               state.violation, state.seed);
   }, "data"_a.noconvert(), "indices"_a.noconvert().none(), "indptr"_a.noconvert().none(), "d"_a,
      "scale"_a, "eps"_a, "terms"_a.noconvert(), "b"_a.noconvert(), "w"_a.noconvert(),
-     "order"_a.noconvert(), "active"_a, "far"_a);
+     "order"_a.noconvert(), "active"_a, "far"_a, "seed"_a, "goal"_a, "visits"_a);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 from kilogram.solvers.smo.block import BlockOptions, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
-from kilogram.solvers.smo.machine import Machine, fit_machine
+from kilogram.solvers.smo.machine import Machine, fit_machine, scaled
 from kilogram.solvers.smo.problem import Problem, soft_margin, tube
 from kilogram.solvers.smo.rows import KernelRows, StoredRows, kernel_rows
 
@@ -16,6 +16,7 @@ __all__ = [
     "certify",
     "fit_machine",
     "kernel_rows",
+    "scaled",
     "soft_margin",
     "solve_block",
     "tube",

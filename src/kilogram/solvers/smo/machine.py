@@ -33,6 +33,13 @@ class Machine(NamedTuple):
     dual: Dual
     certificate: Certificate
     found: Solution
+    #: The kernel rows it was solved with, for the next machine on the same points.
+    rows: KernelRows | None
+
+    @property
+    def summary(self) -> Solution:
+        """How the work ended."""
+        return self.found
 
 
 def coefficients(P: Problem, b: Array, n: int) -> Array:
@@ -86,16 +93,20 @@ def fit_machine(
     *,
     limit: int,
     rows: KernelRows | None = None,
-    start: Array | None = None,
+    start: Array | Dual | None = None,
 ) -> Machine:
     """Solve P on the points X (n, d), from the dual point `start` if given."""
-    given = rows is not None
     if rows is None:
         rows = kernel_rows(kernel, X, limit=limit, single=may_round(kernel, X, P, options.tol))
-    begin = None if start is None else start_from(rows, P, start)
+    begin = start_from(rows, P, start) if isinstance(start, np.ndarray) else start
     found = solve_block(rows, P, options, begin)
-    if rows.rounded and rounding_seen(kernel, X, P, found.value) > SEEN * options.tol and not given:
+    if rows.rounded and rounding_seen(kernel, X, P, found.value) > SEEN * options.tol:
         rows = kernel_rows(kernel, X, limit=limit)
         found = solve_block(rows, P, options, start_from(rows, P, found.value.b))
     certificate = certify(P, *found.value)
-    return Machine(coefficients(P, found.value.b, rows.n), found.value, certificate, found)
+    return Machine(coefficients(P, found.value.b, rows.n), found.value, certificate, found, rows)
+
+
+def scaled(dual: Dual, factor: float) -> Dual:
+    """A start for penalties times `factor`: the sum stays 0, the box is kept, and g comes free."""
+    return Dual(factor * dual.b, factor * dual.g)

@@ -17,11 +17,14 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse
 from kilogram.functions.losses import Hinge, Tube
-from kilogram.native.svm import Compressed, coordinate_pass
+from kilogram.native.svm import Compressed, Standing, coordinate_passes
 from kilogram.solvers.smooth.curvature import Point, Task, evaluate
 from kilogram.solvers.smooth.design import Array, Design
 from kilogram.solvers.smooth.newton import Stop, relative
 from kilogram.solvers.solution import Solution
+
+CALL = 100_000_000  # multiplications before the clock is looked at
+LEAST = 1e-13  # violation, relative to the targets, below which there is only rounding
 
 
 def compressed(design: Design) -> Compressed:
@@ -58,41 +61,52 @@ def certified(design: Design, task: Task, b: Array, w: Array) -> Point:
     quadratic = 0.5 * float(np.sum(b * b / task.c)) / task.loss.kappa
     quadratic = quadratic if math.isinf(task.loss.width) else 0.0
     dual = float(task.y @ b) - eps * float(np.abs(b).sum()) - quadratic - 0.5 * float(w @ w)
-    return point._replace(gap=point.objective - dual, smooth_gap=point.objective - dual)
+    gap = point.objective - dual
+    return point._replace(gap=gap, smooth_gap=gap, b=b)
 
 
 def descend(
     design: Design, task: Task, stop: Stop, rng: np.random.Generator, start: Array | None = None
 ) -> Solution:
-    """Minimise over b until the relative gap is small; the value is a Point."""
+    """Minimise over b until the relative gap is small; the value is a Point.
+
+    Steps count visits of rows, n to a step: passes over few rows are parts of one.
+    """
     rows, terms = compressed(design), dual_terms(design, task)
     eps = float(task.loss.epsilon) if isinstance(task.loss, Tube) else 0.0
-    b = np.zeros(design.n) if start is None else start
-    w = design.transposed(b)
-    order, active, far = np.arange(design.n), design.n, math.inf
-    message, step, last = "", 0, math.inf
+    b = np.zeros(design.n) if start is None else np.clip(start, terms[3], terms[4])
+    w, order = design.transposed(b), np.arange(design.n)
+    standing = Standing(0, design.n, math.inf, math.inf, int(rng.integers(1, 2**63)))
+    goal, seen, message = 0.1 * float(np.abs(task.y).mean()), 0, ""
     while True:
-        rng.shuffle(order[:active])
-        active, violation = coordinate_pass(
-            rows, terms, (b, w), order, active, scale=design.scale, eps=eps, far=far
+        visits = min(max(design.n, CALL // design.width), max(1, stop.max_iter * design.n - seen))
+        standing = coordinate_passes(
+            rows,
+            terms,
+            (b, w),
+            order,
+            standing,
+            scale=design.scale,
+            eps=eps,
+            goal=goal,
+            visits=visits,
         )
-        step, far = step + 1, violation if violation > 0 else math.inf
-        shrunk = active < design.n
-        if violation <= 0.1 * last or active == 0 or step % 20 == 0 or not shrunk:
-            point = certified(design, task, b, w)
-            last = violation
-            if point.gap <= stop.gap * point.scale:
-                break
-            if shrunk and (violation <= 1e-12 or active == 0):
-                active, far = design.n, math.inf
-            elif violation == 0:
-                break
-        if step >= stop.max_iter:
-            point = certified(design, task, b, w)
-            message = f"max_iter is reached; the relative duality gap is {relative(point):.2g}."
-        elif stop.tick is not None and stop.tick(step, None):
-            point = certified(design, task, b, w)
-            message = f"the time is up; the relative duality gap is {relative(point):.2g}."
-        if message:
+        seen += standing.seen
+        step, settled = math.ceil(seen / design.n), standing.violation <= goal
+        late = stop.tick is not None and stop.tick(step, None)
+        if not settled and not late and seen < stop.max_iter * design.n:
+            continue  # a certificate costs two products with all rows
+        point = certified(design, task, b, w)
+        if point.gap <= stop.gap * point.scale or standing.violation <= LEAST * goal_scale(terms):
             break
+        if seen >= stop.max_iter * design.n or late:
+            why = "the time is up" if late else "max_iter is reached"
+            message = f"{why}; the relative duality gap is {relative(point):.2g}."
+            break
+        goal = 0.3 * min(goal, standing.violation)
     return Solution(point, step, point.objective, not message, message)
+
+
+def goal_scale(terms: Array) -> float:
+    """The size of the targets, that violations are measured by."""
+    return float(np.abs(terms[1]).max(initial=0.0)) or 1.0

@@ -16,10 +16,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.functions.losses import Bent
 from kilogram.solvers.smooth.design import Array, Design
+
+SMALL = 300  # columns up to which a plain LAPACK call beats the blocked factor's preparations
 
 
 class Task(NamedTuple):
@@ -47,6 +50,8 @@ class Point(NamedTuple):
     smooth_gap: float
     #: What gaps are compared with: the objective, but no less than a trifle of all penalties.
     scale: float
+    #: The dual point, where the road has one.
+    b: Array | None = None
 
 
 def evaluate(task: Task, w: Array, f: Array, pulled: Array) -> Point:
@@ -81,6 +86,10 @@ class Curvature:
         self.state = np.zeros(design.n, dtype=np.int8)
         self.H = np.zeros((design.width, design.width))
         self.q, self.l = np.zeros(design.width), np.zeros(design.width)
+
+    def times(self, factor: float) -> None:
+        """The sums for penalties c times `factor`."""
+        self.H, self.q, self.l = factor * self.H, factor * self.q, factor * self.l
 
     def pulled(self, w: Array, f: Array) -> Array:
         """X~'(c s a) at w, f = X~ w."""
@@ -121,7 +130,12 @@ class Curvature:
 
 def solve_shifted(H: Array, penalty: Array, b: Array) -> Array:
     """(H + diag(penalty))^-1 b; a coefficient without penalty and data (no intercept) stays 0."""
-    A = H + np.diag(penalty)
+    A = H.copy()
+    A[np.diag_indices_from(A)] += penalty
+    if A.shape[0] <= SMALL:
+        _, x, info = dposv(A, b, lower=True)
+        if info == 0 and np.isfinite(x).all():
+            return x
     trace = np.trace(A) / A.shape[0]
     for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         A[np.diag_indices_from(A)] += jitter * trace
@@ -139,6 +153,9 @@ class CurvatureProducts:
 
     def __init__(self, design: Design, task: Task):
         self.design, self.task = design, task
+
+    def times(self, factor: float) -> None:
+        """Nothing is kept that depends on the penalties."""
 
     def pulled(self, w: Array, f: Array) -> Array:
         """X~'(c s a) at w, f = X~ w."""

@@ -54,7 +54,7 @@ def step_length(task: Task, point: Point, d: Array, p: Array) -> float:
             (penalty * (point.w + t * d)) @ d - (c * loss.sign(y, f) * loss.pull(y, f)) @ p
         )
 
-    start = slope(0.0)
+    start = float(point.gradient @ d)
     if start >= 0:
         return 0.0  # rounding has taken the descent away
     low, at_low, high, at_high = 0.0, start, math.inf, math.inf
@@ -125,11 +125,17 @@ def relative(point: Point) -> float:
 
 
 def minimise(
-    design: Design, task: Task, stop: Stop, w: Array | None = None, curvature: Any = None
+    design: Design,
+    task: Task,
+    stop: Stop,
+    w: Array | None = None,
+    curvature: Any = None,
+    narrow: float = math.inf,
 ) -> Solution:
     """Minimise the squared hinge by Newton's method, the hinge through smoothed ones.
 
-    A loss of finite width stands for the hinge; its width is where the smoothing starts.
+    A loss of finite width stands for the hinge; its width is where the smoothing starts, unless
+    w is known to be near and `narrow` is the width that suits it.
     """
     if w is None:
         w = np.zeros(design.width)
@@ -140,7 +146,8 @@ def minimise(
     if math.isinf(task.loss.width):
         return settled(design, newton(design, task, w, stop, curvature), stop)
     steps = 0
-    for factor in NARROWER:
+    levels = [factor for factor in NARROWER if factor * task.loss.width <= narrow]
+    for factor in levels or NARROWER[-1:]:
         left = min(INNER, stop.max_iter - steps)
         level = task._replace(loss=task.loss.smoothed(factor * task.loss.width))
         found = newton(design, level, w, stop._replace(max_iter=max(left, 0)), curvature)

@@ -108,9 +108,11 @@ class Passes:
         return size + found.smooth, size + found.meant, size + found.meant - found.earned + v
 
 
-def minimise_streamed(passes: Passes, loss: Bent, t: int, stop: Stop) -> Solution:
-    """Minimise t machines from 0; the value is `Machines`."""
-    W = np.zeros((t, passes.penalty.shape[0]))
+def minimise_streamed(
+    passes: Passes, loss: Bent, t: int, stop: Stop, start: Array | None = None
+) -> Solution:
+    """Minimise t machines from `start` (0); the value is `Machines`."""
+    W = np.zeros((t, passes.penalty.shape[0])) if start is None else start
     quadratic = math.isinf(loss.width)
     steps, message = 0, ""
     for factor in (1.0,) if quadratic else NARROWER:
