@@ -6,6 +6,7 @@ from benchmarks.task import Task
 from benchmarks.tasks import (
     discriminants,
     fresh,
+    least_squares,
     linalg,
     process,
     ridge,
@@ -17,6 +18,17 @@ from benchmarks.tasks import (
 
 TASKS: dict[str, Task] = {
     task.name: task
-    for page in (linalg, ridge, subspace, views, discriminants, svm, process, small, fresh)
+    for page in (
+        linalg,
+        least_squares,
+        ridge,
+        subspace,
+        views,
+        discriminants,
+        svm,
+        process,
+        small,
+        fresh,
+    )
     for task in page.TASKS
 }

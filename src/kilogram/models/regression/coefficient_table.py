@@ -152,7 +152,7 @@ def coefficient_table(
     >>> table.names
     ('intercept', 'x0')
     >>> table.error.round(3)
-    array([0.106, 0.035])
+    array([0.114, 0.038])
     """
     _check(model, kind, level, weights, n_bootstrap)
     rows = enter_rows(model, X, y, sample_weight, reset=False, finite=False)
