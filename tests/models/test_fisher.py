@@ -173,3 +173,19 @@ def test_bad_kernel_parameters():
         kg.KernelFisherDiscriminant(max_memory=1000).fit(X, Y)
     with pytest.raises(ValueError, match="one class"):
         kg.FisherDiscriminant().fit(X, np.zeros(len(X)))
+
+
+@pytest.mark.parametrize("X", [np.eye(2), np.ones((6, 2))])
+def test_no_scatter_within_the_classes_is_said(X):
+    y = np.arange(len(X)) % 2
+    with pytest.raises(ValueError, match="vary within their classes"):
+        kg.FisherDiscriminant().fit(X, y)
+    assert kg.FisherDiscriminant(alpha=1.0).fit(X, y).predict(X).shape == (len(X),)
+
+
+def test_a_ridge_lost_in_rounding_is_said():
+    X = 1e9 * np.random.default_rng(0).standard_normal((40, 2))
+    with pytest.raises(ValueError, match="scale the columns"):
+        kg.KernelFisherDiscriminant(alpha=1e-3).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="scale the columns"):
+        kg.KernelCCA(1, alpha=1e-3).fit(X, X)

@@ -95,3 +95,8 @@ def test_views_of_different_rows():
     X, Y, _ = three()
     with pytest.raises(ValueError, match="same rows"):
         kg.MultiviewCCA().fit([X, Y[:-1]])
+
+
+def test_one_view_is_refused():
+    with pytest.raises(ValueError, match="two or more"):
+        kg.MultiviewCCA(1).fit([np.eye(5)])

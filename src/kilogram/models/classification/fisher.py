@@ -43,6 +43,11 @@ INDICATOR_BYTES = 64 * 2**20  # of class indicators made at a time
 def directions(T: Any, means: Any, shares: Any, k: int) -> tuple[Any, Any]:
     """W (d, k) and eigenvalues (k,) from a whitener T and centred class means (K, d)."""
     xp = namespace(T)
+    if T.shape[1] == 0:
+        raise ValueError(
+            "the rows do not vary within their classes, so there is no scatter to divide by: set "
+            "alpha > 0, or give more rows of each class."
+        )
     _, s, Vt = svd((means * xp.sqrt(shares)[:, None]) @ T)
     W = T @ Vt[:k, :].T
     at = xp.argmax(xp.abs(W), axis=0)

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.linalg import cholesky_solve
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimator, Laws
@@ -39,11 +39,10 @@ from kilogram.models.classification.fisher import (
 )
 from kilogram.models.classification.generative import counted_rows
 from kilogram.models.features.nystroem import Nystroem
-from kilogram.models.subspace.kernel_views import view_scores
+from kilogram.models.subspace.kernel_views import ridged_factor, view_scores
 from kilogram.operators.centred import KernelMeans, centre
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates
 from kilogram.solvers.eigen.canonical import whitener
-from kilogram.solvers.linear.positive import add_diagonal
 
 
 def span_of_means(K: Any, Z: Any, w: Any, alpha: float) -> tuple[Any, Any, KernelMeans]:
@@ -60,7 +59,7 @@ def span_of_means(K: Any, Z: Any, w: Any, alpha: float) -> tuple[Any, Any, Kerne
         root = xp.sqrt(w)[:, None]
         K *= root
         K *= root.T
-    L = cholesky(add_diagonal(K, total * alpha), overwrite=True)
+    L = ridged_factor(K, total * alpha)
     A = cholesky_solve(L, root * Z)
     # K_c A = Z - W alpha A, both sides divided by the roots of the weights
     return root * A, Z - total * alpha * A / root, means

@@ -284,7 +284,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             np.mean(correlations(U, V[rng.permutation(len(V))])) >= true
             for _ in range(n_permutations)
         )
-        return (1 + beaten) / (1 + n_permutations)
+        return float((1 + beaten) / (1 + n_permutations))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = (n**3 / 3 + 2 * n * n * d) / rates(8).multiply_adds

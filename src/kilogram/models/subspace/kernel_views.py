@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import cast, wide
@@ -47,8 +47,7 @@ class View:
             K *= root[:, None]
             K *= root[None, :]
         ridge = total * alpha
-        L = cholesky(add_diagonal(K, ridge), overwrite=True)
-        return cls(X, L, means, total, ridge, root)
+        return cls(X, ridged_factor(K, ridge), means, total, ridge, root)
 
     def smooth(self, V: Any) -> Any:
         """R V."""
@@ -58,6 +57,23 @@ class View:
         """a = sqrt(W) (K + W alpha I)^-1 v, in the unweighted rows."""
         a = self.total**0.5 * cholesky_solve(self.L, V)
         return a if self.root is None else self.root[:, None] * a
+
+
+def ridged_factor(K: Any, ridge: float) -> Any:
+    """The factor of K + ridge I in the memory of a NumPy K; an error that knows why there is none.
+
+    A centred kernel matrix has no negative directions but those of rounding.
+    """
+    xp = namespace(K)
+    size = float(xp.max(xp.linalg.diagonal(K)))
+    try:
+        return cholesky(add_diagonal(K, ridge), overwrite=True)
+    except NotPositiveDefinite as broken:
+        raise ValueError(
+            f"the ridge on the kernel matrix, alpha times the rows = {ridge:.3g}, is lost in the "
+            f"rounding of its entries of size {size:.3g}: scale the columns, raise alpha, or check "
+            "that the kernel is positive semidefinite."
+        ) from broken
 
 
 def view_scores(kernel: Kernel, X: Any, X_fit: Any, a: Any, means: KernelMeans) -> Any:

@@ -190,6 +190,8 @@ def _together(X: Any) -> tuple[Any, list[int] | None]:
     """A list of views as one array and their sizes; anything else as it is."""
     if not (isinstance(X, (list, tuple)) and X and hasattr(X[0], "shape")):
         return X, None
+    if len(X) < 2:
+        raise ValueError("a list of one view has nothing to agree with: give two or more.")
     if any(len(view.shape) != 2 for view in X) or len({view.shape[0] for view in X}) != 1:
         shapes = [tuple(view.shape) for view in X]
         raise ValueError(f"views must be arrays (n, d_i) of the same rows, got shapes {shapes}.")
