@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,4 +142,58 @@ def _kernel_pca() -> Task:
     )
 
 
-TASKS = [_pca_tall("f8"), _pca_tall("f4"), _pca_wide(), _pca_sparse(), _kernel_pca()]
+def _pca_of_a_file() -> Task:
+    """1.2 GB of rows on disk; the column `peak` is to stay below 512 MiB."""
+    n, d, step = 1_500_000, 100, 50_000
+
+    def make() -> Path:
+        path = Path(tempfile.mkdtemp(prefix="kilogram-bench-")) / "rows.npy"
+        rows = np.lib.format.open_memmap(path, "w+", "f8", (n, d))
+        scales = 1.0 / np.sqrt(1.0 + np.arange(d))
+        for i in range(0, n, step):
+            rows[i : i + step] = np.random.default_rng(i).normal(size=(step, d)) * scales
+        rows.flush()
+        atexit.register(shutil.rmtree, path.parent)
+        return path
+
+    def mapped(path: Path) -> Any:
+        import kilogram as kg
+
+        return kg.PCA(20).fit(np.load(path, mmap_mode="r"))
+
+    def dask(path: Path) -> Any:
+        import dask.array as da
+
+        import kilogram as kg
+
+        rows = da.from_array(np.load(path, mmap_mode="r"), chunks=(step, d))
+        return kg.PCA(20).fit(rows)
+
+    def peer(path: Path) -> Any:
+        from sklearn.decomposition import IncrementalPCA
+
+        return IncrementalPCA(20, batch_size=step).fit(np.load(path, mmap_mode="r"))
+
+    return Task(
+        name="pca_file",
+        title=f"PCA of a memory map, n = {n:,}, d = {d}, 1.2 GB, 20 components",
+        make=make,
+        run={"kilogram": mapped, "kilogram dask": dask, "scikit-learn incremental": peer},
+        quality=_explained,
+        floor=lambda rates: rates.floor(flops=n * d * d, bytes=8 * n * d),
+        counted="X'X (syrk) or one read of X",
+        ours=("kilogram", "kilogram dask"),
+        repeats=1,
+        needs={"kilogram dask": "dask"},
+        long=True,
+    )
+
+
+TASKS = [
+    _pca_of_a_file(),
+    _pca_tall("f8"),
+    _pca_tall("f4"),
+    _pca_wide(),
+    _pca_sparse(),
+    _kernel_pca(),
+]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.linear_model import RidgeClassifier
 from tests.optional import torch
@@ -201,3 +202,18 @@ def test_predictions_stay_on_the_device():
     model = sinks().fit(A, t)
     assert model.predict(A).device == device
     assert model.coef_.device == device
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_more_features_than_rows_take_the_equations_of_the_rows(fit_intercept, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    Y = np.stack([np.sin(X[:, 0]), X[:, 1] ** 2], axis=1)
+    w = rng.random(60) + 0.1 if weighted else None
+    model = kg.KitchenSinksRegressor(200, gamma=0.1, fit_intercept=fit_intercept, random_state=0)
+    wide = clone(model).fit(X, Y, sample_weight=w)
+    moments = clone(model).partial_fit(X, Y, sample_weight=w)  # always the D x D equations
+    np.testing.assert_allclose(wide.coef_, moments.coef_, atol=1e-10)
+    np.testing.assert_allclose(wide.intercept_, moments.intercept_, atol=1e-10)
+    assert wide.objective_ == pytest.approx(moments.objective_, rel=1e-8)

@@ -54,6 +54,11 @@ def feature_products(phi: FourierMap, X: Any, A: Any) -> Any:
     return blocks[0] if len(blocks) == 1 else namespace(*blocks).concat(blocks, axis=0)
 
 
+def feature_rows(phi: FourierMap, X: Any) -> Any:
+    """phi(X) (n, D), all of it: for the few rows of a wide problem."""
+    return phi(as_rows(X))
+
+
 def _steps(n: int, D: int) -> Iterator[tuple[int, int]]:
     """Bounds of blocks of rows, at least one."""
     step = max(64, BLOCK_ENTRIES // max(1, D))

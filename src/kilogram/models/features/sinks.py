@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -15,10 +16,11 @@ from kilogram.base import Estimate, Estimator
 from kilogram.base.estimate import within
 from kilogram.kernels import Kernel, as_kernel
 from kilogram.models.features.random_maps import FourierMap, check_count, generator
-from kilogram.models.features.sink_moments import feature_moments, feature_products
+from kilogram.models.features.sink_moments import feature_moments, feature_products, feature_rows
 from kilogram.models.regression import primal
 from kilogram.models.regression.primal import Normal
-from kilogram.models.regression.targets import check_alpha
+from kilogram.models.regression.roads import Problem, solve_ridge
+from kilogram.models.regression.targets import Rows, check_alpha
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import JointMoments
@@ -86,6 +88,9 @@ class KitchenSinks(Estimator):
         if earlier is None:
             self._draw(X)
         phi, numbers, axes = self._map(), self._coding(), [2]
+        if not add and not is_streamed(X) and X.shape[0] < self.n_components:
+            self._keep_wide(X, like(numbers(Y), X), w, flat=Y.ndim == 1 if flat is None else flat)
+            return self
 
         def statistic(X: Any, Y: Any, w: Any = None) -> JointMoments:
             axes[0] = Y.ndim
@@ -110,8 +115,19 @@ class KitchenSinks(Estimator):
             )
         return not hasattr(self, "moments_")
 
+    def _keep_wide(self, X: Any, Y: Any, w: Any, *, flat: bool) -> None:
+        """More features than rows: the equations of the rows, n of them, are the fewer."""
+        Y = Y if Y.ndim == 2 else Y[:, None]
+        rows = Rows(feature_rows(self._map(), X), Y, w, flat)
+        check = partial(self._ensure_finite, X=X)
+        problem = Problem(rows, self.alpha, self.fit_intercept, False, "auto", 0.0, None, check)
+        self._keep(solve_ridge(problem).found, X, flat)
+        self.__dict__.pop("moments_", None)
+
     def _remember(self, moments: JointMoments, X: Any, flat: bool) -> None:
-        found = solve(moments, self.alpha, fit_intercept=self.fit_intercept)
+        self._keep(solve(moments, self.alpha, fit_intercept=self.fit_intercept), X, flat)
+
+    def _keep(self, found: Solution, X: Any, flat: bool) -> None:
         W, b = found.value
         if not is_streamed(X):
             W, b = like(W, X), like(b, X)
@@ -141,9 +157,13 @@ class KitchenSinks(Estimator):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size, D = (4 if dtype == "float32" else 8), self.n_components
-        work = n * D * (d + D / 2) + D**3 / 6
+        side = min(n, D)
+        work = n * D * (d + side / 2) + side**3 / 6
         seconds = work / rates(size).multiply_adds + n * D / rates(size).values
-        return within(self, n, d, "moments of the features", seconds, 8.0 * 5 * D**2)
+        road, held = "moments of the features", 8.0 * 5 * D**2
+        if n < D:
+            road, held = "inner products of the features", size * n * D + 8.0 * 5 * n**2
+        return within(self, n, d, road, seconds, held)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
