@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 import kilogram as kg
-from kilogram.textbook import TELLINGS, cca, fisher, run, svm_dual, svr
+from kilogram.textbook import (
+    TELLINGS,
+    cca,
+    centroids,
+    discriminants,
+    fisher,
+    histograms,
+    naive_bayes,
+    run,
+    svm_dual,
+    svr,
+)
 from kilogram.textbook.kernel_pca import project, train
 from kilogram.textbook.kernel_ridge import kernel_ridge, leave_one_out
 from kilogram.textbook.pca import pca
@@ -148,3 +159,59 @@ def test_kernel_canonical_correlations():
     fast = kg.KernelCCA(2, kernel=GAUSS, alpha=0.05, random_state=0).fit(*views)
     np.testing.assert_allclose(fast.values_, book["Lambda"], rtol=1e-5)
     np.testing.assert_allclose(fast.correlations_, book["rho"], rtol=1e-5)
+
+
+THREE = np.digitize(y, np.quantile(y, [0.33, 0.66]))
+
+
+def test_discriminants():
+    book = run(discriminants.linear(X, THREE, NEW))
+    fast = kg.LinearDiscriminantAnalysis().fit(X, THREE)
+    np.testing.assert_allclose(fast.decision_function(NEW), book["score"] - _constant(fast, book))
+    book = run(discriminants.quadratic(X, THREE, NEW))
+    odds = np.diff(kg.QuadraticDiscriminantAnalysis(tol=0).fit(X, THREE).decision_function(NEW))
+    np.testing.assert_allclose(odds, np.diff(-book["score"]), rtol=1e-7, atol=1e-8)
+
+
+def _constant(fast, book):
+    """The scores of the two differ by one number for each row."""
+    return (book["score"] - fast.decision_function(NEW)).mean(axis=1, keepdims=True)
+
+
+def test_nearest_centroid():
+    book = run(centroids.online_centroids(X, THREE))
+    fast = kg.NearestCentroid().fit(X, THREE)
+    np.testing.assert_allclose(fast.centroids_, book["mu"], rtol=1e-10)
+    index = run(centroids.nearest_centroid(NEW, book["mu"]))["index"]
+    np.testing.assert_array_equal(fast.predict(NEW), index)
+
+
+def test_naive_bayes():
+    book = run(naive_bayes.gaussian(X, THREE, NEW))["S"]
+    fast = kg.GaussianNB(var_smoothing=0).fit(X, THREE)
+    np.testing.assert_allclose(fast.predict_joint_log_proba(NEW), book, rtol=1e-8)
+    words, new = X > 0, NEW > 0
+    told = run(naive_bayes.bernoulli(words, THREE, 0.5, smooth_priors=False))
+    book = run(naive_bayes.bernoulli_posterior(new, told["prior"], told["p"]))["posterior"]
+    fast = kg.BernoulliNB(alpha=0.5).fit(words, THREE)
+    np.testing.assert_allclose(fast.predict_proba(new), book, rtol=1e-8)
+    values, new = np.digitize(X, [-1, 0, 1]), np.digitize(NEW, [-1, 0, 1])
+    told = run(naive_bayes.categorical(values, THREE, (4,) * 4, 0.5))
+    book = run(naive_bayes.log_scores(new, told["prior"], told["p"]))["S"]
+    fast = kg.CategoricalNB(alpha=0.5, min_categories=4).fit(values, THREE)
+    np.testing.assert_allclose(fast.predict_joint_log_proba(new), book, rtol=1e-8)
+    # of one-hot rows the multinomial counts what the categorical does, class by class
+    hot = np.eye(4)[values].reshape(len(X), -1)
+    share = np.exp(kg.MultinomialNB(alpha=0.5).fit(hot, THREE).feature_log_prob_)
+    smoothed = told["counts"].reshape(3, -1) + 0.5
+    np.testing.assert_allclose(share, smoothed / smoothed.sum(axis=1, keepdims=True), rtol=1e-8)
+
+
+def test_histogram_naive_bayes():
+    fast = kg.HistogramNB(12, alpha=1e-9).fit(X, THREE)
+    for j in range(X.shape[1]):
+        start, width = fast.bins_.starts[j], fast.bins_.widths[j]
+        for c in range(3):
+            p = run(histograms.histogram(X[c == THREE, j], start, width, 12))["p"]
+            got = np.exp(fast.feature_log_density_[j][c, 1:-1])
+            np.testing.assert_allclose(got, p, rtol=1e-6, atol=1e-6)

@@ -64,7 +64,7 @@ def _near(labels: np.ndarray) -> int | None:
     if labels.dtype.kind not in "iu" or labels.size == 0:
         return None
     low, high = int(labels.min()), int(labels.max())
-    return low if high - low < TABLE and -(2**62) < low and high < 2**62 else None
+    return low if high - low < TABLE and low > -(2**62) and high < 2**62 else None
 
 
 def distinct_classes(y: Any) -> np.ndarray:

@@ -22,22 +22,47 @@ import numpy as np
 
 from kilogram.arrays.namespace import like, namespace
 
+FEW = 32  # classes
 
-def log_posterior(joint: Any, log_priors: Any = None) -> Any:
-    """log p(y | x), (n, C), from log p(x, y): each row less its log-sum-exp.
 
-    A row that every class rules out (-inf throughout) says nothing: it gets the priors, or equal
-    shares if none are given.
+def settled(joint: Any, log_priors: Any = None) -> Any:
+    """log p(x, y), (n, C), in which a row that every class rules out (-inf throughout) is settled.
+
+    Such a row says nothing: it gets the priors, or equal shares if none are given.
     """
     xp = namespace(joint)
-    C = joint.shape[1]
-    top = xp.max(joint, axis=1, keepdims=True)
-    if log_priors is None:
-        log_priors = np.full(C, -np.log(C))
+    top = _row_max(joint)
     ruled_out = xp.isinf(top) & (top < 0)
-    joint = xp.where(ruled_out, like(log_priors, joint)[None, :], joint)
-    top = xp.max(joint, axis=1, keepdims=True)
-    return joint - top - xp.log(xp.sum(xp.exp(joint - top), axis=1, keepdims=True))
+    if not bool(xp.any(ruled_out)):
+        return joint
+    C = joint.shape[1]
+    shares = np.full(C, -np.log(C)) if log_priors is None else log_priors
+    return xp.where(ruled_out[:, None], like(shares, joint)[None, :], joint)
+
+
+def log_posterior(joint: Any, log_priors: Any = None) -> Any:
+    """log p(y | x), (n, C), from log p(x, y): each row less its log-sum-exp."""
+    xp = namespace(joint)
+    joint = settled(joint, log_priors)
+    joint = joint - _row_max(joint)[:, None]
+    shares = xp.exp(joint)
+    ones = xp.ones(joint.shape[1], dtype=joint.dtype, device=_device(joint))
+    return joint - xp.log(shares @ ones)[:, None]
+
+
+def _row_max(A: Any) -> Any:
+    """(n,): column against column where there are few, which is faster than along short rows."""
+    xp = namespace(A)
+    if A.shape[1] > FEW:
+        return xp.max(A, axis=1)
+    top = A[:, 0]
+    for c in range(1, A.shape[1]):
+        top = xp.maximum(top, A[:, c])
+    return top
+
+
+def _device(A: Any) -> Any:
+    return None if isinstance(A, np.ndarray) else A.device
 
 
 def posterior(likelihoods: Any, priors: Any) -> Any:

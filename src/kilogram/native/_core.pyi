@@ -147,3 +147,18 @@ def online_pass(
     sum_b: Array | None,
     steps: float,
 ) -> tuple[float, int]: ...
+def class_scatter(
+    X: Array, codes: Array, shifts: Array, root_w: Array | None, S: Array, threads: int
+) -> None: ...
+def within_scatter(
+    X: Array,
+    codes: Array,
+    shifts: Array,
+    root_w: Array | None,
+    S: Array,
+    sums: Array,
+    threads: int,
+) -> None: ...
+def class_powers(
+    X: Array, codes: Array, shifts: Array, w: Array | None, out: Array, threads: int
+) -> None: ...

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import eigh
-from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.labels import codes_of
@@ -234,8 +234,19 @@ class NearestCentroid(GenerativeClassifier):
         """-distance^2 + 2 log prior, in units of the deviation within the classes."""
         return self._distances(block, scaled=True) + 2 * put(self._log_priors, block)
 
+    def _linear(self, block: Any) -> Any:
+        """m_c'x - |m_c|^2 / 2 about the middle of the centroids: largest for the nearest."""
+        xp = namespace(self.centroids_)
+        origin = xp.mean(self.centroids_, axis=0)
+        m = self.centroids_ - origin
+        W = m if self._scale is None else (m @ self._scale) @ self._scale.T
+        offset = put(-xp.sum(W * m, axis=1) / 2, block)
+        if is_sparse(block):
+            return block @ put(W, block).T + offset - put(W @ origin, block)
+        return (block - put(origin, block)) @ put(W, block).T + offset
+
     def _distances(self, block: Any, *, scaled: bool) -> Any:
-        """Minus the distances (manhattan) or their squares, (m, K)."""
+        """Minus the squared distances, or for unscaled manhattan the distances, (m, K)."""
         block = dense(block)
         xp = namespace(block)
         m = put(self.centroids_, block)
@@ -259,8 +270,11 @@ class NearestCentroid(GenerativeClassifier):
         even = bool(np.allclose(self.class_prior_, 1 / len(self.classes_)))
 
         def nearest(block: Any) -> Any:
-            scores = self._distances(block, scaled=False) if even else self._joint(block)
-            return self._named(most_probable(scores))
+            if not even:
+                return self._named(most_probable(self._joint(block)))
+            if self.metric == "manhattan":
+                return self._named(most_probable(self._distances(block, scaled=False)))
+            return self._named(most_probable(self._linear(block)))
 
         return self._mapped(nearest, X)
 

@@ -37,15 +37,20 @@ class FourthPowers:
     def of(cls, X: Any, y: Any, w: Any, classes: Any, means: Any, scales: Any) -> FourthPowers:
         """Of rows z = (x - mean) / scale of their class."""
         X = X.toarray() if is_sparse(X) else X
-        xp, codes = namespace(X), codes_of(y, classes)
+        xp, codes = namespace(X), _codes(X, y, classes)
         at = xp.asarray(codes, device=X.device)
         Z = (X - xp.take(like(means, X), at, axis=0)) / xp.take(like(scales, X), at, axis=0)
         powers = to_numpy(xp.sum(Z * Z, axis=1)).astype(np.float64) ** 2
         weights = powers if w is None else powers * to_numpy(w)
-        return cls(np.bincount(codes, weights=weights, minlength=len(classes)))
+        return cls(np.bincount(codes, weights=weights, minlength=means.shape[0]))
 
     def __add__(self, other: FourthPowers) -> FourthPowers:
         return FourthPowers(self.sums + other.sums)
+
+
+def _codes(X: Any, y: Any, classes: Any) -> np.ndarray:
+    """Classes of the rows as positions; without classes all rows are one."""
+    return np.zeros(X.shape[0], dtype=np.int64) if classes is None else codes_of(y, classes)
 
 
 def shrunk(C: Any, amount: float) -> Any:
@@ -70,7 +75,10 @@ def ledoit_wolf_amount(C: Any, weight: float, fourth: float) -> float:
 def class_covariances(
     found: ClassScatters, shrinkage: Any, estimator: Any, rows: tuple, classes: Any
 ) -> Any:
-    """(K, d, d): the covariance of every class under the choice made; rows are (X, y, w)."""
+    """(K, d, d): the covariance of every class under the choice made; rows are (X, y, w).
+
+    With classes=None all rows are one class.
+    """
     xp = namespace(found.scatters)
     if estimator is not None:
         return _estimated(estimator, rows, classes, found)
@@ -111,9 +119,9 @@ def _estimated(estimator: Any, rows: tuple, classes: Any, found: ClassScatters) 
             "covariance_estimator needs rows in memory without sample_weight: it is fitted on the "
             "rows of each class. Use shrinkage instead."
         )
-    dense, codes = to_numpy(X.toarray() if is_sparse(X) else X), codes_of(y, classes)
+    dense, codes = to_numpy(X.toarray() if is_sparse(X) else X), _codes(X, y, classes)
     parts = []
-    for c in range(len(classes)):
+    for c in range(found.means.shape[0]):
         fitted = clone(estimator).fit(dense[codes == c])
         if not hasattr(fitted, "covariance_"):
             raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")

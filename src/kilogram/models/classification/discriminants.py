@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base.labels import codes_of
 from kilogram.statistics.class_scatters import ClassScatters
@@ -49,16 +49,24 @@ class GaussianRule:
         shares = checked_priors(priors, found.weights / found.weights.sum())
         return cls(classes, found.means, np.stack(roots), logdets, shares)
 
+    @cached_property
+    def _frame(self) -> tuple[Any, Any, Any, Any]:
+        """Middle of the means, roots side by side (k, K k), means seen through them, constants."""
+        origin = self.means.mean(axis=0)
+        roots = np.concatenate([R.T for R in self.roots], axis=1)
+        pairs = zip(self.means, self.roots, strict=True)
+        centres = np.concatenate([(m - origin) @ R.T for m, R in pairs])
+        fixed = np.log(np.maximum(self.priors, 1e-300)) - self.logdets / 2
+        return origin, roots, centres, fixed
+
     def scores(self, Z: Any) -> Any:
-        """log p(c | z) up to a constant, (n, K), in the library of Z."""
+        """log p(c | z) up to a constant, (n, K), in the library of Z: one product for all."""
         xp = namespace(Z)
-        columns = []
-        for c in range(len(self.classes)):
-            R = like(self.roots[c], Z)
-            away = (Z - like(self.means[c], Z)) @ R.T
-            fixed = float(np.log(max(self.priors[c], 1e-300)) - self.logdets[c] / 2)
-            columns.append(fixed - xp.sum(away * away, axis=1) / 2)
-        return xp.stack(columns, axis=1)
+        origin, roots, centres, fixed = (like(a, Z) for a in self._frame)
+        away = xp.reshape((Z - origin) @ roots - centres, (-1, *self.means.shape))
+        if is_numpy(Z):
+            return fixed - np.einsum("nck,nck->nc", away, away) / 2
+        return fixed - xp.sum(away * away, axis=2) / 2
 
     def decision(self, Z: Any) -> Any:
         """scores, or for two classes the second minus the first, (n,)."""

@@ -11,6 +11,7 @@ A page says three things: which statistic, which parameters, and log p(x, c).
 from __future__ import annotations
 
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,13 +21,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
+from kilogram.arrays.threads import n_threads, one_team
 from kilogram.base import Estimator
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import all_classes, codes_of, enter_labels, refuse_unknown
-from kilogram.functions.bayes import least_cost, log_posterior, most_probable
+from kilogram.functions.bayes import least_cost, log_posterior, most_probable, settled
+from kilogram.native.threads import serial_blas
 from kilogram.operators.memory_plan import rates
 
-USE_BLOCK = 2**18  # numbers of a block of rows in use: it and its scores stay in cache
+USE_BLOCK = 2**19  # numbers of a block of rows in use: it and its scores stay in cache
+TEAM_WORK = 2**22  # numbers from which a second thread pays
 
 
 def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
@@ -50,6 +54,13 @@ def _of_block(X: Any, y: Any, w: Any, kind: Any, classes: np.ndarray) -> Any:
     return kind.of(X, codes_of(y, classes), w, n_classes=len(classes))
 
 
+def mapped_by_team(f: Any, X: Any, rows: int) -> Any:
+    """f of blocks of rows in memory, by as many threads as there are, each with BLAS to itself."""
+    blocks = (X[at : at + rows] for at in range(0, X.shape[0], rows))
+    with serial_blas(), ThreadPoolExecutor(n_threads()) as team:
+        return np.concatenate(list(team.map(f, blocks)))
+
+
 def reference(X: Any) -> Any:
     """An array in whose library and type parameters for the rows X are put."""
     return np.empty(0, dtype=X.dtype) if is_sparse(X) else X
@@ -62,6 +73,11 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
     _door: ClassVar[dict[str, Any]] = {"finite": False}
     _use_door: ClassVar[dict[str, Any]] = {}
     _least_classes: ClassVar[int] = 1
+
+    @property
+    def _width(self) -> int:
+        """Numbers that a row needs for each class while its scores are made."""
+        return 1
 
     @abstractmethod
     def _check_params(self) -> None:
@@ -102,8 +118,10 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         X, y, w = counted_rows(*entered)
         self.classes_ = self._enough(all_classes(y))
         self.__dict__.pop("statistic_", None)  # it belongs to rows of earlier calls
+        self._all_at_once = True
         found = self._statistic(X, y, w)
-        self._learn(found, X, y, w)
+        with one_team(self.n_features_in_):
+            self._learn(found, X, y, w)
         if self._continues(found):
             self.statistic_ = found
         return self
@@ -142,10 +160,12 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
                 f"named {self.classes_.tolist()}."
             )
         refuse_unknown(all_classes(y), self.classes_)
+        self._all_at_once = False
         new = self._statistic(X, y, w)
         self._check_new(new, X)
         self.statistic_ = new if first else self.statistic_ + new
-        self._learn(self.statistic_, X, y, w)
+        with one_team(self.n_features_in_):
+            self._learn(self.statistic_, X, y, w)
         return self
 
     def _check_new(self, new: Any, X: Any) -> None:
@@ -166,10 +186,12 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
     def _mapped(self, f: Any, X: Any) -> Any:
         check_is_fitted(self)
         X = self._enter(X, reset=False, **self._use_door).X
-        rows = None
-        if is_numpy(X) or is_sparse(X):
-            rows = max(USE_BLOCK // max(X.shape[1], len(self.classes_)), 64)
-        return map_rows(f, X, block_rows=rows)
+        if not (is_numpy(X) or is_sparse(X)):
+            return map_rows(f, X)
+        rows = max(USE_BLOCK // (X.shape[1] + self._width * len(self.classes_)), 64)
+        if X.shape[0] * X.shape[1] < TEAM_WORK or n_threads() == 1:
+            return map_rows(f, X, block_rows=rows)
+        return mapped_by_team(f, X, rows)
 
     def decision_function(self, X: Any) -> Any:
         """log p(x, c) up to a constant, (n, K); of two classes the log-odds of the second, (n,)."""
@@ -178,14 +200,18 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
             joint = self._joint(block)
             if len(self.classes_) != 2:
                 return joint
-            log_p = log_posterior(joint, self._log_priors)  # also where both classes are ruled out
-            return log_p[:, 1] - log_p[:, 0]
+            joint = settled(joint, self._log_priors)  # also where both classes are ruled out
+            return joint[:, 1] - joint[:, 0]
 
         return self._mapped(scores, X)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
-        return self._mapped(lambda block: self._named(most_probable(self._log_p(block))), X)
+
+        def answers(block: Any) -> Any:
+            return self._named(most_probable(settled(self._joint(block), self._log_priors)))
+
+        return self._mapped(answers, X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """log p(c | x), (n, K)."""

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from kilogram.arrays.linalg import eigh, svd
@@ -165,7 +164,7 @@ class LinearDiscriminantAnalysis(
         return class_statistic(kind, X, y, w, self.classes_)
 
     def _is_wide(self, X: Any) -> bool:
-        if hasattr(self, "statistic_") or self.store_covariance or self.solver != "svd":
+        if not self._all_at_once or self.store_covariance or self.solver != "svd":
             return False
         return not is_streamed(X) and not is_sparse(X) and X.shape[0] < X.shape[1]
 
@@ -224,17 +223,13 @@ class LinearDiscriminantAnalysis(
 
     def _total(self, moments: ClassMoments, rows: tuple) -> Any:
         """The covariance of all rows, as one class."""
-        X, y, w = rows
         whole = ClassScatters(
             namespace(moments.weights).sum(moments.weights)[None],
             moments.mean[None, :],
             (moments.within + moments.between)[None, :, :],
         )
-        if isinstance(self.shrinkage, str) or self.covariance_estimator is not None:
-            y = np.zeros(X.shape[0], dtype=np.int64) if not is_streamed(X) else y * 0
-        return class_covariances(
-            whole, self.shrinkage, self.covariance_estimator, (X, y, w), np.zeros(1, np.int64)
-        )[0, ...]
+        estimator = self.covariance_estimator
+        return class_covariances(whole, self.shrinkage, estimator, rows, None)[0, ...]
 
     def _by_covariance(self, found: Any, rows: tuple, k: int) -> None:
         if hasattr(self, "statistic_") and (

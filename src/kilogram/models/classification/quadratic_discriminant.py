@@ -140,6 +140,7 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         self.rotations_ = [V for _, V in axes]
         if self.store_covariance:
             self.covariance_ = [(V * variances) @ V.T for variances, V in axes]
+        self._rule = self._gaussians()
 
     def _refuse_lonely(self, weights: np.ndarray) -> None:
         if (weights <= 1).any() and not hasattr(self, "statistic_"):
@@ -166,21 +167,23 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
             )
         return variances, V
 
-    @property
-    def _rule(self) -> GaussianRule:
-        """The Gaussians as the rule wants them, on the host."""
-        roots = [(to_numpy(V) / np.sqrt(to_numpy(v))).T for v, V in self._pairs()]
-        logdets = np.array([float(np.sum(np.log(to_numpy(v)))) for v in self.scalings_])
-        return GaussianRule(
-            self.classes_, to_numpy(self.means_), np.stack(roots), logdets, to_numpy(self.priors_)
-        )
-
-    def _pairs(self) -> list[tuple[Any, Any]]:
-        return list(zip(self.scalings_, self.rotations_, strict=True))
+    def _gaussians(self) -> GaussianRule:
+        """The classes as the rule wants them, on the host."""
+        pairs = [
+            (to_numpy(v), to_numpy(V)) for v, V in zip(self.scalings_, self.rotations_, strict=True)
+        ]
+        roots = np.stack([(V / np.sqrt(v)).T for v, V in pairs])
+        logdets = np.array([float(np.sum(np.log(v))) for v, _ in pairs])
+        means, priors = to_numpy(self.means_), to_numpy(self.priors_)
+        return GaussianRule(self.classes_, means, roots, logdets, priors)
 
     @property
     def _log_priors(self) -> Any:
         return np.log(np.maximum(to_numpy(self.priors_), 1e-300))
+
+    @property
+    def _width(self) -> int:
+        return int(self.means_.shape[1])
 
     def _joint(self, block: Any) -> Any:
         return self._rule.scores(block.toarray() if hasattr(block, "toarray") else block)
