@@ -13,6 +13,7 @@ from benchmarks.tasks import (
     small,
     subspace,
     svm,
+    svm_data,
     views,
 )
 
@@ -26,6 +27,7 @@ TASKS: dict[str, Task] = {
         views,
         discriminants,
         svm,
+        svm_data,
         process,
         small,
         fresh,

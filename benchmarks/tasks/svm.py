@@ -169,31 +169,90 @@ def _linear(loss: str, *, long: bool = False) -> Task:
     )
 
 
-def _path() -> Task:
-    n, d = 200_000, 100
+def _path(loss: str) -> Task:
+    n, d, Cs = 200_000, 100, np.logspace(-3, 1, 10)
 
     def path(data: tuple) -> Any:
         import kilogram as kg
 
-        model = kg.LinearSVC(warm_start=True)
-        for C in np.logspace(-3, 1, 10):
-            model.set_params(C=C).fit(*data[:2])
-        return model
+        return kg.svm_path(kg.LinearSVC(loss=loss), *data[:2], Cs).models[-1]
 
     def one(data: tuple) -> Any:
         import kilogram as kg
 
-        return kg.LinearSVC(C=10.0).fit(*data[:2])
+        return kg.LinearSVC(C=10.0, loss=loss).fit(*data[:2])
+
+    def quality(model: Any, data: tuple) -> dict[str, float]:
+        return {"objective": model.objective_, **accuracy(model, data)}
 
     return Task(
-        name="linear_svc_path",
-        title=f"LinearSVC, ten values of C, n = {n:,}, d = {d}",
+        name=f"linear_svc_path_{loss}",
+        title=f"LinearSVC, {loss.replace('_', ' ')}, ten values of C, n = {n:,}, d = {d}",
         make=lambda: two_classes(n, d),
-        run={"kilogram": path, "kilogram, one value": one},
-        ours=("kilogram", "kilogram, one value"),
-        quality=accuracy,
+        run={"kilogram": path, "kilogram, the last value alone": one},
+        ours=("kilogram", "kilogram, the last value alone"),
+        quality=quality,
         floor=lambda rates: rates.floor(flops=8 * n * d * d, bytes=8 * 8 * n * d),
         counted="8 Newton steps, X'X and one read of X each",
+    )
+
+
+def _kernel_path() -> Task:
+    n, d, Cs = 20_000, 50, np.logspace(-2, 1, 10)
+
+    def path(data: tuple) -> Any:
+        import kilogram as kg
+
+        return kg.svm_path(kg.SVC(gamma=GAMMA), *data[:2], Cs).models[-1]
+
+    def one(data: tuple) -> Any:
+        import kilogram as kg
+
+        return kg.SVC(C=10.0, gamma=GAMMA).fit(*data[:2])
+
+    def quality(model: Any, data: tuple) -> dict[str, float]:
+        return {"objective": model.objective_, **accuracy(model, data)}
+
+    return Task(
+        name="svc_path",
+        title=f"SVC, Gaussian, ten values of C from 0.01 to 10, n = {n:,}, d = {d}",
+        make=lambda: two_classes(n, d),
+        run={"kilogram": path, "kilogram, the last value alone": one},
+        ours=("kilogram", "kilogram, the last value alone"),
+        quality=quality,
+        floor=lambda rates: rates.floor(flops=2 * n * 0.4 * n * d, exps=0.4 * n * n),
+        counted="each kernel column of a support vector once",
+        repeats=1,
+    )
+
+
+def _digits(name: str, **params: Any) -> Task:
+    """Small data with ten classes: 1 797 rows of 64."""
+
+    def make() -> tuple:
+        from sklearn.datasets import load_digits
+
+        X, y = load_digits(return_X_y=True)
+        return X[::2] / 16.0, y[::2], X[1::2] / 16.0, y[1::2]
+
+    def fit(library: str, data: tuple) -> Any:
+        for _ in range(10):
+            model = machine(library, name)(**params).fit(*data[:2])
+        return model
+
+    def quality(model: Any, data: tuple) -> dict[str, float]:
+        return {"test_accuracy": float(np.mean(model.predict(data[2]) == data[3]))}
+
+    words = "_".join(str(v) for v in params.values())
+    return Task(
+        name=f"digits_{name.lower()}_{words}".rstrip("_"),
+        title=f"Digits, 10 fits: {name} {words}".rstrip(),
+        make=make,
+        run={"kilogram": partial(fit, "kilogram"), "scikit-learn": partial(fit, "sklearn")},
+        quality=quality,
+        floor=lambda rates: 10 * rates.floor(bytes=8 * 898 * 64),
+        counted="one read of X each",
+        repeats=7,
     )
 
 
@@ -231,5 +290,11 @@ TASKS = [
     _svr(),
     _linear("squared_hinge"),
     _linear("hinge", long=True),
-    _path(),
+    _path("squared_hinge"),
+    _path("hinge"),
+    _kernel_path(),
+    _digits("SVC"),
+    _digits("SVC", kernel="linear"),
+    _digits("LinearSVC"),
+    _digits("LinearSVC", loss="hinge"),
 ]

@@ -162,15 +162,21 @@ def test_native_rows_with_any_cache(kernel, single, limit):
         np.testing.assert_allclose(rows.square(at), K[np.ix_(at, at)], atol=tol)
 
 
-def test_array_rows_of_other_libraries():
-    torch = pytest.importorskip("torch")
+@pytest.mark.parametrize("capacity", [3, 40, 200])
+@pytest.mark.parametrize("library", ["torch", "numpy"])
+def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
+    xp = pytest.importorskip(library)
+    monkeypatch.setattr("kilogram.solvers.smo.rows.MADE", 16)
     X = np.random.default_rng(0).standard_normal((60, 3))
     kernel = kg.Gaussian(1.0)
-    rows = ArrayRows(kernel, torch.asarray(X), 20 * 60 * 8)
+    rows = ArrayRows(kernel, xp.asarray(X), capacity * 60 * 8)
     g, K = np.zeros(60), kernel(X)
-    for at in (np.arange(30), np.arange(15, 60)):
-        rows.add(at, np.ones(len(at)), g)
-    np.testing.assert_allclose(g, K[:30].sum(0) + K[15:].sum(0), atol=1e-12)
+    for at in (np.arange(30), np.arange(15, 60), np.arange(0, 60, 2)):
+        rows.add(at, 1.0 + at, g)
+        assert rows.filled <= max(capacity, 1)
+    want = sum((1.0 + at) @ K[at] for at in (np.arange(30), np.arange(15, 60), np.arange(0, 60, 2)))
+    np.testing.assert_allclose(g, want, rtol=1e-12)
+    assert all(type(block).__module__.startswith(library) for block in rows.blocks.values())
     np.testing.assert_allclose(rows.square(np.arange(5)), K[:5, :5], atol=1e-12)
     np.testing.assert_allclose(rows.diag(), np.ones(60))
 
@@ -219,7 +225,7 @@ def test_shrinking_leaves_the_others_alone_and_ends_at_the_same_point(machine, l
     P = (
         soft_margin(y, C, slack=1)
         if machine == "soft margin"
-        else tube(X[:, 1] ** 2, C, 1e-3, slack=1)
+        else tube(X[:, 1] ** 2, 0.1 * C, 0.02, slack=1)
     )
     found, passes = {}, {}
     for shrinking in (False, True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -88,7 +89,8 @@ class FromCallable(Kernel):
     def formula(self, X: Any, Y: Any) -> Any:
         kwargs = self.params or {}
         if self.on == "blocks":
-            return self.function(X, X if Y is None else Y, **kwargs)
+            K = self.function(X, X if Y is None else Y, **kwargs)
+            return of_shape(K, (X.shape[0], (X if Y is None else Y).shape[0]))
         if self.on != "rows":
             raise ValueError(f"on must be 'rows' or 'blocks', got {self.on!r}")
         return _pair_by_pair(self.function, dense(X), None if Y is None else dense(Y), kwargs)
@@ -100,8 +102,32 @@ class FromCallable(Kernel):
             single = [X[i : i + 1, :] for i in range(X.shape[0])]
             return xp.stack([self(x)[0, 0] for x in single])
         kwargs = self.params or {}
-        values = [float(self.function(X[i, :], X[i, :], **kwargs)) for i in range(X.shape[0])]
+        values = [number(self.function(X[i, :], X[i, :], **kwargs)) for i in range(X.shape[0])]
         return xp.asarray(values, dtype=X.dtype, device=X.device)
+
+
+def of_shape(K: Any, shape: tuple[int, int]) -> Any:
+    """K, or an error that says what a function of two tables must return."""
+    got = tuple(getattr(K, "shape", ()))
+    if got != shape:
+        raise ValueError(
+            f"The kernel function returned an array of shape {got} for tables of {shape[0]} and "
+            f"{shape[1]} rows; it must return their kernel matrix, of shape {shape}. A function of "
+            "two single rows is a kernel as FromCallable(function, on='rows')."
+        )
+    return K
+
+
+def number(value: Any) -> float:
+    """The value, or an error that says what a function of two rows must return."""
+    shape = tuple(getattr(value, "shape", ()))
+    if math.prod(shape) != 1:
+        raise ValueError(
+            f"The kernel function returned an array of shape {shape} for two single rows; it must "
+            "return a number. A function of two tables of rows is a kernel as "
+            "FromCallable(function, on='blocks'), or as it is in SVC and SVR."
+        )
+    return float(value)
 
 
 def _pair_by_pair(function: Callable[..., Any], X: Any, Y: Any, kwargs: dict[str, Any]) -> Any:
@@ -112,7 +138,7 @@ def _pair_by_pair(function: Callable[..., Any], X: Any, Y: Any, kwargs: dict[str
     values = [[0.0] * m for _ in range(n)]
     for i in range(n):
         for j in range(i if symmetric else 0, m):
-            values[i][j] = float(function(X[i, :], Y[j, :], **kwargs))
+            values[i][j] = number(function(X[i, :], Y[j, :], **kwargs))
             if symmetric:
                 values[j][i] = values[i][j]
     K = xp.asarray(values, dtype=X.dtype, device=X.device)

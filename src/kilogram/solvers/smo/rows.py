@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.native import kernel_block
 from kilogram.native.svm import NewRows, OldRows, add_kernel_rows, add_rows, square_from, square_of
@@ -26,6 +26,7 @@ from kilogram.solvers.smo.cache import SlotCache
 
 Array = np.ndarray
 WHOLE = 2048  # up to this many points K is made at once: 32 MiB, and no row is ever made twice
+MADE = 1024  # rows made at once outside the compiled kernels
 DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
 
 
@@ -109,17 +110,21 @@ class NativeRows(KernelRows):
 
 
 class ArrayRows(KernelRows):
-    """k(X, X) by the kernel's own formula, in the library and on the device of X."""
+    """k(X, X) by the kernel's own formula, in the library and on the device of X.
+
+    Rows are kept as the blocks they were made in, and the oldest blocks leave when memory is full:
+    the library need not be able to write into arrays. Only squares and sums come to the host.
+    """
 
     def __init__(self, kernel: Kernel, X: Any, limit: int):
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
         size = 4 if "float32" in str(X.dtype) else 8
         self.reach = affordable(limit, size)
-        self.slots = SlotCache(self.n, limit, size * self.n)
-        self.kept: dict[int, Any] = {}
-
-    def _rows(self, points: Array) -> Any:
-        return self.kernel(picked(self.X, points), self.X)
+        self.capacity = max(1, limit // (size * self.n))
+        self.blocks: dict[int, Any] = {}
+        self.block = np.full(self.n, -1, dtype=np.int64)  # the block that holds a point's row,
+        self.place = np.zeros(self.n, dtype=np.int64)  # and where in it
+        self.count = self.filled = 0
 
     def square(self, points: Array) -> Array:
         A = picked(self.X, points)
@@ -127,33 +132,47 @@ class ArrayRows(KernelRows):
         return np.ascontiguousarray(K, dtype=K.dtype if K.dtype == np.float32 else np.float64)
 
     def add(self, points: Array, delta: Array, g: Array) -> None:
-        found, missing, places = self.slots.place(points)
-        if found.size:
-            _add_blocks(self.kept, self.slots.slot[points[found]], delta[found], g)
-        if missing.size:
-            K = self._rows(points[missing])
-            g += _weighted(K, delta[missing])
-            for i, place in enumerate(places):
-                if place >= 0:
-                    self.kept[int(place)] = K[i, :]
+        total = None
+        holds = self.block[points]
+        for name in np.unique(holds[holds >= 0]):
+            here = np.nonzero(holds == name)[0]
+            weights = np.zeros(self.blocks[int(name)].shape[0])
+            weights[self.place[points[here]]] = delta[here]
+            total = _plus(total, _weighted(self.blocks[int(name)], weights))
+        new = np.nonzero(holds < 0)[0]
+        for at in range(0, new.shape[0], MADE):
+            part = new[at : at + MADE]
+            K = self.kernel(picked(self.X, points[part]), self.X)
+            total = _plus(total, _weighted(K, delta[part]))
+            self._keep(points[part], K)
+        if total is not None:
+            g += to_numpy(total).astype(np.float64)
+
+    def _keep(self, points: Array, K: Any) -> None:
+        """Keep the rows just made, and let the oldest go where they are too many."""
+        if points.shape[0] > self.capacity:
+            return
+        while self.filled + points.shape[0] > self.capacity:
+            oldest = next(iter(self.blocks))
+            self.filled -= self.blocks.pop(oldest).shape[0]
+            self.block[self.block == oldest] = -1
+        self.blocks[self.count] = K
+        self.block[points], self.place[points] = self.count, np.arange(points.shape[0])
+        self.count, self.filled = self.count + 1, self.filled + points.shape[0]
 
     def diag(self) -> Array:
         return to_numpy(self.kernel.diag(self.X)).astype(np.float64)
 
 
-def _weighted(K: Any, delta: Array) -> Array:
-    """delta' K on K's device, on the host as float64."""
+def _weighted(K: Any, delta: Array) -> Any:
+    """delta' K on K's device."""
     if is_numpy(K):
         return delta @ K.astype(np.float64, copy=False)
-    return to_numpy(like(delta, K) @ K).astype(np.float64)
+    return like(delta, K) @ K
 
 
-def _add_blocks(kept: dict[int, Any], slots: Array, delta: Array, g: Array) -> None:
-    """g += delta' of the kept rows, stacked a few hundred at a time."""
-    for start in range(0, slots.shape[0], 256):
-        part = slots[start : start + 256]
-        rows = [kept[int(slot)] for slot in part]
-        g += _weighted(namespace(rows[0]).stack(rows, axis=0), delta[start : start + 256])
+def _plus(total: Any, more: Any) -> Any:
+    return more if total is None else total + more
 
 
 def kernel_rows(kernel: Kernel, X: Any, *, limit: int, single: bool = False) -> KernelRows:
