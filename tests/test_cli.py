@@ -67,6 +67,32 @@ def test_tables_without_header(here):
     assert kg("predict", "o/model.skops", "bare.csv").exit_code == 0
 
 
+def test_audit_then_cook_what_is_left(here):
+    curved().assign(copy=lambda f: f["y"]).to_csv("leaky.csv", index=False)
+    done = kg("audit", "leaky.csv", "--target", "y")
+    assert done.exit_code == 2
+    assert "KG-A07 serious" in done.stdout
+    assert "kg cook would stop" in done.stdout
+    told = json.loads(kg("audit", "leaky.csv", "-t", "y", "--json").stdout)
+    assert told["findings"][0]["columns"] == ["copy"]
+    stopped = kg("cook", "leaky.csv", "-t", "y", "--out", "o")
+    assert stopped.exit_code == 1
+    assert "'copy' is 'y' under another name" in stopped.stderr
+    assert not (here / "o").exists()
+    assert kg("audit", "leaky.csv", "-t", "y", "--drop", "copy").exit_code == 0
+    assert kg("audit", "leaky.csv", "-t", "y", "--accept", "KG-A07").exit_code == 0
+    short = ["--folds", 2, "--repeats", 1, "--out", "o"]
+    assert kg("cook", "leaky.csv", "-t", "y", "--drop", "copy", *short).exit_code == 0
+
+
+def test_choose(here):
+    done = kg("choose", "classes.csv", "--target", "kind", "--probabilities")
+    assert done.exit_code == 0, done.output
+    assert "kg.LogisticRegression" in done.stdout
+    told = json.loads(kg("choose", "classes.csv", "--drop", "kind", "--clusters", "--json").stdout)
+    assert told["try"][0]["method"] == "k-means"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -76,6 +102,9 @@ def test_tables_without_header(here):
         (["cook", "curved.csv", "--target", "y", "--out", "curved.csv/x"], "Cannot write to"),
         (["cook", "curved.csv", "--target", "y", "--ignore", "z"], "no input column 'z'"),
         (["predict", "curved.csv", "curved.csv"], "not a model file"),
+        (["audit", "curved.csv", "--target", "y", "--accept", "KG-A77"], "no finding 'KG-A77'"),
+        (["audit", "curved.csv", "--ordinal", "word=red,blue"], "leaves out 'green'"),
+        (["choose", "curved.csv", "--target", "z"], "no column 'z'"),
         (["explain", "KernelRidg"], "Did you mean 'KernelRidge'"),
     ],
 )

@@ -9,9 +9,10 @@ from kilogram.base.budget import Budget
 from kilogram.operators.memory_plan import human_bytes
 
 
-def _human_seconds(seconds: float) -> str:
+def human_seconds(seconds: float) -> str:
+    """Seconds as one says them."""
     if seconds < 1:
-        return f"{1000 * seconds:.2g} ms"
+        return f"{1000 * seconds:.{2 if seconds < 0.1 else 3}g} ms"
     if seconds < 120:
         return f"{seconds:.2g} s"
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
@@ -34,7 +35,7 @@ class Estimate:
         verdict = "fits in memory" if self.fits else "does NOT fit in memory"
         text = (
             f"{self.model} on {self.n:,} x {self.d:,}: {self.road}, "
-            f"about {_human_seconds(self.seconds)}, {human_bytes(self.bytes)} ({verdict})."
+            f"about {human_seconds(self.seconds)}, {human_bytes(self.bytes)} ({verdict})."
         )
         return f"{text} {self.reason}" if self.reason else text
 

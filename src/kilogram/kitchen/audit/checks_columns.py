@@ -32,7 +32,7 @@ def missing_values(subject: Subject) -> Iterator[Finding]:
     more = f" and {len(worst) - 4} more columns" if len(worst) > 4 else ""
     yield Finding(
         "KG-A01", "warning" if share > MANY_GAPS else "note",
-        f"{len(with_gaps)} columns have gaps: {listed}{more}.",
+        f"{len(worst)} column{'s have' if len(worst) > 1 else ' has'} gaps: {listed}{more}.",
         tuple(c.name for c in worst), {c.name: c.missing for c in worst},
     )  # fmt: skip
 
@@ -77,19 +77,15 @@ def identifiers(subject: Subject) -> Iterator[Finding]:
             continue
         found = _order_skill(subject, column)
         if found is None or found < STRONG:
-            yield Finding("KG-A06", "note", f"{column.name!r} {_as_sentence(column.reason)}.",
+            yield Finding("KG-A06", "note", f"{column.name!r}: {column.reason}.",
                           (column.name,))  # fmt: skip
             continue
         yield Finding(
             "KG-A06", "warning",
-            f"{column.name!r} {_as_sentence(column.reason)}, and yet it predicts the target "
+            f"{column.name!r}: {column.reason}; and yet it predicts the target "
             f"(skill {found:.2f} of 1): the rows are sorted by it.",
             (column.name,), {"skill": found},
         )  # fmt: skip
-
-
-def _as_sentence(reason: str) -> str:
-    return reason if reason.startswith("counts") else "is a name of the row (" + reason + ")"
 
 
 def _order_skill(subject: Subject, column: Column) -> float | None:

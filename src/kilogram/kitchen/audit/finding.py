@@ -176,8 +176,10 @@ class Audit:
         """Raise what is serious as one error."""
         if not self.serious:
             return
-        told = " ".join(f"{f.code}, {f.title}: {f.evidence} {f.do}" for f in self.serious)
-        raise KitchenError(f"The audit stops here. {told}")
+        told = "\n".join(
+            f"  {f.code} {f.title}: {f.evidence}\n         {f.do}" for f in self.serious
+        )
+        raise KitchenError(f"The audit found what would make the score a lie.\n{told}")
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values."""

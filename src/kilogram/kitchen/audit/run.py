@@ -128,7 +128,7 @@ def audit_table(
         columns=layout.columns,
         findings=tuple(findings),
         accepted=accepted,
-        looked_at=len(looked),
+        looked_at=len(looked) if len(looked) < len(rows) else None,
         notes=(*table.notes, *(question.notes if question else ())),
     )
 

@@ -6,7 +6,6 @@ import io
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -24,7 +23,7 @@ def show(audit: Audit, console: Console) -> None:
     about = f" for {audit.target!r}" if audit.target else ""
     console.print(f"{audit.table}{about}: {audit.rows:,} rows, {len(audit.columns)} input columns",
                   style="bold", markup=False, highlight=False)  # fmt: skip
-    if audit.looked_at is not None and audit.looked_at < audit.rows:
+    if audit.looked_at is not None:
         console.print(f"The checks looked at {audit.looked_at:,} random rows with an answer.",
                       style="dim")  # fmt: skip
     for note in audit.notes:
@@ -40,7 +39,7 @@ def show(audit: Audit, console: Console) -> None:
 def verdict(audit: Audit) -> str:
     """The audit in a sentence."""
     counts = {kind: sum(f.severity == kind for f in audit.findings) for kind in ("warning", "note")}
-    tail = f"{counts['warning']} warnings, {counts['note']} notes"
+    tail = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in counts.items())
     accepted = [f.code for f in audit.findings
                 if f.severity == "serious" and f.code in audit.accepted]  # fmt: skip
     if accepted:
@@ -75,11 +74,14 @@ def _show_finding(finding: Finding, audit: Audit, console: Console) -> None:
         f"  {finding.title}",
     )
     console.print(head)
-    for label, text in (("", finding.evidence), ("why ", finding.why), ("do  ", finding.do)):
-        if finding.severity == "note" and label:
-            continue
-        line = Text.assemble((label, "dim"), text)
-        console.print(Padding(line, (0, 0, 0, 7)), highlight=False, soft_wrap=False)
+    lines = Table.grid(padding=(0, 1))
+    lines.add_column(width=11, justify="right", style="dim")
+    lines.add_column()
+    lines.add_row("", Text(finding.evidence))
+    if finding.severity != "note":
+        lines.add_row("why", Text(finding.why))
+        lines.add_row("what to do", Text(finding.do))
+    console.print(lines)
     console.print()
 
 

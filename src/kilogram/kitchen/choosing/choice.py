@@ -1,0 +1,220 @@
+"""From a table to what to try: the answers, the walk, the cost, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kilogram.base.estimate import Estimate, estimate
+from kilogram.kitchen.choosing.answers import Answers, Said, ask_labels
+from kilogram.kitchen.choosing.methods import METHODS, Method
+from kilogram.kitchen.choosing.reasons import not_reached, reasons, yardstick
+from kilogram.kitchen.choosing.tree import (
+    CLASSIFICATION,
+    COOKBOOK_REGRESSION,
+    LECTURE_REGRESSION,
+    UNSUPERVISED,
+    Step,
+    label_kind,
+    labels,
+    walk,
+)
+from kilogram.kitchen.columns import Layout, values
+from kilogram.kitchen.featurise import featurise
+from kilogram.kitchen.kinds import find_layout
+from kilogram.kitchen.question import Task, ask
+from kilogram.kitchen.read import Table, read_table
+from kilogram.kitchen.told import Told, orders
+
+
+@dataclass(frozen=True)
+class Try:
+    """A method to try: why, and what one fit would cost."""
+
+    method: str
+    title: str
+    where: str
+    why: str
+    cost: Estimate | None
+    ratings: dict[str, bool | None]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Questions with their answers, what to try in order, what is left out and why."""
+
+    table: str
+    target: str | None
+    answers: Answers
+    steps: tuple[Step, ...]
+    tries: tuple[Try, ...]
+    left_out: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return {
+            "schema": "kilogram choice 1",
+            "table": self.table,
+            "target": self.target,
+            "steps": [asdict(step) for step in self.steps],
+            "try": [asdict(one) for one in self.tries],
+            "left_out": [{"method": name, "why": why} for name, why in self.left_out],
+            "answers": asdict(self.answers),
+            "notes": list(self.notes),
+        }
+
+    def as_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        from kilogram.kitchen.choosing.show import as_text
+
+        return as_text(self)
+
+
+def choose(
+    table: Any,
+    target: str | None = None,
+    *,
+    task: Task | None = None,
+    probabilities: bool = False,
+    noisy_inputs: bool = False,
+    sparse: bool = False,
+    clusters: bool = False,
+    views: int = 1,
+    small_device: bool = False,
+    seed: int = 0,
+    numeric: Collection[str] = (),
+    categorical: Collection[str] = (),
+    ordinal: Mapping[str, Collection[str]] | Collection[str] = (),
+    text: Collection[str] = (),
+    date: Collection[str] = (),
+    image: Collection[str] = (),
+    drop: Collection[str] = (),
+    **how: Any,
+) -> Choice:
+    """What to try on a table, why, at what cost, and what is left out.
+
+    Parameters
+    ----------
+    table : path or data frame
+    target : str, default=None
+        The column to predict; without it, methods that need no labels.
+    task : {"regression", "classification"}, default=None
+    probabilities, noisy_inputs, sparse, clusters, small_device : bool, default=False
+        What the data cannot say: probabilities (or intervals) wanted, errors in the inputs, few
+        columns to decide, groups rather than fewer columns, a small machine to run on.
+    views : int, default=1
+        Without target: how many tables of the same rows there are.
+    numeric, categorical, ordinal, text, date, image, drop
+        Columns whose kind is said rather than found.
+    **how
+        `delimiter`, `encoding`, `header`, `sheet`, `max_memory` of the file.
+
+    Examples
+    --------
+    >>> import kilogram as kg, numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 2))
+    >>> frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] + 0.1 * x[:, 1] ** 0})
+    >>> [one.method for one in kg.choose(frame, "y").tries][:1]
+    ['ridge']
+    """
+    told = Told(tuple(numeric), tuple(categorical), tuple(text), tuple(date), tuple(image),
+                tuple(drop), orders(ordinal))  # fmt: skip
+    found = read_table(table, seed=seed, **how)
+    layout = find_layout(found.data, target, told=told)
+    wishes: dict[str, Any] = {
+        "probabilities": probabilities, "noisy_inputs": noisy_inputs, "sparse": sparse,
+        "clusters": clusters, "views": views, "small_device": small_device,
+    }  # fmt: skip
+    if not layout.used:
+        answers = Answers(found.data.num_rows, 0, **wishes)
+        return Choice(found.name, target, answers, (), (), (), ("No column is left to use.",))
+    if target is None:
+        answers = _unlabelled(found, layout, wishes)
+        steps, methods = walk(UNSUPERVISED, answers)
+        return _choice(found, None, answers, [labels(answers), *steps], methods, ())
+    question = ask(found, target, task=task)
+    folder = Path(found.path).parent if found.path else None
+    rows = np.random.default_rng(seed).permutation(len(question.rows))[:2000]
+    X = layout.array(found.data.take(question.rows[np.sort(rows)]), folder)
+    part = _subset(question, np.sort(rows))
+    answers = Answers(
+        rows=found.rows or len(question.rows), task=question.task,
+        labels_why=f"the column {target!r}", task_why=question.reason,
+        classes=len(question.classes), **ask_labels(part, layout, X, seed), **wishes,
+    )  # fmt: skip
+    if question.task == "classification":
+        steps, methods = walk(CLASSIFICATION, answers)
+    else:
+        steps, methods = walk(COOKBOOK_REGRESSION, answers)
+        more, others = walk(LECTURE_REGRESSION, answers)
+        steps, methods = [*steps, *more[1:]], tuple(dict.fromkeys((*methods, *others)))
+    notes = (*found.notes, *question.notes)
+    return _choice(found, target, answers, [labels(answers), label_kind(answers), *steps],
+                   methods, notes)  # fmt: skip
+
+
+def _subset(question: Any, rows: np.ndarray) -> Any:
+    return replace(question, rows=question.rows[rows], y=question.y[rows])
+
+
+def _unlabelled(table: Table, layout: Layout, wishes: dict[str, Any]) -> Answers:
+    head = layout.array(table.data.slice(0, 2000))
+    Z = featurise(layout, table.data.num_rows).fit_transform(head)
+    numbers = [c for c in layout.used if c.kind in ("numeric", "ordinal")]
+    least = min((float(np.nanmin(values(c, table.data.column(c.name)))) for c in numbers),
+                default=-1.0)  # fmt: skip
+    positive = least >= 0 and len(numbers) == len(layout.used)
+    return Answers(
+        rows=table.rows or table.data.num_rows,
+        features=Z.shape[1],
+        labels_why="no target was named",
+        nonnegative=Said("yes" if positive else "no", f"the smallest number is {least:g}"),
+        **wishes,
+    )
+
+
+def _choice(
+    table: Table,
+    target: str | None,
+    answers: Answers,
+    steps: list[Step],
+    methods: tuple[str, ...],
+    notes: tuple[str, ...],
+) -> Choice:
+    tries, left = [], []
+    methods = (*methods, *yardstick(answers, methods))
+    for key in methods:
+        method = METHODS[key]
+        cost = _cost(method, answers)
+        refused = _refused(method, answers, cost)
+        if refused:
+            left.append((method.title, refused))
+            continue
+        why = "; ".join(reasons(key, method, answers))
+        tries.append(Try(key, method.title, method.where, why, cost, method.rated()))
+    left += not_reached(answers, methods)
+    return Choice(table.name, target, answers, tuple(steps), tuple(tries), tuple(left), notes)
+
+
+def _cost(method: Method, answers: Answers) -> Estimate | None:
+    try:
+        return estimate(method.make(), answers.rows, max(answers.features, 1))
+    except TypeError:  # no estimate for what is not ours
+        return None
+
+
+def _refused(method: Method, answers: Answers, cost: Estimate | None) -> str:
+    if answers.small_device and method.kernel:
+        return "it keeps training rows or many weights, too much for a small device"
+    if cost is not None and not cost.fits:
+        return f"{cost.road} does not fit into memory"
+    return ""
