@@ -135,7 +135,8 @@ def _file(n: int = 3_000_000, d: int = 50) -> Task:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = Path(tempfile.mkdtemp()) / "rows.parquet"
+        folder = tempfile.TemporaryDirectory()  # gone with this process
+        path = Path(folder.name) / "rows.parquet"
         rng = np.random.default_rng(0)
         schema = pa.schema([(f"x{j}", "f8") for j in range(d)] + [("y", "f8")])
         with pq.ParquetWriter(path, schema, compression="none") as writer:
@@ -144,7 +145,7 @@ def _file(n: int = 3_000_000, d: int = 50) -> Task:
                 y = X @ np.arange(d) + rng.standard_normal(len(X))
                 columns = {f"x{j}": X[:, j] for j in range(d)}
                 writer.write_table(pa.table({**columns, "y": y}))
-        return path, n, d
+        return path, n, d, folder
 
     def ours(data: tuple) -> Any:
         done = subprocess.run(

@@ -290,3 +290,18 @@ def test_threads_and_copies():
 def test_estimate():
     assert kg.estimate(kg.LinearRegression(), n=100_000, d=50).fits
     assert "rows" in kg.estimate(kg.LinearRegression(), n=10, d=500).road
+
+
+def test_a_long_sparse_table_is_solved_by_the_quicker_road():
+    """LSQR as long as X'X would take: well-conditioned columns end there, others do not."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((30_000, 100), density=0.15, format="csr", rng=rng)
+    y = X @ rng.standard_normal(100) + rng.standard_normal(30_000)
+    quick = kg.LinearRegression().fit(X, y)
+    exact = kg.LinearRegression(solver="cholesky").fit(X, y)
+    assert (quick.solver_, exact.solver_) == ("lsqr", "cholesky")
+    np.testing.assert_allclose(quick.coef_, exact.coef_, atol=1e-7)
+    units = sp.diags_array(10.0 ** rng.uniform(-5, 5, 100))
+    slow = kg.LinearRegression().fit((X @ units).tocsr(), y)
+    assert slow.solver_ == "cholesky"
+    np.testing.assert_allclose(units @ slow.coef_, exact.coef_, rtol=1e-7)

@@ -16,7 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kilogram.arrays.namespace import is_sparse, namespace, sum_dtype
+import numpy as np
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, namespace, sum_dtype
 from kilogram.statistics.moments import total_weight
 
 PANEL_ROWS = 4096  # rows factored at once, at least; wide matrices take twice their width
@@ -76,6 +78,7 @@ def _dense(X: Any, start: int, stop: int) -> Any:
 def _triangle_of(A: Any) -> Any:
     """R of A = Q R, its rows signed so that the diagonal is not negative: then R is unique."""
     xp = namespace(A)
-    R = xp.linalg.qr(A, mode="reduced")[1]
+    # the standard has no mode without Q, which would double the work
+    R = np.linalg.qr(A, mode="r") if is_numpy(A) else xp.linalg.qr(A, mode="reduced")[1]
     diagonal = xp.linalg.diagonal(R)
     return R * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))[:, None]

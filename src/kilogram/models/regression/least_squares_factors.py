@@ -100,7 +100,7 @@ def _constant(D: Any, like: Any) -> Any:
     return xp.astype(D == 0, like.dtype)[:, None] * one
 
 
-def condition_of(A: Any, L: Any, steps: int = 6) -> float:
+def condition_of(A: Any, L: Any, steps: int = 4) -> float:
     """lambda_max / lambda_min of A = L L', estimated by a few steps of power iteration each way.
 
     Inverse steps find a small lambda_min at once, which is when the answer matters.

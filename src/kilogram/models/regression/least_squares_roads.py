@@ -1,6 +1,7 @@
 """Which road a least-squares problem takes.
 
-operator X; sparse, n and d large      LSQR: products with X and X' only
+operator X; sparse, n and d large      LSQR: products with X and X' only; also a long sparse X,
+                                         if that ends before X'X would
 rows in blocks, or n >= d              moments (Cholesky); triangle (QR) if the problem is small or
                                          the columns are close to dependent, its SVD if they are
 n < d                                  Cholesky of the rows' inner products, SVD if they depend
@@ -41,6 +42,8 @@ from kilogram.statistics import JointMoments
 SOLVERS = ("auto", "cholesky", "qr", "svd", "lsqr")
 SMALL = 2**20  # n d^2 up to which QR takes no time worth saving
 DENSE = 2**27  # entries up to which a sparse table may be made dense
+RACE = 4e6  # products in X'X of a sparse table beyond which LSQR is tried first
+PER_STEP = 0.15  # time of an entry of X in one LSQR step, in products of X'X
 QR_FLOPS = 1e12  # n d^2 beyond which a sparse table is left to LSQR rather than factored dense
 
 
@@ -73,7 +76,22 @@ def solve_least_squares(p: Problem) -> tuple[Fit, bool]:
     n, d = X.shape
     if p.solver == "lsqr" or (p.solver == "auto" and _only_products(X)):
         return _products(p)
+    raced = _raced(p) if p.solver == "auto" and is_sparse(X) and n >= d else None
+    if raced is not None:
+        return raced
     return _tall(p) if n >= d else _wide(p)
+
+
+def _raced(p: Problem) -> tuple[Fit, bool] | None:
+    """LSQR for as many steps as X'X would take time; None if it needs more, or that is short."""
+    X = p.rows.X
+    n, entries = X.shape[0], float(X.nnz)
+    products = entries * entries / n
+    if products < RACE:
+        return None
+    steps = int(products / (PER_STEP * entries))
+    found = _products(replace(p, tol=0.01 * p.tol, max_iter=steps, callback=None))
+    return found if found[0].found.converged else None
 
 
 def _only_products(X: Any) -> bool:
