@@ -45,7 +45,8 @@ def all_classes(y: Any) -> np.ndarray:
     low = _near(y)
     if low is None:
         return np.unique(y)
-    return (np.flatnonzero(np.bincount(y - low)) + low).astype(y.dtype)
+    # from 0 there is nothing to subtract: a copy of the labels costs more than counting them
+    return (np.flatnonzero(np.bincount(y - low if low else y)) + low).astype(y.dtype)
 
 
 def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
@@ -54,9 +55,11 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     low = _near(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
     if low is None:
         return np.searchsorted(classes, y).astype(np.int64)
+    if low == 0 and int(classes[-1]) == len(classes) - 1:
+        return y.astype(np.int64, copy=False)  # the classes are their own positions
     place = np.zeros(int(classes[-1]) - low + 1, dtype=np.int64)
     place[classes - low] = np.arange(len(classes))
-    return place[y - low]
+    return place[y - low if low else y]
 
 
 def _near(labels: np.ndarray) -> int | None:
