@@ -68,6 +68,15 @@ def test_variances_are_inverse_weights(how):
     assert model.objective(X, Y, v) == pytest.approx(model.objective_)
 
 
+def test_generalised_of_single_precision():
+    X, Y, rng = data()
+    S = covariance(60, rng)
+    want = kg.GeneralizedLeastSquares().fit(X, Y, S)
+    got = kg.GeneralizedLeastSquares().fit(X.astype("f4"), Y.astype("f4"), S)
+    assert got.coef_.dtype == np.float32
+    np.testing.assert_allclose(got.coef_, want.coef_, rtol=1e-4, atol=1e-5)
+
+
 def test_generalised_of_dependent_columns_is_the_smallest():
     X, Y, rng = data()
     S = covariance(60, rng)

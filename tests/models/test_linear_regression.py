@@ -305,3 +305,13 @@ def test_a_long_sparse_table_is_solved_by_the_quicker_road():
     slow = kg.LinearRegression().fit((X @ units).tocsr(), y)
     assert slow.solver_ == "cholesky"
     np.testing.assert_allclose(units @ slow.coef_, exact.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_an_iterator_is_read_once(dependent):
+    X, Y, _ = data()
+    X = np.hstack([X, X[:, :1]]) if dependent else X
+    want = kg.LinearRegression().fit(X, Y)
+    got = kg.LinearRegression().fit((X[i : i + 20], Y[i : i + 20]) for i in range(0, 90, 20))
+    assert got.rank_ == want.rank_ == 6
+    np.testing.assert_allclose(got.coef_, want.coef_, rtol=1e-6)

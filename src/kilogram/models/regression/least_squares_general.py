@@ -30,6 +30,7 @@ from kilogram.base import Laws, warn_if_unfinished
 from kilogram.models.regression import least_squares_factors as factors
 from kilogram.models.regression.least_squares_factors import Fit
 from kilogram.models.regression.least_squares_roads import solve_least_squares, solve_moments
+from kilogram.models.regression.linear_path import wide_floats
 from kilogram.models.regression.primal import Normal
 from kilogram.models.regression.ridge import LinearPredictor
 from kilogram.models.regression.roads import Answer, Problem
@@ -179,9 +180,9 @@ class GeneralizedLeastSquares(LinearPredictor):
                 f"covariance has shape {tuple(covariance.shape)}; {n} rows need ({n}, {n}), or "
                 f"({n},) for variances."
             )
-        X = rows.X.toarray() if is_sparse(rows.X) else rows.X
+        X = wide_floats(rows.X.toarray() if is_sparse(rows.X) else rows.X)
         xp = namespace(X)
-        A = xp.concat([xp.ones_like(X[:, :1]), X, rows.Y], axis=1)
+        A = xp.concat([xp.ones_like(X[:, :1]), X, wide_floats(rows.Y)], axis=1)
         if isinstance(covariance, LinearOperator):
             fit, solved = by_products(A, covariance, d, self.fit_intercept, self.tol)
             warn_if_unfinished(

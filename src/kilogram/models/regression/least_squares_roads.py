@@ -115,6 +115,8 @@ def _tall(p: Problem) -> tuple[Fit, bool]:
         found = factors.from_moments(normal, floor, rough=rough)
     if found is None and p.solver == "auto" and sparse and _too_long(p.rows.X):
         return _products(p)
+    if found is None and p.solver in ("auto", "cholesky") and getattr(p.rows.X, "once", False):
+        found = solve_moments(moments, p.fit_intercept)  # an iterator has no second pass
     if found is None:
         floor = factors.rounding(normal, moments.weight, sparse=sparse, squared=False)
         R = factors.triangle_of(normal, p.rows)
