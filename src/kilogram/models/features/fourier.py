@@ -10,15 +10,15 @@ sums of draws for products. A linear method on z(X) is then the kernel method on
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
-from kilogram.arrays.rows import column_count, map_rows, sample_rows
-from kilogram.base import Estimate, Estimator, Laws
+from kilogram.arrays.rows import column_count, sample_rows
+from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.kernels import Kernel, as_kernel
 from kilogram.models.features.random_maps import (
@@ -28,10 +28,11 @@ from kilogram.models.features.random_maps import (
     generator,
     kernel_error,
 )
+from kilogram.models.features.row_features import RowFeatures
 from kilogram.operators.memory_plan import rates
 
 
-class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FourierFeatures(RowFeatures):
     """Random Fourier features of a stationary kernel.
 
     Maps rows to ``z(x) = sqrt(2 k(0) / D) cos(W'x + b)``, whose inner products estimate the kernel:
@@ -105,22 +106,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         self.orthogonal = orthogonal
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-            Only the number of columns matters, and the values for kernels with a data-driven width.
-        y : ignored
-            Present for pipelines.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, X: Any) -> None:
+        """Draw the features."""
         D = check_count("n_components", self.n_components)
-        X = self._enter(X).X
         self.kernel_ = as_kernel(self.kernel, gamma=self.gamma).resolve(X)
         phi = FourierMap.draw(
             self.kernel_,
@@ -130,22 +118,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
             orthogonal=self.orthogonal,
         )
         self.random_weights_, self.random_offset_, self.scale_ = phi.W, phi.b, phi.scale
-        return self
 
-    def transform(self, X: Any) -> Any:
-        """z of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        Z : array of shape (n, n_components)
-            In X's library and float type; lazy if X is a Dask collection or comes in blocks.
-        """
-        check_is_fitted(self)
-        return map_rows(self._map(), self._enter(X, reset=False).X)
+    def _features(self) -> Callable[[Any], Any]:
+        return self._map()
 
     def approximation_error(self, X: Any, *, n_rows: int = 300) -> FeatureError:
         """How far <z(x), z(y)> is from k(x, y) on pairs of rows of a sample of X.
@@ -180,9 +155,3 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimat
         size, D = (4 if dtype == "float32" else 8), self.n_components
         seconds = n * d * D / rates(size).multiply_adds + n * D / rates(size).values
         return within(self, n, d, "all features of transform", seconds, size * n * D)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -18,19 +18,19 @@ References: Williams and Seeger 2001; Arthur and Vassilvitskii 2007.
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
-from kilogram.arrays.rows import map_rows, row_count, take_rows
-from kilogram.base import Estimate, Estimator, Laws
+from kilogram.arrays.rows import row_count, take_rows
+from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.features.random_maps import check_count, generator
+from kilogram.models.features.row_features import RowFeatures
 from kilogram.operators.memory_plan import rates
 
 SPREAD_ROWS = 20_000  # k-means++ looks at a uniform sample of this many rows, or 10 per landmark
@@ -75,7 +75,7 @@ def _unchosen(n: int, chosen: list[int]) -> np.ndarray:
     return left
 
 
-class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Nystroem(RowFeatures):
     """Features of any kernel from landmarks among the rows.
 
     Maps rows to ``phi(x) = k(x, C) k(C, C)^(-1/2)`` for landmarks C, so that
@@ -159,20 +159,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.landmarks = landmarks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the landmarks.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : ignored
-            Present for pipelines.
-
-        Returns
-        -------
-        self
-        """
-        X = self._enter(X).X
+    def _learn(self, X: Any) -> None:
+        """Choose the landmarks."""
         self.kernel_ = self._kernel().resolve(X)
         self.component_indices_ = self._chosen(X)
         self.components_ = take_rows(X, self.component_indices_)
@@ -180,21 +168,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         single = "float32" in str(self.components_.dtype)
         root = inverse_root(C, float(np.finfo(np.float32 if single else np.float64).eps))
         self.normalization_ = like(root, self.components_)
-        return self
 
-    def transform(self, X: Any) -> Any:
-        """phi of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        Z : array of shape (n, n_components)
-            In X's library and float type; lazy if X is a Dask collection or comes in blocks.
-        """
-        check_is_fitted(self)
+    def _features(self) -> Callable[[Any], Any]:
         kernel, C, root = self.kernel_, self.components_, self.normalization_
 
         def phi(block: Any) -> Any:
@@ -203,7 +178,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             beside = C if is_sparse(C) or is_sparse(block) else like(C, block)
             return kernel.matmul(block, beside, like(root, block))
 
-        return map_rows(phi, self._enter(X, reset=False).X)
+        return phi
 
     def _kernel(self) -> Kernel:
         kernel = as_kernel(
@@ -245,12 +220,6 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         work = n * m * (d + m) + 9.0 * m**3  # the eigenvectors of C cost about 9 m^3
         seconds = work / rates(size).multiply_adds + n * m / rates(size).values
         return within(self, n, d, "all features of transform", seconds, size * n * m + 24 * m * m)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _host(kernel: Kernel, C: Any) -> np.ndarray:

@@ -11,19 +11,20 @@ A monomial of degree k is one of degree k - 1 times a column: one product each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations, combinations_with_replacement
 from math import comb, factorial, prod
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures as SparseFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, namespace
-from kilogram.arrays.rows import column_count, map_rows
-from kilogram.base import Estimator, Laws
+from kilogram.arrays.rows import column_count
+from kilogram.base import Laws
+from kilogram.models.features.row_features import RowFeatures
 
 MAX_FEATURES = 1_000_000
 
@@ -57,7 +58,7 @@ def monomials(X: Any, picks: Picks) -> Any:
     return xp.stack([found[pick] for pick in picks], axis=1)
 
 
-class PolynomialFeatures(TransformerMixin, Estimator):
+class PolynomialFeatures(RowFeatures):
     """Products of columns up to a degree, for rows in any container.
 
     Takes scikit-learn's parameters and gives its columns, in its order.
@@ -120,21 +121,10 @@ class PolynomialFeatures(TransformerMixin, Estimator):
         self.order = order
         self.weights = weights
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the number of columns.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : ignored
-            Present for pipelines.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, X: Any) -> None:
+        """Learn the number of columns."""
         lowest, highest = self._degrees()
-        d = column_count(self._enter(X).X)
+        d = column_count(X)
         size = sum(
             comb(d, k) if self.interaction_only else comb(d + k - 1, k)
             for k in range(lowest, highest + 1)
@@ -150,7 +140,6 @@ class PolynomialFeatures(TransformerMixin, Estimator):
         if not self._picks:
             raise ValueError("degree 0 without the bias leaves no features: set include_bias=True.")
         self.n_output_features_ = len(self._picks)
-        return self
 
     def _degrees(self) -> tuple[int, int]:
         pair = self.degree if isinstance(self.degree, tuple | list) else (0, self.degree)
@@ -181,20 +170,7 @@ class PolynomialFeatures(TransformerMixin, Estimator):
             np.add.at(found[i], list(pick), 1)
         return found
 
-    def transform(self, X: Any) -> Any:
-        """phi of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        Z : array of shape (n, n_output_features_)
-            In X's library and float type, sparse if X is; lazy if X is a Dask collection or comes
-            in blocks.
-        """
-        check_is_fitted(self, "n_output_features_")
+    def _features(self) -> Callable[[Any], Any]:
         degree = self._degrees()[1]
         scale = None
         if self.weights == "kernel":
@@ -212,7 +188,7 @@ class PolynomialFeatures(TransformerMixin, Estimator):
                 return Z
             return np.asfortranarray(Z) if self.order == "F" else np.ascontiguousarray(Z)
 
-        return map_rows(phi, self._enter(X, reset=False).X)
+        return phi
 
     def _sparse(self, block: Any) -> Any:
         """scikit-learn multiplies sparse columns natively, in the same order."""
@@ -256,9 +232,3 @@ class PolynomialFeatures(TransformerMixin, Estimator):
         if known is not None and list(known) != list(given):
             raise ValueError("input_features is not equal to feature_names_in_")
         return [str(name) for name in given]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

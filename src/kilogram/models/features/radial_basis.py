@@ -9,20 +9,20 @@ does as well. `Nystroem` turns them so that their inner product is the kernel.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace
-from kilogram.arrays.rows import map_rows, row_count, sample_rows
-from kilogram.base import Estimator, Laws
+from kilogram.arrays.rows import row_count, sample_rows
+from kilogram.base import Laws
 from kilogram.kernels import Gaussian, Kernel
 from kilogram.models.features.random_maps import check_count, generator
+from kilogram.models.features.row_features import RowFeatures
 
 
-class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class RadialBasisFeatures(RowFeatures):
     """Bumps around centres, as columns for a linear method.
 
     Parameters
@@ -83,20 +83,8 @@ class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
         self.include_bias = include_bias
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose the centres.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : ignored
-            Present for pipelines.
-
-        Returns
-        -------
-        self
-        """
-        X = self._enter(X).X
+    def _learn(self, X: Any) -> None:
+        """Choose the centres."""
         kernel = Gaussian(self.sigma) if self.kernel is None else self.kernel
         self.kernel_ = kernel.resolve(X)
         if self.centers is None or isinstance(self.centers, int | np.integer):
@@ -104,7 +92,6 @@ class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
             self.centers_ = sample_rows(X, m, generator(self.random_state))
         else:
             self.centers_ = self._given(self.centers)
-        return self
 
     def _given(self, centers: Any) -> Any:
         found = np.asarray(centers, dtype=np.float64)
@@ -115,19 +102,7 @@ class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
             )
         return found
 
-    def transform(self, X: Any) -> Any:
-        """The bumps at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        Z : array of shape (n, m), or (n, m + 1) with the bias
-            Dense, in X's library and float type; lazy if X is a Dask collection or comes in blocks.
-        """
-        check_is_fitted(self)
+    def _features(self) -> Callable[[Any], Any]:
         kernel, C, bias = self.kernel_, self.centers_, self.include_bias
 
         def phi(block: Any) -> Any:
@@ -136,14 +111,8 @@ class RadialBasisFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Est
             xp = namespace(K)
             return xp.concat([xp.ones_like(K[:, :1]), K], axis=1) if bias else K
 
-        return map_rows(phi, self._enter(X, reset=False).X)
+        return phi
 
     @property
     def _n_features_out(self) -> int:
         return self.centers_.shape[0] + int(self.include_bias)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

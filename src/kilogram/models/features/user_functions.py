@@ -9,15 +9,14 @@ a callable that takes rows (n, d) and returns (n,) or (n, k) in the same library
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, namespace
-from kilogram.arrays.rows import map_rows, sample_rows
-from kilogram.base import Estimator, Laws
+from kilogram.arrays.rows import sample_rows
+from kilogram.base import Laws
+from kilogram.models.features.row_features import RowFeatures
 
 NAMES = (
     "identity",
@@ -53,7 +52,7 @@ def columns_of(f: str | Callable[[Any], Any], X: Any) -> Any:
     return found
 
 
-class FunctionFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FunctionFeatures(RowFeatures):
     """The values of functions of the rows, as columns for a linear method.
 
     Parameters
@@ -102,43 +101,18 @@ class FunctionFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estima
         self.functions = functions
         self.include_bias = include_bias
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn how many columns each function gives, from one row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-        y : ignored
-            Present for pipelines.
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, X: Any) -> None:
+        """Learn how many columns each function gives, from one row."""
         if isinstance(self.functions, str) or not len(self.functions):
             raise ValueError(f"functions must be a list of at least one, got {self.functions!r}.")
         for f in self.functions:
             if not callable(f) and f not in NAMES:
                 raise ValueError(f"functions are callables or names among {NAMES}, got {f!r}.")
-        X = self._enter(X).X
         row = sample_rows(X, 1, np.random.default_rng(0))
         row = row.toarray() if is_sparse(row) else row
         self.n_columns_ = [columns_of(f, row).shape[1] for f in self.functions]
-        return self
 
-    def transform(self, X: Any) -> Any:
-        """The values at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        Z : array of shape (n, sum(n_columns_)), and one more with the bias
-            Dense; lazy if X is a Dask collection or comes in blocks.
-        """
-        check_is_fitted(self)
+    def _features(self) -> Callable[[Any], Any]:
 
         def phi(block: Any) -> Any:
             block = block.toarray() if is_sparse(block) else block
@@ -147,14 +121,8 @@ class FunctionFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estima
             ones = [xp.ones_like(block[:, :1])] if self.include_bias else []
             return xp.concat([*ones, *parts], axis=1)
 
-        return map_rows(phi, self._enter(X, reset=False).X)
+        return phi
 
     @property
     def _n_features_out(self) -> int:
         return sum(self.n_columns_) + int(self.include_bias)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

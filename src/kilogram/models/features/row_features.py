@@ -1,0 +1,66 @@
+"""What every feature map is: something learned from the rows once, and a function of one row.
+
+A map says what it learns (`_learn`) and what it does to a block of rows (`_features`); which
+containers there are, and that blocks of them are mapped one by one, is told here for all.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.rows import map_rows
+from kilogram.base import Estimator
+
+
+class RowFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """phi(x), row by row, for rows of any container."""
+
+    @abstractmethod
+    def _learn(self, X: Any) -> None:
+        """Keep what `_features` needs of rows that passed the door."""
+
+    @abstractmethod
+    def _features(self) -> Callable[[Any], Any]:
+        """The function of a block of rows (b, d) that gives its features (b, D)."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the features depend on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        y : ignored
+            Present for pipelines.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(self._enter(X).X)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """phi of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+
+        Returns
+        -------
+        Z : array of shape (n, D)
+            In X's library and float type; lazy if X is a Dask collection or comes in blocks.
+        """
+        check_is_fitted(self)
+        return map_rows(self._features(), self._enter(X, reset=False).X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
