@@ -10,9 +10,11 @@ from sklearn.gaussian_process import GaussianProcessRegressor as Theirs
 from sklearn.gaussian_process import kernels as theirs
 
 import kilogram as kg
+from kilogram.arrays.linalg import NotPositiveDefinite
 from kilogram.base import ConvergenceWarning, MemoryRoadWarning
 from kilogram.solvers.likelihood import exact
 from kilogram.solvers.likelihood.inverse import inverse_from_factor
+from kilogram.solvers.likelihood.maximise import maximise
 from kilogram.textbook import run
 from kilogram.textbook.gaussian_process import gaussian_process
 
@@ -87,8 +89,11 @@ def test_predictions_of_scikit_learn(name, normalize_y, outputs):
 def test_fits_as_scikit_learn(name):
     a, b = Theirs(SKLEARN[name]).fit(X, y), Ours(SKLEARN[name]).fit(X, y)
     assert isinstance(b.kernel_, theirs.Kernel)
-    assert b.log_marginal_likelihood_value_ >= a.log_marginal_likelihood_value_ - 1e-5
-    np.testing.assert_allclose(b.predict(NEW), a.predict(NEW), atol=2e-3)
+    gain = b.log_marginal_likelihood_value_ - a.log_marginal_likelihood_value_
+    assert gain >= -1e-5
+    if gain < 1e-3:  # else theirs ended elsewhere, on a lower top
+        np.testing.assert_allclose(b.predict(NEW), a.predict(NEW), atol=2e-3)
+    assert (gain > 1.0) == (name == "product")
 
 
 def test_bounds_of_scikit_learn_are_kept():
@@ -384,3 +389,20 @@ def test_gradient_from_a_float32_inverse_only_where_it_is_as_good(noise, rough, 
 
 def _refused(L):
     raise AssertionError("the rough inverse was good enough")
+
+
+def test_a_steep_start_does_not_jump_into_the_corner():
+    """The first step of a search within bounds is not the whole gradient: beyond 3 there is no
+    likelihood, and a search that jumped there once stayed at its start and called that the top."""
+    top = np.array([1.0, -2.0, 0.5])
+
+    def objective(theta):
+        if np.abs(theta).max() > 3.0:
+            raise NotPositiveDefinite(1)
+        return -400.0 * np.sum((theta - top) ** 2), -800.0 * (theta - top)
+
+    bounds = np.array([[-11.5, 11.5]] * 3)
+    found = maximise(objective, np.zeros(3), bounds)
+    np.testing.assert_allclose(found.value, top, atol=1e-4)
+    assert found.converged
+    assert found.n_iter < 30

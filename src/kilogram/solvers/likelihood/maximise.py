@@ -28,8 +28,7 @@ from kilogram.solvers.solution import Solution
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Optimizer = Callable[..., tuple[np.ndarray, float]]
 
-# what a point without a likelihood is given: finite, so that a line search steps back from it
-WORST = 1e25
+WORST = 1e25  # what a start without a likelihood is given
 STEP = 1e-3  # of theta, for the differences that make a Hessian
 FLATTEST = 1e-3  # least curvature believed, of the largest
 
@@ -44,6 +43,7 @@ class _Search:
     def __init__(self, objective: Objective, tick: Tick | None):
         self.objective, self.tick = objective, tick
         self.theta: np.ndarray | None = None
+        self.slope = 0.0  # length of the gradient at theta
         self.value, self.steps = -np.inf, 0
 
     def __call__(self, theta: np.ndarray, eval_gradient: bool = True) -> Any:
@@ -54,10 +54,18 @@ class _Search:
         self.steps += 1
         if self.theta is None or value > self.value:
             self.theta, self.value = np.array(theta, dtype=np.float64), value
+            self.slope = float(np.linalg.norm(gradient))
         if self.tick is not None and self.tick(self.steps, -self.value):
             raise _Stopped
-        found = -value if np.isfinite(value) else WORST
+        found = -value if np.isfinite(value) else self._beyond(theta)
         return (found, -gradient) if eval_gradient else found
+
+    def _beyond(self, theta: np.ndarray) -> float:
+        """What a point without a likelihood is given: as far below the best point as its slope
+        could have led, so that a line search halves its step instead of giving up."""
+        if self.theta is None or not np.isfinite(self.value):
+            return WORST
+        return -self.value + self.slope * float(np.linalg.norm(theta - self.theta)) + 1.0
 
 
 @dataclass(frozen=True)
@@ -117,9 +125,28 @@ def _climb(
         if search.theta is not None and search.value > kept[1]:
             start = np.clip(search.theta, bounds[:, 0], bounds[:, 1])
         search.theta, search.value = kept  # points outside the bounds do not count
-    found = minimize(search, start, method="L-BFGS-B", jac=True, bounds=bounds)
+    found = _bounded(search, start, bounds, gtol=1e-5, ftol=2e-9)
     # a line search that cannot improve has met the rounding of the objective
     return found.status != 1
+
+
+def _bounded(search: _Search, start: np.ndarray, bounds: np.ndarray, **tols: float) -> Any:
+    """L-BFGS-B on the objective divided by its slope at the start.
+
+    Within bounds on all sides its first step is the gradient itself: hundreds of units of theta, to
+    the farthest corner, where nothing has a likelihood. Divided, it is one unit: a factor e.
+    """
+    first = search(start)
+    scale = max(1.0, float(np.linalg.norm(first[1])))
+
+    def function(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = first if np.array_equal(theta, start) else search(theta)
+        return value / scale, gradient / scale
+
+    # the tolerances are those of the objective itself
+    size = max(abs(first[0]), 1.0)
+    options = {"gtol": tols["gtol"] / scale, "ftol": tols["ftol"] * min(1.0, size / scale)}
+    return minimize(function, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
 
 
 def _climb_rounded(search: _Search, top: np.ndarray, R: np.ndarray, bounds: np.ndarray) -> bool:
@@ -142,9 +169,7 @@ def _rehearse(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The top of the rehearsal, and R = H^-1/2 there, or None where it is not round enough."""
     cheap = _Search(rehearsal.objective, tick)
-    options = {"gtol": 1e-2, "ftol": 1e-6}  # the true top is elsewhere: roughly will do
-    found = minimize(cheap, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
-    top = found.x
+    top = _bounded(cheap, start, bounds, gtol=1e-2, ftol=1e-6).x  # the true top is elsewhere
     if not np.all((bounds[:, 0] < top - STEP) & (top + STEP < bounds[:, 1])):
         return top, None
     slopes = [cheap(top + STEP * e)[1] - cheap(top - STEP * e)[1] for e in np.eye(len(top))]
