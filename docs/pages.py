@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import kilogram
 from kilogram.registry import Page, pages
 from kilogram.textbook import TELLINGS
 from kilogram.textbook.errata import as_markdown, errata
@@ -46,6 +47,14 @@ def _errata(page: Page) -> str:
     return _section("What the printed page gets wrong", "\n".join(lines))
 
 
+def _entry(name: str) -> str:
+    """A class with its members, or a function."""
+    if not inspect.isclass(getattr(kilogram, name)):
+        return f"```{{eval-rst}}\n.. autofunction:: kilogram.{name}\n```\n"
+    members = f"   :members:\n   :exclude-members: {REQUESTS}\n"
+    return f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n{members}```\n"
+
+
 def page(entry: Page) -> str:
     """One page as MyST Markdown."""
     parts = [
@@ -55,11 +64,7 @@ def page(entry: Page) -> str:
         _section("What it costs", entry.cost),
         _section("Where it fails", entry.limits),
         "## The classes\n",
-        *(
-            f"```{{eval-rst}}\n.. autoclass:: kilogram.{name}\n   :members:\n"
-            f"   :exclude-members: {REQUESTS}\n```\n"
-            for name in entry.names
-        ),
+        *(_entry(name) for name in entry.names),
     ]
     if tellings := _tellings(entry):
         parts += ["## As the books tell it\n", *tellings]

@@ -66,8 +66,9 @@ class LinearRegression(MomentPredictor):
         All reach the same optimum; `solver_` says which one was taken.
 
         - "auto": "qr" for small tables; "cholesky" for others, unless their columns are close to
-          dependent; then "qr", or "svd" if they are dependent. "lsqr" for operators, and where X
-          is sparse with thousands of rows and columns;
+          dependent; then "qr", or "svd" if they are dependent. "lsqr" for operators, where X is
+          sparse with thousands of rows and columns, and where it is sparse and long if "lsqr" ends,
+          at a hundredth of `tol`, before "cholesky" would;
         - "cholesky": the normal equations of the smaller side, d or n; "svd" takes over where
           they have no solution;
         - "qr": a QR of the rows, block by block; "svd" where columns are dependent;
