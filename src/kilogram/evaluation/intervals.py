@@ -91,11 +91,12 @@ def compare(
     difference = corrected_interval(d, n_train, n_test, confidence=confidence)
     error = corrected_error(d, n_train, n_test)
     return Comparison(
-        difference, _p_value(difference.mean, error, len(d)), _say(difference, margin)
+        difference, _p_value(difference.mean, error, len(d)), verdict_of(difference, margin)
     )
 
 
-def _say(difference: Interval, margin: float) -> Verdict:
+def verdict_of(difference: Interval, margin: float = 0.0) -> Verdict:
+    """A tie unless the whole interval lies beyond the margin."""
     if difference.low > margin:
         return "better"
     return "worse" if difference.high < -margin else "tie"

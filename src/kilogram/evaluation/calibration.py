@@ -1,0 +1,121 @@
+"""Do predicted probabilities come true as often as they say?
+
+    reliability  bins of rows by p; in each, mean p beside the share that came true
+    ECE          sum over bins of (rows / n) |share - mean p|
+    Brier        mean (p - y)^2, which is  reliability - resolution + uncertainty  of the bins,
+                 up to the spread of p inside them
+
+A constant p equal to the base rate has ECE 0 and no use: resolution tells the difference.
+Reference: A. Murphy, A new vector partition of the probability score, J. Appl. Meteorology, 1973.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows with similar p: how many, their mean p, and the share that came true."""
+
+    count: int
+    said: float
+    came_true: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The bins that hold rows, and the parts of the Brier score."""
+
+    bins: tuple[Bin, ...]
+    brier: float
+    base_rate: float
+
+    @property
+    def _weights(self) -> np.ndarray:
+        counts = np.array([b.count for b in self.bins], dtype=float)
+        return counts / counts.sum()
+
+    @property
+    def calibration_error(self) -> float:
+        """ECE."""
+        gaps = [abs(b.came_true - b.said) for b in self.bins]
+        return float(self._weights @ gaps)
+
+    @property
+    def reliability(self) -> float:
+        """Mean squared gap of the bins: 0 is calibrated."""
+        return float(self._weights @ [(b.came_true - b.said) ** 2 for b in self.bins])
+
+    @property
+    def resolution(self) -> float:
+        """Spread of what came true between the bins: 0 is useless."""
+        return float(self._weights @ [(b.came_true - self.base_rate) ** 2 for b in self.bins])
+
+    @property
+    def uncertainty(self) -> float:
+        return self.base_rate * (1 - self.base_rate)
+
+
+def reliability(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+    confidence: float = 0.95,
+) -> Reliability:
+    """Reliability table of the probabilities `p` that `y`, 0 or 1, is 1."""
+    truth, said = _checked(y, p)
+    at = np.linspace(0, 1, bins + 1)
+    edges = np.unique(np.quantile(said, at)) if strategy == "quantile" else at
+    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, max(len(edges) - 2, 0))
+    found = []
+    for k in np.unique(place):
+        here = place == k
+        low, high = wilson(float(truth[here].sum()), int(here.sum()), confidence)
+        found.append(
+            Bin(int(here.sum()), float(said[here].mean()), float(truth[here].mean()), low, high)
+        )
+    return Reliability(tuple(found), brier(truth, said), float(truth.mean()))
+
+
+def brier(y: ArrayLike, p: ArrayLike) -> float:
+    """Mean (p - y)^2; for (n, classes) probabilities the sum over classes, with y as positions."""
+    P = np.asarray(p, dtype=float)
+    if P.ndim == 2:
+        return float(np.mean(np.sum((P - np.eye(P.shape[1])[np.asarray(y, dtype=int)]) ** 2, 1)))
+    truth, said = _checked(y, p)
+    return float(np.mean((said - truth) ** 2))
+
+
+def wilson(hits: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    if count <= 0:
+        return 0.0, 1.0
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    share, shrink = hits / count, 1 + z * z / count
+    middle = (share + z * z / (2 * count)) / shrink
+    half = z / shrink * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _checked(y: ArrayLike, p: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    truth, said = np.asarray(y, dtype=float), np.asarray(p, dtype=float)
+    if truth.shape != said.shape or truth.ndim != 1 or not truth.size:
+        raise ValueError(f"y and p are columns of one length, got {truth.shape}, {said.shape}.")
+    if not np.all((said >= 0) & (said <= 1)):
+        raise ValueError("Probabilities lie between 0 and 1; a margin must be calibrated first.")
+    if not np.all((truth == 0) | (truth == 1)):
+        raise ValueError(
+            "y must hold 0 and 1: whether the thing said with probability p came true."
+        )
+    return truth, said

@@ -1,0 +1,47 @@
+"""Loss of each row, the common coin of bootstrap, optimism, subgroups and cross-validation.
+
+    classes    0-1 loss      [y_i != f_i]            its mean is the error rate
+    numbers    squared error (y_i - f_i)^2           its mean is the mean squared error
+
+A score is larger when better; a loss is smaller when better and belongs to one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+
+Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def zero_one(y: ArrayLike, f: ArrayLike) -> np.ndarray:
+    """1 for every wrong answer."""
+    return (np.asarray(y) != np.asarray(f)).astype(float)
+
+
+def squared(y: ArrayLike, f: ArrayLike) -> np.ndarray:
+    """(y - f)^2."""
+    return (np.asarray(y, dtype=float) - np.asarray(f, dtype=float)) ** 2
+
+
+def absolute(y: ArrayLike, f: ArrayLike) -> np.ndarray:
+    """|y - f|."""
+    return np.abs(np.asarray(y, dtype=float) - np.asarray(f, dtype=float))
+
+
+NAMED: dict[str, Loss] = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
+
+
+def loss_of(estimator: Any, loss: str | Loss | None = None) -> Loss:
+    """The loss asked for by name or function; None: 0-1 for classifiers, squared for the rest."""
+    if loss is None:
+        return zero_one if is_classifier(estimator) else squared
+    if callable(loss):
+        return loss
+    if loss not in NAMED:
+        raise ValueError(f"loss must be a function or one of {', '.join(NAMED)}, got {loss!r}.")
+    return NAMED[loss]

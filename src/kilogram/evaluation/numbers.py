@@ -1,0 +1,40 @@
+"""Measures of predicted numbers.
+
+    R^2        1 - sum (y - f)^2 / sum (y - mean y)^2     below 0: worse than the mean
+    adjusted   1 - (1 - R^2) (n - 1) / (n - d - 1)        on training rows, d coefficients
+    r^2        squared correlation                        blind to offset and scale of f
+
+R^2 equals r^2 only on the training rows of a least-squares fit with intercept.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def r_squared(y: ArrayLike, f: ArrayLike) -> float:
+    """Share of the spread of y that f explains; NaN where y has none."""
+    y, f = np.asarray(y, dtype=float), np.asarray(f, dtype=float)
+    spread = float(np.sum((y - y.mean()) ** 2))
+    return 1 - float(np.sum((y - f) ** 2)) / spread if spread > 0 else math.nan
+
+
+def adjusted_r_squared(y: ArrayLike, f: ArrayLike, coefficients: int) -> float:
+    """R^2 with the degrees of freedom of `coefficients` slopes and an intercept taken off."""
+    n = len(np.asarray(y))
+    if n <= coefficients + 1:
+        raise ValueError(f"{n} rows leave nothing after {coefficients} coefficients.")
+    return 1 - (1 - r_squared(y, f)) * (n - 1) / (n - coefficients - 1)
+
+
+def squared_correlation(y: ArrayLike, f: ArrayLike) -> float:
+    """r^2 of truth and prediction."""
+    return float(np.corrcoef(np.asarray(y, float), np.asarray(f, float))[0, 1] ** 2)
+
+
+def root_mean_squared_error(y: ArrayLike, f: ArrayLike) -> float:
+    """Square root of the mean squared error: in the units of y."""
+    return math.sqrt(float(np.mean((np.asarray(y, float) - np.asarray(f, float)) ** 2)))
