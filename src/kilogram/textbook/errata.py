@@ -55,6 +55,9 @@ PAGES: dict[str, tuple[str, ...]] = {
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),
     "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),
+    "features": ("cook",),
+    "metrics": ("cook",),
+    "choosing": ("choose",),
     "cross_validation": ("RidgeCV", "KernelRidgeCV"),
 }
 

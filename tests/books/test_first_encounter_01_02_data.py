@@ -1,0 +1,184 @@
+"""A First Encounter 1 and 2: preparing data and looking at it."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from book_checks import covers
+from scipy import stats
+from sklearn.pipeline import Pipeline
+
+import kilogram as kg
+from kilogram.kitchen.featurise import Scaled, TermCounts
+from kilogram.kitchen.featurise.images import load_picture
+from kilogram.kitchen.kinds import find_layout
+from kilogram.kitchen.read import read_table
+
+RNG = np.random.default_rng(0)
+
+
+@covers("first_encounter FE1.3", "first_encounter FE1.4", "first_encounter T1.2",
+        "first_encounter T1.3", "first_encounter T1.4", "first_encounter D.1")  # fmt: skip
+def test_FE1_4_centre_then_scale():
+    X = RNG.normal(size=(200, 3)) * [1, 10, 0.1] + [5, -3, 2]
+    scaler = Scaled("standard").fit(X)
+    Z = scaler.transform(X)
+    assert np.allclose(Z.mean(axis=0), 0)
+    assert np.allclose(np.mean(Z**2, axis=0), 1)  # divisor N
+    assert np.allclose(Scaled().fit(1000 * X).transform(1000 * X), Z)  # grams or kilograms
+    assert np.var([1, 3]) == 1
+    new = X[:1] + 1
+    assert np.allclose(scaler.transform(new), (new - X.mean(axis=0)) / X.std(axis=0))
+
+
+@covers("first_encounter E1.2")
+def test_E1_2_a_constant_column_becomes_zero():
+    X = np.column_stack([np.arange(5.0), np.full(5, 7.0)])
+    Z = Scaled("standard").fit(X).transform(X)
+    assert np.all(Z[:, 1] == 0)
+    with np.errstate(invalid="ignore"):
+        printed = (X - X.mean(axis=0)) / X.std(axis=0)
+    assert np.isnan(printed[:, 1]).all()
+
+
+def circle(X):
+    """The simple area: a circle round the origin through the farthest point."""
+    return np.pi * np.max(np.sum(X**2, axis=1))
+
+
+@covers("first_encounter FE1.7", "first_encounter X1.a", "first_encounter X1.b")
+def test_X1_centring_and_scaling_shrink_the_circle():
+    X = RNG.normal(size=(500, 2)) * [3, 0.3] + [10, 5]
+    centred = X - X.mean(axis=0)
+    scaled = Scaled("standard").fit(X).transform(X)
+    back = circle(scaled) * np.prod(X.std(axis=0))
+    assert circle(X) > 2 * circle(centred) > 4 * back
+
+
+@covers("first_encounter FE1.6", "first_encounter X1.e")
+def test_FE1_6_logarithm_of_long_tails():
+    X = RNG.exponential(size=(500, 1)) ** 2
+    logged = Scaled("log").fit(X)
+    assert abs(stats.skew(logged.transform(X)[:, 0])) < 0.5 * stats.skew(X[:, 0])
+    assert np.allclose(logged.inverse_transform(logged.transform(X)), X)
+    assert np.all(np.isfinite(logged.transform([[-5.0]])))  # below everything that was seen
+
+
+@covers("first_encounter FE1.8", "first_encounter T1.6")
+@pytest.mark.parametrize("kind", ["standard", "whiten", "minmax", "log", "none"])
+def test_FE1_8_steps_are_kept_in_order_and_undone(kind):
+    X = RNG.normal(size=(60, 3)) + 4
+    pipeline = Pipeline([("first", Scaled("minmax")), ("second", Scaled(kind))]).fit(X)
+    assert np.allclose(pipeline.inverse_transform(pipeline.transform(X)), X)
+    swapped = Pipeline([("first", Scaled(kind)), ("second", Scaled("minmax"))]).fit(X)
+    assert np.allclose(swapped.inverse_transform(swapped.transform(X)), X)
+
+
+@covers("first_encounter FE1.9", "first_encounter FE1.10", "first_encounter FE1.11",
+        "first_encounter FE1.12")  # fmt: skip
+def test_FE1_tables_of_mixed_types_with_question_marks(tmp_path):
+    book = TermCounts().fit(["book book book book", "another book"])
+    assert book.transform(["book book book book"]).toarray().max() == 4
+    path = tmp_path / "t.csv"
+    path.write_text("weight,colour,sick\n1.5,red,yes\n?,blue,no\n2.5,?,yes\n")
+    data = read_table(path).data
+    assert data["weight"].to_pylist() == [1.5, None, 2.5]
+    layout = find_layout(data, "sick")
+    assert [c.kind for c in layout.used] == ["numeric", "categorical"]
+    recoded = data.set_column(1, "colour", pa.array(["7", "3", None]))
+    other = find_layout(recoded, "sick").array(recoded)
+    same = layout.array(data)[:, 1]
+    assert np.array_equal(np.isnan(same), np.isnan(other[:, 1]))
+    assert len(np.unique(same[np.isfinite(same)])) == 2
+
+
+@covers("first_encounter FE1.13")
+def test_FE1_13_pictures_of_one_size():
+    pytest.importorskip("PIL")
+    for shape in ((10, 30), (64, 64), (7, 7)):
+        assert load_picture(RNG.uniform(size=shape), 16).shape == (16, 16)
+
+
+@covers("first_encounter X1.f", "first_encounter T1.7")
+def test_X1_f_noise_cannot_be_compressed():
+    x = np.linspace(0, 4 * np.pi, 64)
+    smooth = np.add.outer(np.sin(x), np.cos(x))
+    pictures = [np.zeros((64, 64)), np.round(30 * smooth), RNG.integers(0, 256, (64, 64))]
+    sizes = [len(zlib.compress(picture.astype(np.uint8).tobytes())) for picture in pictures]
+    assert sizes[0] < sizes[1] < sizes[2]
+    assert sizes[2] >= 64 * 64
+
+
+@covers("first_encounter X1.d")
+def test_X1_d_the_same_numbers_as_bits_are_no_longer_apart():
+    rng = np.random.default_rng(1)
+    car = np.repeat([0, 1], 100)
+    weight = np.where(car == 0, rng.integers(2000, 3000, 200), rng.integers(1000, 2000, 200))
+    line = kg.Ridge().fit(weight[:, None] / 1000.0, car)
+    assert np.mean((line.predict(weight[:, None] / 1000.0) > 0.5) == car) > 0.99
+    bits = ((weight[:, None] >> np.arange(4)) & 1).astype(float)  # the last bits tell nothing
+    coded = kg.Ridge().fit(bits, car)
+    assert np.mean((coded.predict(bits) > 0.5) == car) < 0.7
+
+
+@covers("first_encounter FE2.1", "first_encounter FE2.2", "first_encounter FE2.3",
+        "first_encounter T2.1", "first_encounter T2.2", "first_encounter T2.4",
+        "first_encounter X2.c", "first_encounter E2.1")  # fmt: skip
+def test_X2_c_random_views_look_gaussian_unless_there_are_clusters():
+    d = 100
+    assert d * (d - 1) // 2 == 4950
+    X = RNG.laplace(size=(4000, d))
+    w = RNG.normal(size=d)
+    y = X @ (w / np.linalg.norm(w))
+    counts, _ = np.histogram(y, bins=30)
+    assert counts.sum() == 4000
+    assert stats.kurtosis(X[:, 0]) > 2 > 0.5 > abs(stats.kurtosis(y))
+    clusters = np.sign(RNG.normal(size=4000))[:, None] * 3 + RNG.normal(size=(4000, d))
+    ones = np.abs(w) / np.linalg.norm(w)
+    assert stats.kurtosis(clusters @ ones) < -1.5  # two humps stay two humps
+
+
+@covers("first_encounter T2.3")
+def test_T2_3_the_gaussian_has_most_entropy():
+    entropies = [stats.norm().entropy(), stats.laplace(scale=np.sqrt(0.5)).entropy(),
+                 stats.uniform(scale=np.sqrt(12)).entropy()]  # fmt: skip
+    assert np.allclose(entropies, [1.4189, 1.3466, 1.2425], atol=1e-4)
+
+
+@covers("first_encounter FE3.3", "first_encounter X3.c", "first_encounter T3.1",
+        "first_encounter T3.2")  # fmt: skip
+def test_X3_c_bias_falls_and_variance_rises():
+    grid = np.linspace(-2.5, 2.5, 60)
+    truth, rng = np.sin(grid), np.random.default_rng(0)
+    found = {}
+    for degree in (0, 3, 8):
+        fits = []
+        for _ in range(100):
+            x = rng.uniform(-3, 3, 20)
+            powers = np.vander(x / 3, degree + 1)
+            coef = np.linalg.lstsq(powers, np.sin(x) + 0.3 * rng.normal(size=20), rcond=None)[0]
+            fits.append(np.vander(grid / 3, degree + 1) @ coef)
+        fits = np.array(fits)
+        bias = np.mean((fits.mean(axis=0) - truth) ** 2)
+        found[degree] = bias, np.mean(fits.var(axis=0))
+        total = np.mean((fits - truth) ** 2)
+        assert np.isclose(total, sum(found[degree]))
+    assert found[0][0] > 10 * found[3][0]
+    assert found[8][1] > 2 * found[3][1]
+
+
+@covers("first_encounter X3.d", "first_encounter T3.4")
+def test_X3_d_a_memory_is_no_generalisation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0).astype(int)
+    book = {tuple(row): label for row, label in zip(X[:150], y[:150], strict=True)}
+    alice = np.array([book.get(tuple(row), 0) for row in X])
+    assert np.all(alice[:150] == y[:150])
+    right = np.mean((kg.Ridge().fit(X[:150], y[:150]).predict(X[150:]) > 0.5) == y[150:])
+    bob = np.mean(y[150:] == np.bincount(y[:150]).argmax())
+    assert right > np.mean(alice[150:] == y[150:]) + 0.2
+    assert right > bob + 0.2
