@@ -99,6 +99,8 @@ def fit_duels_along(
 ) -> list[Fitted]:
     """The machines for all penalties times each factor, one after the other on the same rows."""
     plan = duels(int(active.codes.max()) + 1, model.multi_class)
+    if len(plan) > 1 and plan[0].second is not None and active.codes.shape[0] <= WHOLE:
+        active = class_by_class(active, setting)
     shared = shared_rows(setting, active, plan)
     usable = start is not None and np.array_equal(start.codes, active.codes)
     coef = np.zeros((len(factors), active.n, len(plan)))
@@ -124,6 +126,19 @@ def fit_duels_along(
         )
         for k, f in enumerate(factors)
     ]
+
+
+def class_by_class(active: Active, setting: Setting) -> Active:
+    """The rows class after class: the square of a pair is then read from four patches of K."""
+    if isinstance(setting.kernel, Precomputed):
+        return active
+    order = np.argsort(active.codes, kind="stable")
+    return active._replace(
+        X=take_rows(active.X, order),
+        codes=active.codes[order],
+        C=active.C[order],
+        where=active.where[order],
+    )
 
 
 def ratio(new: Array, old: Array) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows
+from kilogram.arrays.threads import blas_threads
 from kilogram.base import Budget, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
@@ -32,6 +34,7 @@ from kilogram.solvers.smooth.newton import Stop
 from kilogram.solvers.smooth.streamed import Passes, minimise_streamed
 from kilogram.solvers.solution import Solution
 
+ONE_THREAD = 500_000  # entries of X up to which products stay on one thread
 LINEAR_ADVICE = "Scale the columns (StandardScaler), or raise max_iter, max_time or tol."
 
 
@@ -62,6 +65,11 @@ def check_linear(model: Any) -> None:
 def in_arrays(X: Any) -> bool:
     """Whether the rows are in memory as NumPy or SciPy hold them."""
     return not is_streamed(X) and (is_numpy(X) or is_sparse(X))
+
+
+def is_small(X: Any) -> bool:
+    """Whether waking a second thread for a product with X costs more than the product."""
+    return in_arrays(X) and X.shape[0] * X.shape[1] < ONE_THREAD
 
 
 def penalties_of(model: Any, d: int) -> tuple[float, np.ndarray]:
@@ -183,7 +191,8 @@ class LinearMachine(Estimator, ABC):
         rows = self._enter_rows(X, y, sample_weight)
         with ticking(self, "step", budget.deadline) as tick:
             stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
-            answers = self._solve(rows, stop, [m.C / self.C for m in models])
+            with blas_threads(1) if is_small(rows.X) else nullcontext():
+                answers = self._solve(rows, stop, [m.C / self.C for m in models])
         for model, answer in zip(models, answers, strict=True):
             vars(model).update(entered(self))
             model._keep_coefficients(answer, rows.X)
