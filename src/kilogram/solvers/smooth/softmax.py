@@ -119,7 +119,7 @@ def curvature(X: Any, P: Any, c: Any, shift: Array, kind: str) -> Array:
 def _scattered(X: Any, h: Any, shift: Array, kind: str) -> Array:
     """sum_i h_i x~_i x~_i', (D, D), or its diagonal."""
     if kind == "diagonal":
-        squares = X.multiply(X) if is_sparse(X) else X * X
+        squares = X.power(2) if is_sparse(X) else X * X
         second, first = (np.asarray(to_numpy(A.T @ h), dtype=np.float64) for A in (squares, X))
         total = float(namespace(h).sum(h))
         # sum h (x - s)^2, kept from falling below 0 by rounding
