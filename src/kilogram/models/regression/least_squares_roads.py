@@ -35,12 +35,13 @@ from kilogram.models.regression.roads import (
     joint_moments,
     weighted_means,
 )
+from kilogram.models.regression.targets import Rows
 from kilogram.solvers.linear.lsqr import lsqr
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import JointMoments
 
 SOLVERS = ("auto", "cholesky", "qr", "svd", "lsqr")
-SMALL = 2**20  # n d^2 up to which QR takes no time worth saving
+SMALL = 2**20  # n (d + t)^2 up to which QR takes no time worth saving
 DENSE = 2**27  # entries up to which a sparse table may be made dense
 RACE = 4e6  # products in X'X of a sparse table beyond which LSQR is tried first
 PER_STEP = 0.15  # time of an entry of X in one LSQR step, in products of X'X
@@ -110,7 +111,7 @@ def _tall(p: Problem) -> tuple[Fit, bool]:
     if p.positive:
         return _positive(p, normal, floor), flat
     found = None
-    if p.solver == "cholesky" or (p.solver == "auto" and not _is_small(p.rows.X)):
+    if p.solver == "cholesky" or (p.solver == "auto" and not _is_small(p.rows)):
         rough = LAST if p.solver == "cholesky" else ROUGH
         found = factors.from_moments(normal, floor, rough=rough)
     if found is None and p.solver == "auto" and sparse and _too_long(p.rows.X):
@@ -125,8 +126,12 @@ def _tall(p: Problem) -> tuple[Fit, bool]:
     return found, flat
 
 
-def _is_small(X: Any) -> bool:
-    return not is_streamed(X) and not is_sparse(X) and X.shape[0] * X.shape[1] ** 2 <= SMALL
+def _is_small(rows: Rows) -> bool:
+    """A dense table whose QR, targets beside it, takes no time."""
+    if is_streamed(rows.X) or is_sparse(rows.X):
+        return False
+    n, d = rows.X.shape
+    return n * (d + rows.Y.shape[1]) ** 2 <= SMALL
 
 
 def _too_long(X: Any) -> bool:
