@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
-from kilogram.arrays.threads import n_threads, one_team
+from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import all_classes, codes_of, enter_labels, refuse_unknown
@@ -30,7 +31,8 @@ from kilogram.native.threads import serial_blas
 from kilogram.operators.memory_plan import rates
 
 USE_BLOCK = 2**19  # numbers of a block of rows in use: it and its scores stay in cache
-TEAM_WORK = 2**22  # numbers from which a second thread pays
+TEAM_WORK = 2**22  # numbers from which a team of threads pays
+ONE_THREAD_WORK = 2**25  # multiplications below which a second thread of BLAS does not
 
 
 def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
@@ -190,7 +192,9 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
             return map_rows(f, X)
         rows = max(USE_BLOCK // (X.shape[1] + self._width * len(self.classes_)), 64)
         if X.shape[0] * X.shape[1] < TEAM_WORK or n_threads() == 1:
-            return map_rows(f, X, block_rows=rows)
+            work = X.shape[0] * X.shape[1] * self._width * len(self.classes_)
+            with blas_threads(1) if work < ONE_THREAD_WORK else nullcontext():
+                return map_rows(f, X, block_rows=rows)
         return mapped_by_team(f, X, rows)
 
     def decision_function(self, X: Any) -> Any:

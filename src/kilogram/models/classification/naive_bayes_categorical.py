@@ -26,26 +26,30 @@ MOST = 2**24  # categories of one column: beyond, these are measurements
 def categories(X: Any) -> np.ndarray:
     """Whole numbers (n, d) on the host, -1 where X is NaN; refused if they are no categories."""
     X = to_numpy(X)
-    lost = np.isnan(X)
-    known = np.where(lost, 0.0, X)
-    if np.isinf(known).any():
+    lost = np.isnan(X) if np.isnan(X.sum()) else None  # inf - inf too, which is looked for below
+    known = X if lost is None else np.where(lost, 0.0, X)
+    low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
+    if np.isinf(low) or np.isinf(high):
         raise ValueError("Input X contains infinity, which is no category.")
-    if (known < 0).any():
+    if low < 0:
         raise ValueError(
-            f"Negative values in data passed to CategoricalNB (input X): the lowest is "
-            f"{known.min():g}. Number the categories from 0 (OrdinalEncoder does)."
+            f"Negative values in data passed to CategoricalNB (input X): the lowest is {low:g}. "
+            "Number the categories from 0 (OrdinalEncoder does)."
         )
-    if (known != np.floor(known)).any():
+    if high >= MOST:
+        raise ValueError(
+            f"the category {high:g} would need a table of that size: number the categories from 0 "
+            "without gaps (OrdinalEncoder does)."
+        )
+    values = known.astype(np.int64)
+    if (values != known).any():
         raise ValueError(
             "CategoricalNB needs whole numbers, one for each category: use OrdinalEncoder, or "
             "HistogramNB for measurements."
         )
-    if known.size and known.max() >= MOST:
-        raise ValueError(
-            f"the category {known.max():g} would need a table of that size: number the categories "
-            "from 0 without gaps (OrdinalEncoder does)."
-        )
-    return np.where(lost, -1, known).astype(np.int64)
+    if lost is not None:
+        values[lost] = -1
+    return values
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,14 @@ class Categories:
 def looked_up(values: np.ndarray, tables: list[np.ndarray], priors: np.ndarray) -> np.ndarray:
     """log prior + sum over columns of the logs of their values, (m, K); below 0: nothing."""
     joint = np.repeat(priors[None, :], len(values), axis=0)
-    for j, table in enumerate(tables):
-        column = values[:, j]
-        there = column >= 0
-        if there.all():
-            joint += table[:, column].T
-        else:
-            joint[there] += table[:, column[there]].T
+    columns, found = np.ascontiguousarray(values.T), np.empty_like(joint)
+    gaps = bool((columns < 0).any())
+    for column, table in zip(columns, tables, strict=True):
+        rows = np.ascontiguousarray(table.T)  # (V, K): a value's logs lie side by side
+        if gaps:
+            rows = np.vstack([rows, np.zeros(len(priors))])
+            column = np.where(column < 0, len(rows) - 1, column)
+        joint += np.take(rows, column, axis=0, out=found, mode="clip")
     return joint
 
 
