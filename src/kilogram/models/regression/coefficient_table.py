@@ -50,10 +50,7 @@ BLOCK_ENTRIES = 2**22  # entries of the deviations of a block held at once
 
 @dataclass(frozen=True, eq=False)
 class CoefficientTable:
-    """The coefficients and what is known about them; arrays of shape (p,), or (p, t) for t targets.
-
-    Print it, index its columns, or take `to_frame()`.
-    """
+    """The coefficients and what is known of them; arrays (p,), or (p, t) for t targets."""
 
     names: tuple[str, ...]
     estimate: np.ndarray
