@@ -85,6 +85,8 @@ PUBLIC: dict[str, str] = {
     "ComplementNB": "kilogram.models.classification.naive_bayes_counts",
     "HistogramNB": "kilogram.models.classification.naive_bayes_histogram",
     "LogisticRegression": "kilogram.models.classification.logistic",
+    "LogisticRegressionCV": "kilogram.models.classification.logistic_cv",
+    "logistic_path": "kilogram.models.classification.logistic_cv",
     "OnlineClassifier": "kilogram.models.classification.online",
     "Perceptron": "kilogram.models.classification.perceptron",
     "Adaline": "kilogram.models.classification.adaline",

@@ -125,10 +125,13 @@ class LogisticPredictor(ClassifierMixin, Estimator):
         Returns
         -------
         logs : array of shape (m, n_classes)
+            float64 for NumPy and sparse rows.
         """
         check_is_fitted(self)
 
         def logs(Z: Any) -> Any:
+            # float32 cannot tell chances near 1 apart; their logarithms would not match them
+            Z = Z.astype(np.float64) if is_numpy(Z) else Z
             if len(self.classes_) > 2:
                 return log_softmax(Z)
             return namespace(Z).stack([log_sigmoid(-Z[:, 0]), log_sigmoid(Z[:, 0])], axis=1)
