@@ -101,6 +101,16 @@ class Layout:
         return {name: count for name, count in counts.items() if count}
 
 
+def refuse_unusable(layout: Layout) -> None:
+    """An error with the reasons if no column is left to use."""
+    if layout.used:
+        return
+    if not layout.columns:
+        raise KitchenError("The target is the only column: there is nothing to predict it from.")
+    reasons = "; ".join(f"{c.name!r}: {c.reason}" for c in layout.columns[:5])
+    raise KitchenError(f"No column is left to predict from ({reasons}).")
+
+
 def values(column: Column, data: Any) -> np.ndarray:
     """An Arrow column as (n,) float64 by its kind; infinite values count as missing."""
     data = plain(data)

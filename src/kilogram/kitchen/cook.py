@@ -22,7 +22,7 @@ from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
-from kilogram.kitchen.columns import Layout
+from kilogram.kitchen.columns import Layout, refuse_unusable
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.evidence import Evidence, answers, importance, learning, tuning
 from kilogram.kitchen.facts import as_json
@@ -178,7 +178,7 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         table = unique_rows(table, layout, target)
     question = ask(table, target, task=settings.task, folds=settings.folds)
     measure, why = choose_measure(question, settings.measure)
-    _refuse_nothing_to_learn_from(layout)
+    refuse_unusable(layout)
     found = audit_table(table, layout, question, told=settings.told, folds=settings.folds,
                         seed=settings.seed, accept=settings.accept)  # fmt: skip
     found.refuse()
@@ -260,15 +260,6 @@ def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Jud
     if not found:
         raise KitchenError(f"The {wanted} recipe was not judged: the time limit was too short.")
     return found[0]
-
-
-def _refuse_nothing_to_learn_from(layout: Layout) -> None:
-    if layout.used:
-        return
-    if not layout.columns:
-        raise KitchenError("The target is the only column: there is nothing to predict it from.")
-    reasons = "; ".join(f"{c.name!r}: {c.reason}" for c in layout.columns[:5])
-    raise KitchenError(f"No column is left to predict from ({reasons}).")
 
 
 def _counter(progress: Progress, steps: int) -> Callable[[str], None]:

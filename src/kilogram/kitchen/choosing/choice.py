@@ -24,7 +24,7 @@ from kilogram.kitchen.choosing.tree import (
     labels,
     walk,
 )
-from kilogram.kitchen.columns import Layout, values
+from kilogram.kitchen.columns import Layout, refuse_unusable, values
 from kilogram.kitchen.featurise import featurise
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.question import Task, ask
@@ -134,9 +134,7 @@ def choose(
         "probabilities": probabilities, "noisy_inputs": noisy_inputs, "sparse": sparse,
         "clusters": clusters, "views": views, "small_device": small_device,
     }  # fmt: skip
-    if not layout.used:
-        answers = Answers(found.data.num_rows, 0, **wishes)
-        return Choice(found.name, target, answers, (), (), (), ("No column is left to use.",))
+    refuse_unusable(layout)
     if target is None:
         answers = _unlabelled(found, layout, wishes)
         steps, methods = walk(UNSUPERVISED, answers)

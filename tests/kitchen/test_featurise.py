@@ -1,0 +1,146 @@
+"""Features: every kind of column becomes finite numbers, and is kept in the model file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import Pipeline
+
+import kilogram as kg
+from kilogram.kitchen import KitchenError, cook, load_model
+from kilogram.kitchen.featurise import Compressed, DateParts, Plan, Scaled, featurise, grid
+from kilogram.kitchen.featurise.images import load_picture
+from kilogram.kitchen.kinds import find_layout
+from kilogram.kitchen.read import read_table
+from kilogram.kitchen.told import Told
+
+N = 80
+
+
+def mixed(seed=0):
+    rng = np.random.default_rng(seed)
+    mood = rng.integers(0, 2, N)
+    words = np.array([["awful slow boring", "dull long waste"], ["bright funny warm", "great fun"]])
+    frame = pd.DataFrame({
+        "number": rng.normal(size=N),
+        "size": rng.choice(["S", "M", "L"], N),
+        "colour": rng.choice(["red", "blue"], N),
+        "seen": pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 900, N), unit="D"),
+        "review": [f"{words[m, k % 2]}, said viewer {k} of {k * 7}" for k, m in enumerate(mood)],
+        "liked": mood,
+    })  # fmt: skip
+    frame.loc[::7, "number"] = np.nan
+    frame.loc[::9, "review"] = None
+    return frame
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(),
+        Plan(scale="rank", analyzer="char_wb", n=3, weights="plain", components=20),
+        Plan(scale="log", buckets=64, weights="counts", circles=False, indicators=False),
+        Plan(scale="whiten", weights="binary", components=5),
+        Plan(scale="minmax", components=None),
+    ],
+    ids=lambda plan: plan.scale,
+)
+def test_every_plan_gives_finite_features(plan):
+    data = read_table(mixed()).data
+    layout = find_layout(data, "liked")
+    assert {c.kind for c in layout.used} == {"numeric", "ordinal", "categorical", "date", "text"}
+    columns = featurise(layout, N, plan).fit(layout.array(data))
+    other = read_table(mixed(1)).data
+    X = columns.transform(layout.array(other))
+    X = X.toarray() if hasattr(X, "toarray") else X
+    assert X.shape[0] == N
+    assert np.all(np.isfinite(X))
+
+
+def test_the_grid_is_accepted_by_the_transformer():
+    data = read_table(mixed()).data
+    layout = find_layout(data, "liked")
+    pipeline = Pipeline([("columns", featurise(layout, N)), ("model", kg.Ridge())])
+    axes = grid(layout)
+    assert len(axes) == 7
+    for name, values in axes.items():
+        pipeline.set_params(**{name: values[-1]})
+    pipeline.fit(layout.array(data), mixed()["liked"].to_numpy(float))
+
+
+def test_dates_go_in_circles():
+    days = np.arange(0, 800.0)[:, None]
+    parts = DateParts().fit(days)
+    X = parts.transform(np.array([[0.0], [365.2425], [7.0], [np.nan]]))
+    assert X.shape == (4, 5)  # days, year, week
+    assert np.allclose(X[0, 1:3], X[1, 1:3])
+    assert np.allclose(X[0, 3:5], X[2, 3:5])
+    assert np.isnan(X[3]).all()
+    assert DateParts().fit(days[:5]).transform(days[:5]).shape == (5, 1)
+    assert DateParts().fit(days[:30] / 24).transform(days[:30] / 24).shape == (30, 3)
+    assert DateParts(circles=False).fit(days).transform(days).shape == (800, 1)
+
+
+def test_scales():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + 5
+    white = Scaled("whiten").fit_transform(X)
+    assert np.allclose(np.cov(white.T), np.eye(3), atol=1e-6)
+    flat = np.column_stack([X, X[:, 0] + X[:, 1]])
+    assert Scaled("whiten").fit_transform(flat).shape == (200, 3)
+    rank = Scaled("rank").fit_transform(X)
+    assert np.allclose(rank, Scaled("rank").fit_transform(np.exp(X)), atol=0.02)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        Scaled("odd").fit(X)
+
+
+def test_text_that_holds_nothing():
+    data = read_table(pd.DataFrame({"t": ["", "!", "?"] * 10, "x": np.arange(30) / 7})).data
+    layout = find_layout(data, "x", told=Told(text=("t",)))
+    X = featurise(layout, 30).fit_transform(layout.array(data))
+    assert np.all(np.isfinite(X))
+    assert Compressed(2).fit_transform(np.eye(4)).shape == (4, 2)
+    assert Compressed(9).fit_transform(np.eye(4)).shape == (4, 4)
+
+
+def test_text_is_cooked_and_kept(tmp_path):
+    frame = mixed()[["review", "liked"]]
+    found = cook(frame, "liked", folds=3, repeats=1, keep="linear")
+    assert found.kept.score.mean > 0.75
+    found.save(tmp_path)
+    model = load_model(tmp_path / "model.skops")
+    assert model.predict(frame).tolist() == found.predict(frame).tolist()
+    assert np.mean(model.predict(mixed(1)) == mixed(1)["liked"].astype(str)) > 0.7
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    names = []
+    for k in range(40):
+        cells = rng.integers(0, 60, (40, 40))
+        stripes = np.arange(40) // 4 % 2 * 180
+        cells = cells + (stripes[:, None] if k % 2 else stripes[None, :])
+        Image.fromarray(cells.astype(np.uint8)).save(tmp_path / f"{k}.png")
+        names.append(f"{k}.png")
+    frame = pd.DataFrame({"picture": names, "way": ["up" if k % 2 else "down" for k in range(40)]})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    return tmp_path
+
+
+def test_pictures_beside_the_table_are_cooked(pictures):
+    found = cook(pictures / "table.csv", "way", folds=2, repeats=1, accept=["KG-A07"])
+    assert found.kept.score.mean > 0.9
+    found.save(pictures / "out")
+    model = load_model(pictures / "out" / "model.skops")
+    assert model.predict(pictures / "table.csv").tolist()[:2] == ["down", "up"]
+
+
+def test_pictures_that_cannot_be_read(tmp_path):
+    pytest.importorskip("PIL")
+    with pytest.raises(KitchenError, match="no picture"):
+        load_picture(str(tmp_path / "none.png"), 16)
+    (tmp_path / "bad.png").write_bytes(b"no picture at all")
+    with pytest.raises(KitchenError, match="cannot be read as a picture"):
+        load_picture(str(tmp_path / "bad.png"), 16)
+    assert load_picture("", 16) is None
