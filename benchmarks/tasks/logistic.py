@@ -23,7 +23,9 @@ from benchmarks.tasks.svm import two_classes
 def _folder() -> Path:
     folder = os.environ.get("KILOGRAM_DATA")
     if not folder:
-        raise FileNotFoundError("set KILOGRAM_DATA to the folder with mnist/ and newsgroups20_train")
+        raise FileNotFoundError(
+            "set KILOGRAM_DATA to the folder with mnist/ and newsgroups20_train"
+        )
     return Path(folder)
 
 

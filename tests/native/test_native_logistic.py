@@ -74,7 +74,8 @@ def test_codes_beyond_the_classes_are_refused():
 def test_elastic_step_meets_its_conditions():
     rng = np.random.default_rng(2)
     A = rng.standard_normal((40, 8))
-    H, g, w, mu = A.T @ A, 5 * rng.standard_normal(8), 0.3 * rng.standard_normal(8), np.full(8, 30.0)
+    H, g, w = A.T @ A, 5 * rng.standard_normal(8), 0.3 * rng.standard_normal(8)
+    mu = np.full(8, 30.0)
     mu[-1] = 0.0
     d = elastic_step(H, g, w, mu, tol=1e-12)
     slope, new = g + H @ d, w + d

@@ -79,7 +79,7 @@ def one_pass(data: Data, order: Array, rule: Rule, machines: Machines) -> tuple[
     order = np.ascontiguousarray(order, dtype=np.int64)
     if rule.batch > 1:
         return _in_batches(data, order, rule, machines)
-    X = data.X.tocsr() if is_sparse(data.X) else np.ascontiguousarray(data.X)
+    X: Any = data.X.tocsr() if is_sparse(data.X) else np.ascontiguousarray(data.X)
     codes = np.ascontiguousarray(data.codes, dtype=np.int64)
     if is_sparse(X):
         rows = OnlineRows(X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64), codes)
