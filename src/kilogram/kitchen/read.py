@@ -79,7 +79,7 @@ def read_table(
     limit = memory_limit(max_memory)
     origin = Origin(Path(source), limit, delimiter, encoding, header, sheet)
     blocks = open_blocks(origin)
-    data, rows = gather(blocks, limit // 4, seed)
+    data, rows = gather(blocks, limit // blocks.effort, seed)
     notes = list(blocks.notes())
     if rows > data.num_rows:
         notes.append(

@@ -40,13 +40,15 @@ class Blocks:
     """Rows of a file: `run` reads them block by block, as often as asked.
 
     `typed` turns gathered rows into their final columns where blocks come as plain text; `notes`
-    is asked for after the run, when there is something to say.
+    is asked for after the run, when there is something to say; drawing, merging and typing the rows
+    that are kept takes up to `effort` times their size.
     """
 
     run: Callable[[], Iterator[pa.Table]]
     notes: Callable[[], list[str]] = list
     typed: Callable[[pa.Table], pa.Table] = field(default=lambda table: table)
     looks_like_data: bool = False
+    effort: int = 6
 
 
 def gather(blocks: Blocks, limit: int, seed: int = 0) -> tuple[pa.Table, int]:

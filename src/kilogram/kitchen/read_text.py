@@ -111,7 +111,7 @@ def _in_blocks(head: bytes, origin: Origin) -> Blocks:
         return data
 
     looks = origin.header and found.looks_like_data
-    return Blocks(run, lambda: seen.notes, typed, looks)
+    return Blocks(run, lambda: seen.notes, typed, looks, effort=16)
 
 
 def _word_blocks(
@@ -139,7 +139,7 @@ def retyped(table: pa.Table, found: Shape) -> tuple[pa.Table, list[str]]:
     buffer = io.BytesIO()
     pyarrow.csv.write_csv(table, buffer)
     plain = Shape(",", found.names, 1, False)
-    data = _parsed(buffer.getvalue().decode(), plain, "the table", Seen())
+    data = _typed(buffer.getvalue(), plain, Seen())
     return repair(data, found.delimiter)
 
 
@@ -163,18 +163,21 @@ def _parsed(text: str, found: Shape, name: str, seen: Seen) -> pa.Table:
     """Typed columns; rows with a wrong number of cells are counted in `seen`."""
     if found.delimiter == BLANKS:
         text = "\n".join(re.sub(r"[ \t]+", "\t", line.strip()) for line in text.splitlines())
-    raw = text.encode("utf-8")
     try:
-        data = pyarrow.csv.read_csv(
-            io.BytesIO(raw),
-            _read_options(found, max(_BLOCK, min(len(raw) + 1, 1 << 30)), "utf-8"),
-            _parse_options(found, seen),
-            _convert_options({}),
-        )
+        return _typed(text.encode("utf-8"), found, seen)
     except pa.ArrowInvalid as error:
         if not text.splitlines()[found.header_lines :]:
             raise KitchenError(f"{name} has a header but no rows.") from None
         raise KitchenError(f"{name} cannot be read as a table: {error}") from None
+
+
+def _typed(raw: bytes, found: Shape, seen: Seen) -> pa.Table:
+    data = pyarrow.csv.read_csv(
+        pa.BufferReader(raw),
+        _read_options(found, max(_BLOCK, min(len(raw) + 1, 1 << 30)), "utf-8"),
+        _parse_options(found, seen),
+        _convert_options({}),
+    )
     seen.rows += data.num_rows
     return data
 
