@@ -35,7 +35,12 @@ def test_cook_then_predict(here):
     assert "95 % interval" in done.stdout
     assert "y can be predicted" in done.stdout
     folder = here / "kilogram-report" / "curved-y"
-    assert sorted(p.name for p in folder.iterdir()) == ["model.skops", "report.html", "report.json"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "model.skops",
+        "recipe.toml",
+        "report.html",
+        "report.json",
+    ]
     assert json.loads((folder / "report.json").read_text())["chosen"] == "kernel"
     done = kg("predict", folder / "model.skops", "curved.csv", "--out", "answers.csv")
     assert done.exit_code == 0, done.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,7 +44,12 @@ class Keep(StrEnum):
     kernel = "kernel"
 
 
+# What may be said beside --recipe; everything else is in the recipe.
+_BESIDE = {"recipe", "table", "out", "quiet"}
+
+
 def cook(
+    context: typer.Context,
     table: Annotated[
         Path | None,
         typer.Argument(
@@ -55,6 +60,9 @@ def cook(
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for report and model.", show_default="kilogram-report/…"),
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="Cook as recipe.toml of an earlier run says.")
     ] = None,
     task: TaskOption = None,
     measure: Annotated[str | None, typer.Option(help="r2, accuracy or balanced_accuracy.")] = None,
@@ -95,21 +103,26 @@ def cook(
         from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
         from kilogram.kitchen.save import promised
 
+        again: dict[str, Any] = {}
+        if recipe is not None:
+            table, target, again = _again(context, recipe, table)
         if table is None:
             table, target = BUNDLED, target or BUNDLED_TARGET
         folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
         with promised(folder):
             with progress_bar(quiet) as progress:
-                cooked = cook_it(
-                    table, target, task=cast(Any, task and task.value), measure=measure,
-                    folds=folds, repeats=repeats, seed=seed, max_time=max_time, max_rows=max_rows,
-                    keep=keep and keep.value, numeric=numeric or (), categorical=categorical or (),
-                    ordinal=ordinal or (), text=text or (), date=date or (), image=image or (),
-                    drop=drop or (), group=group, time=time, accept=accept or (),
-                    drop_duplicates=drop_duplicates, header=header,
-                    delimiter=unescaped(delimiter), encoding=encoding, sheet=sheet,
-                    max_memory=max_memory, progress=progress,
-                )  # fmt: skip
+                said: dict[str, Any] = {
+                    "task": task and task.value, "measure": measure, "folds": folds,
+                    "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
+                    "keep": keep and keep.value, "numeric": numeric or (),
+                    "categorical": categorical or (), "ordinal": ordinal or (),
+                    "text": text or (), "date": date or (), "image": image or (),
+                    "drop": drop or (), "group": group, "time": time, "accept": accept or (),
+                    "drop_duplicates": drop_duplicates, "header": header,
+                    "delimiter": unescaped(delimiter), "encoding": encoding, "sheet": sheet,
+                    "max_memory": max_memory,
+                }  # fmt: skip
+                cooked = cook_it(table, target, **(said | again), progress=progress)
             # shown before anything is written: a full disk must not cost the answer
             if not quiet:
                 show(cooked)
@@ -118,12 +131,38 @@ def cook(
             console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
 
 
+def _again(
+    context: typer.Context, recipe: Path, table: Path | None
+) -> tuple[Path | None, str, dict[str, Any]]:
+    """Table, target and keywords of a recipe file; it is said if the table has changed."""
+    from click.core import ParameterSource
+
+    from kilogram.kitchen import KitchenError
+    from kilogram.kitchen.recipe_file import load_recipe
+
+    given = {name for name in context.params
+             if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}  # fmt: skip
+    odd = sorted(given - _BESIDE)
+    if odd:
+        raise KitchenError(
+            f"--recipe holds all settings; --{odd[0].replace('_', '-')} cannot be said beside it. "
+            "Change it in the recipe."
+        )
+    found = load_recipe(recipe)
+    where = found.table(table)
+    changed = found.changed(where)
+    if changed:
+        typer.echo(changed, err=True)
+    return where, found.target, found.keywords
+
+
 def show(cooked: Cooked) -> None:
     """The answer and the table of the recipes in the terminal."""
     from rich.table import Table
 
     from kilogram.kitchen.audit.show import summary
     from kilogram.kitchen.report import recipe_rows
+    from kilogram.kitchen.words import trust_lines
 
     screen = console()
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -151,8 +190,12 @@ def show(cooked: Cooked) -> None:
     for k, sentence in enumerate(cooked.verdict):
         screen.print(sentence, style="bold" if k == 0 else "", markup=False, highlight=False)
     screen.print()
+    for what, sentence in trust_lines(cooked.evidence.trust, cooked.measure):
+        screen.print(f"{what + ':':<15}{sentence}", style="dim", markup=False, highlight=False)
+    screen.print()
 
 
 def _labels(files: dict[str, Path]) -> Iterator[tuple[str, Path]]:
-    names = {"report.html": "report", "report.json": "numbers", "model.skops": "model"}
+    names = {"report.html": "report", "report.json": "numbers", "recipe.toml": "recipe",
+             "model.skops": "model"}  # fmt: skip
     return ((names[name].ljust(8), path) for name, path in files.items())

@@ -38,6 +38,7 @@ _ROOMS = {
         "CVPlus", "ConformalSets", "CoverageTest", "SplitConformal", "conformal_quantile",
         "conformal_sets", "coverage_test", "cv_plus", "split_conformal",
     ),
+    "scaling": ("Scaling", "fit_scaling"),
     "losses": ("absolute", "squared", "zero_one"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +22,25 @@ from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
-from kilogram.kitchen.columns import Layout, refuse_unusable
+from kilogram.kitchen.columns import refuse_unusable
 from kilogram.kitchen.errors import KitchenError
-from kilogram.kitchen.evidence import Evidence, answers, importance, learning, tuning
 from kilogram.kitchen.facts import as_json
 from kilogram.kitchen.folds import along_columns, rounds, split
-from kilogram.kitchen.judge import Judged, choose, judge
+from kilogram.kitchen.gather import Evidence, gather
+from kilogram.kitchen.judge import Judged, best_above_baseline, choose, judge
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.measures import Measure, choose_measure
 from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read import Table, read_table
+from kilogram.kitchen.recipe_file import as_toml
 from kilogram.kitchen.recipes import recipes
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
 from kilogram.kitchen.settings import MAX_ROWS, Settings, check
 from kilogram.kitchen.told import orders
 from kilogram.kitchen.unique import unique_rows
+from kilogram.kitchen.usage import usage
 from kilogram.kitchen.words import verdict
 
 BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
@@ -67,16 +69,18 @@ class Cooked:
     audit: Audit
     seconds: float
     made: float = field(default_factory=time.time)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def predict(self, source: Any) -> np.ndarray:
         """Answers of the model for a path or data frame."""
         return self.model.predict(source)
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write report.html, report.json and model.skops, all of them or none."""
+        """Write report.html, report.json, recipe.toml and model.skops, all of them or none."""
         files = {
             "report.html": as_html(self),
             "report.json": as_json(self),
+            "recipe.toml": as_toml(self),
             "model.skops": model_bytes(self.model),
         }
         return dict(zip(files, write_files(Path(folder), files), strict=True))
@@ -167,7 +171,10 @@ def cook(
         raise KitchenError("Which column shall be predicted? Say --target COLUMN.")
     found = read_table(table, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet,
                        max_memory=max_memory, seed=seed)  # fmt: skip
-    return cook_table(found, target, settings, progress or (lambda done, steps, what: None))
+    cooked = cook_table(found, target, settings, progress or (lambda done, steps, what: None))
+    reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet,
+               "max_memory": max_memory}  # fmt: skip
+    return replace(cooked, reading=reading)
 
 
 def cook_table(table: Table, target: str, settings: Settings, progress: Progress) -> Cooked:
@@ -200,8 +207,11 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         tell("fitting the model on all rows")
         pipeline = clone(kept.recipe.pipeline).fit(X, y)
         evidence = gather(judged, chosen, X, layout, settings, budget, tell)
+        use = usage(kept, X, pipeline)
     about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
              "winner": winner(pipeline), "rows": len(y), "table": table.name}  # fmt: skip
+    model = Model(target, question.task, layout, pipeline, question.classes, table.header, about,
+                  use)  # fmt: skip
     return Cooked(
         table=table,
         question=question,
@@ -212,7 +222,7 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         kept=kept,
         verdict=verdict(judged, chosen, target),
         evidence=evidence,
-        model=Model(target, question.task, layout, pipeline, question.classes, table.header, about),
+        model=model,
         settings=settings,
         notes=(*table.notes, *question.notes, *sampled, *undone),
         audit=found,
@@ -228,31 +238,6 @@ def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str
     rng = np.random.default_rng(settings.seed)
     chosen = np.sort(rng.choice(count, settings.max_rows, replace=False))
     return chosen, [f"Cooked from {settings.max_rows:,} random rows of {count:,}."]
-
-
-def gather(
-    judged: tuple[Judged, ...],
-    chosen: Judged,
-    X: np.ndarray,
-    layout: Layout,
-    settings: Settings,
-    budget: Budget,
-    tell: Callable[[str], None],
-) -> Evidence:
-    """What the pictures show, as far as the time allows."""
-    shown = chosen if chosen.name != "baseline" else best_above_baseline(judged)
-    names = tuple(column.name for column in layout.used)
-    tell("which columns matter")
-    return Evidence(
-        answers=answers(shown, X),
-        importance=importance(shown, X, names, seed=settings.seed, budget=budget),
-        learning=learning(shown, X, seed=settings.seed, budget=budget, tell=tell),
-        tuning=tuple(tuning(one) for one in judged if one.name != "baseline"),
-    )
-
-
-def best_above_baseline(judged: tuple[Judged, ...]) -> Judged:
-    return max(judged[1:], key=lambda one: one.score.mean)
 
 
 def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Judged:

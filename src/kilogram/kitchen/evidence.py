@@ -20,7 +20,9 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from kilogram.base.budget import Budget
+from kilogram.evaluation.learning import LearningCurve
 from kilogram.evaluation.nested import Fold
+from kilogram.evaluation.scaling import as_columns
 from kilogram.kitchen.judge import Judged
 from kilogram.kitchen.measures import Measure
 
@@ -32,12 +34,16 @@ SHUFFLES = 3
 
 @dataclass(frozen=True)
 class Answers:
-    """Held-out rows with truth, prediction and, for two classes, the margin of the second."""
+    """Held-out rows with truth, prediction and margins.
+
+    `decision` holds the margins of all classes, `margin` that of the second of two.
+    """
 
     rows: np.ndarray
     truth: np.ndarray
     prediction: np.ndarray
     margin: np.ndarray | None
+    decision: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,6 @@ class Importance:
 
 
 @dataclass(frozen=True)
-class Learning:
-    """Scores by rows learnt from: sizes (s,), scores (s, folds)."""
-
-    sizes: np.ndarray
-    scores: np.ndarray
-
-
-@dataclass(frozen=True)
 class Tuning:
     """Leave-one-out score by penalty: one line per width, or the one of the linear twin."""
 
@@ -75,14 +73,6 @@ class Tuning:
     alphas: np.ndarray
     widths: tuple[float, ...]
     path: np.ndarray
-
-
-@dataclass(frozen=True)
-class Evidence:
-    answers: Answers
-    importance: Importance | None
-    learning: Learning | None
-    tuning: tuple[Tuning, ...]
 
 
 def answers(judged: Judged, X: np.ndarray) -> Answers:
@@ -93,13 +83,15 @@ def answers(judged: Judged, X: np.ndarray) -> Answers:
         for fold in folds
         if hasattr(fold.model, "decision_function")
     ]
-    two = len(margins) == len(folds) and all(m.ndim == 1 for m in margins)
+    known = len(margins) == len(folds)
+    two = known and all(m.ndim == 1 for m in margins)
     rows = np.concatenate([fold.test for fold in folds])
     return Answers(
         rows,
         judged.y[rows],
         np.concatenate([fold.prediction for fold in folds]),
         np.concatenate(margins) if two else None,
+        np.concatenate([as_columns(m) for m in margins]) if known else None,
     )
 
 
@@ -155,7 +147,7 @@ def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def learning(
     judged: Judged, X: np.ndarray, *, seed: int, budget: Budget, tell: Callable[[str], None]
-) -> Learning | None:
+) -> LearningCurve | None:
     """Scores of the recipe with less to learn from; the whole size is that of the folds."""
     folds = judged.first_round
     sizes, scores = [], []
@@ -171,7 +163,9 @@ def learning(
         return None
     sizes.append(judged.nested.rows[0])
     scores.append([fold.score for fold in folds])
-    return Learning(np.round(sizes).astype(int), np.array(scores, dtype=float))
+    return LearningCurve(
+        np.round(sizes).astype(int), np.array(scores, dtype=float), judged.nested.rows[1]
+    )
 
 
 def _with_fewer(

@@ -15,6 +15,7 @@ import numpy as np
 
 from kilogram.evaluation.intervals import Comparison, Interval
 from kilogram.kitchen.judge import Judged
+from kilogram.kitchen.trust import Trust
 
 if TYPE_CHECKING:
     from kilogram.kitchen.cook import Cooked
@@ -52,6 +53,7 @@ def facts(cooked: Cooked) -> dict[str, Any]:
         "audit": cooked.audit.as_dict()["findings"],
         "importance": _importance(cooked),
         "learning": _learning(cooked),
+        "trust": _trust(cooked.evidence.trust),
         "notes": list(cooked.notes),
         "settings": asdict(cooked.settings),
         "seconds": cooked.seconds,
@@ -85,6 +87,7 @@ def _recipe(one: Judged, baseline: Judged) -> dict[str, Any]:
         "optimism": nested.optimism,
         "stability": nested.stability,
         "seconds": one.seconds,
+        "candidates": candidates(one),
         "folds": [
             {
                 "score": fold.score,
@@ -97,6 +100,11 @@ def _recipe(one: Judged, baseline: Judged) -> dict[str, Any]:
             for fold in nested.folds
         ],
     }
+
+
+def candidates(one: Judged) -> int:
+    """Settings tried in each fold."""
+    return int(getattr(one.first_round[0].model[-1], "path_", np.empty(1)).size)
 
 
 def _comparisons(judged: tuple[Judged, ...]) -> list[dict[str, Any]]:
@@ -134,6 +142,35 @@ def _learning(cooked: Cooked) -> list[dict[str, Any]] | None:
     if found is None:
         return None
     return [{"rows": n, "scores": s} for n, s in zip(found.sizes, found.scores, strict=True)]
+
+
+def _trust(found: Trust) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "chance": {"p_value": found.chance.p_value, "shuffles": len(found.chance.shuffled),
+                   "score": found.chance.score, "chance": found.chance.chance},
+        "more_rows": None if found.more_rows is None else asdict(found.more_rows),
+        "intervals": None if found.range is None else asdict(found.range),
+        "subgroups": [
+            {"column": g.column, "group": g.found.name, "verdict": g.found.verdict,
+             "rows": g.found.count, "loss": g.found.loss,
+             "difference": asdict(g.found.difference), "p_value": g.found.p_value}
+            for g in found.groups
+        ],
+    }  # fmt: skip
+    if found.ranking is not None:
+        ranking = found.ranking
+        costs = [{"false_alarm": a, "miss": b, **asdict(t)} for a, b, t in ranking.costs]
+        said["ranking"] = {"roc_area": asdict(ranking.roc), "share": ranking.share,
+                           "average_precision": asdict(ranking.precision),
+                           "thresholds": costs}  # fmt: skip
+    if found.calibration is not None:
+        one = found.calibration
+        said["calibration"] = {
+            "error": one.calibration_error, "brier": one.brier, "reliability": one.reliability,
+            "resolution": one.resolution, "uncertainty": one.uncertainty,
+            "bins": [asdict(b) for b in one.bins],
+        }  # fmt: skip
+    return said
 
 
 def _plain(value: Any) -> Any:

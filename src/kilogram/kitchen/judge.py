@@ -115,3 +115,8 @@ def choose(judged: tuple[Judged, ...]) -> Judged:
         if other.against(chosen).verdict == "better":
             chosen = other
     return chosen
+
+
+def best_above_baseline(judged: tuple[Judged, ...]) -> Judged:
+    """The recipe of the best score, the first, which is the baseline, left out."""
+    return max(judged[1:], key=lambda one: one.score.mean)

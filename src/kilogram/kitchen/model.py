@@ -28,7 +28,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Model:
-    """Layout and fitted pipeline; `classes` are words, in the order of the pipeline's numbers."""
+    """Layout and fitted pipeline; `classes` are words, in the order of the pipeline's numbers.
+
+    `about` says where it comes from, `use` holds what `kilogram.kitchen.usage` needs.
+    """
 
     target: str
     task: Task
@@ -37,6 +40,7 @@ class Model:
     classes: tuple[str, ...] = ()
     header: bool = True
     about: dict[str, Any] = field(default_factory=dict)
+    use: dict[str, Any] = field(default_factory=dict)
 
     def predict(self, source: Any) -> np.ndarray:
         """Answers for a path or data frame: numbers, or names of classes."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from kilogram.kitchen.evidence import Importance, Learning
+from kilogram.evaluation.learning import LearningCurve
+from kilogram.kitchen.evidence import Importance
 from kilogram.kitchen.plots_answers import of_answers, shown
 from kilogram.kitchen.svg import INK, Picture, drawing, inline, log_ticks, short, sober
 from kilogram.kitchen.words import between, figure, signed
@@ -103,7 +104,7 @@ def columns(cooked: Cooked, found: Importance) -> Picture:
         )
 
 
-def learning(cooked: Cooked, found: Learning) -> Picture:
+def learning(cooked: Cooked, found: LearningCurve) -> Picture:
     mean, low, high = found.scores.mean(1), found.scores.min(1), found.scores.max(1)
     with drawing() as fig:
         ax = fig.subplots()
@@ -116,14 +117,14 @@ def learning(cooked: Cooked, found: Learning) -> Picture:
         ax.set_xlabel("rows learnt from")
         ax.set_ylabel(cooked.measure.title)
         sober(ax)
-        last = float(mean[-1] - mean[-2])
-        says = f"The last doubling of the rows brought {signed(last)}"
+        more = found.more_rows()
         alt = f"Learning curve: {', '.join(figure(m) for m in mean)} at {list(found.sizes)} rows."
         return Picture(
             "learning",
             "Would more rows help?",
-            f"{says}: {_more_rows(last)} Line: mean over the folds; band: all of them "
-            f"({shown(cooked)}).",
+            f"The last doubling of the rows brought {signed(more.last.mean)} "
+            f"({between(more.last, sign=True)}): more rows {more.verdict}. Line: mean over the "
+            f"folds; band: all of them ({shown(cooked)}).",
             alt,
             inline(fig, "learning", alt),
         )
@@ -165,11 +166,3 @@ def tuning(cooked: Cooked) -> Picture:
             f"Tuning curves. {said}.",
             inline(fig, "tuning", said),
         )
-
-
-def _more_rows(last: float) -> str:
-    if last > 0.02:
-        return "more rows would most likely help."
-    if last > 0.005:
-        return "more rows may still help a little."
-    return "more rows of the same kind would hardly help."

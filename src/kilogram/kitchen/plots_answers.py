@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+from sklearn.metrics import confusion_matrix, roc_curve
 
+from kilogram.evaluation.calibration import Reliability
 from kilogram.kitchen.svg import INK, Picture, drawing, inline, short, sober
-from kilogram.kitchen.words import figure
+from kilogram.kitchen.trust import Ranking
+from kilogram.kitchen.words import between, figure
 
 if TYPE_CHECKING:
     from kilogram.kitchen.cook import Cooked
@@ -23,8 +25,12 @@ def of_answers(cooked: Cooked) -> list[Picture]:
     """The two or one pictures that fit the task."""
     if cooked.measure.task == "regression":
         return [scatter(cooked), residuals(cooked)]
-    two = cooked.evidence.answers.margin is not None
-    return [confusion(cooked), roc(cooked)] if two else [confusion(cooked)]
+    found = [confusion(cooked)]
+    if cooked.evidence.trust.ranking is not None:
+        found += [roc(cooked, cooked.evidence.trust.ranking)]
+    if cooked.evidence.trust.calibration is not None:
+        found += [probabilities(cooked, cooked.evidence.trust.calibration)]
+    return found
 
 
 def shown(cooked: Cooked) -> str:
@@ -39,6 +45,8 @@ def scatter(cooked: Cooked) -> Picture:
     with drawing() as fig:
         ax = fig.subplots()
         ends = np.array([found.truth.min(), found.truth.max()])
+        half = cooked.evidence.trust.range.half if cooked.evidence.trust.range else 0.0
+        ax.fill_between(ends, ends - half, ends + half, color=INK["soft"], alpha=0.1, lw=0)
         ax.plot(ends, ends, color=INK["soft"], lw=1)
         ax.plot(truth, prediction, "o", color=INK[cooked.shown.name], ms=3, alpha=0.45, mew=0)
         ax.set_xlabel(f"{short(cooked.question.target)}, observed")
@@ -53,7 +61,8 @@ def scatter(cooked: Cooked) -> Picture:
             "answers",
             "Prediction and truth",
             f"Each point is a row, predicted by a model that had not seen it ({shown(cooked)}"
-            f"{_of(few, found.truth)}). On the line a prediction is exact.",
+            f"{_of(few, found.truth)}). On the line a prediction is exact; nine in ten rows lie "
+            f"in the band of ±{figure(half)}.",
             alt,
             inline(fig, "answers", alt),
         )
@@ -135,10 +144,10 @@ def _cells(ax: Axes, share: np.ndarray, names: list[str]) -> None:
     ax.spines[:].set_visible(False)
 
 
-def roc(cooked: Cooked) -> Picture:
+def roc(cooked: Cooked, ranking: Ranking) -> Picture:
     found, classes = cooked.evidence.answers, cooked.question.classes
     false, true, _ = roc_curve(found.truth, found.margin)
-    area = float(roc_auc_score(found.truth, found.margin))
+    area = f"{figure(ranking.roc.mean)} ({between(ranking.roc)})"
     if len(false) > MAX_POINTS:
         few = np.linspace(0, len(false) - 1, MAX_POINTS).astype(int)
         false, true = false[few], true[few]
@@ -156,15 +165,46 @@ def roc(cooked: Cooked) -> Picture:
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.yaxis.set_major_formatter("{x:.0%}")
         sober(ax)
-        alt = f"ROC curve of held-out rows, area {figure(area)}."
+        alt = f"ROC curve of held-out rows, area {area}."
         return Picture(
             "errors",
             "Found against false alarms",
-            f"What could be had at other thresholds: area under the curve {figure(area)} (0.5 is a "
-            f"coin, 1 is perfect). The dot is the model as it answers: {here[1]:.0%} of "
+            f"What could be had at other thresholds: area under the curve {area}; 0.5 is a coin, "
+            f"1 is perfect. The dot is the model as it answers: {here[1]:.0%} of "
             f"{classes[1]!r} found, {here[0]:.0%} false alarms.",
             alt,
             inline(fig, "errors", alt),
+        )
+
+
+def probabilities(cooked: Cooked, found: Reliability) -> Picture:
+    """Said and come true, bin by bin."""
+    two = len(cooked.question.classes) == 2
+    what = f"the answer is {cooked.question.classes[1]}" if two else "the answer is right"
+    said = np.array([b.said for b in found.bins])
+    true = np.array([b.came_true for b in found.bins])
+    ends = np.array([[b.low, b.high] for b in found.bins]).T
+    with drawing() as fig:
+        ax = fig.subplots()
+        colour = INK[cooked.shown.name]
+        ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
+        ax.vlines(said, *ends, color=colour, lw=1.4, alpha=0.6)
+        ax.plot(said, true, "o-", color=colour, ms=5, lw=1.6)
+        ax.set_xlabel(f"probability that {short(what, 30)}")
+        ax.set_ylabel("share that came true")
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        sober(ax)
+        pairs = ", ".join(f"{a:.0%} said {b:.0%} true" for a, b in zip(said, true, strict=True))
+        alt = f"Probabilities of held-out rows in {len(said)} bins: {pairs}."
+        return Picture(
+            "probabilities",
+            "Do its probabilities come true?",
+            f"On the dotted line they do. On average they miss by {figure(found.calibration_error)}"
+            f"; the Brier score is {figure(found.brier)}, and {figure(found.uncertainty)} for "
+            f"always saying how frequent it is. Bars: 95 % intervals ({shown(cooked)}).",
+            alt,
+            inline(fig, "probabilities", alt),
         )
 
 

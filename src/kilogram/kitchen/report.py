@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from kilogram.kitchen import words
 from kilogram.kitchen.columns import Column
-from kilogram.kitchen.facts import versions
+from kilogram.kitchen.facts import candidates, versions
 from kilogram.kitchen.judge import Judged
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.plots import pictures, scores
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000
 MAX_COLUMNS_LISTED = 200
+MAX_GROUPS = 12
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -69,6 +70,9 @@ def _context(cooked: Cooked) -> dict[str, Any]:
         "left_out": sum(not column.used for column in columns),
         "column_note": column_note,
         "winners": winners(cooked),
+        "trusts": words.trust_lines(cooked.evidence.trust, cooked.measure),
+        "groups": cooked.evidence.trust.groups[:MAX_GROUPS],
+        "tried": tried(cooked),
         "changes": what_would_change(cooked),
         "command": command(cooked),
         "made": datetime.fromtimestamp(cooked.made, UTC).strftime("%-d %B %Y, %H:%M UTC"),
@@ -113,7 +117,28 @@ def cards(cooked: Cooked) -> list[tuple[str, str, str]]:
         found.append(("gain of the kernel twin",
                       *_gain(by_name["kernel"].against(by_name["linear"]))))  # fmt: skip
     found.append(("optimism of tuning", words.signed(shown.nested.optimism), "inner − outer score"))
+    trust = cooked.evidence.trust
+    if trust.range is not None:
+        found.append(("nine in ten answers within", "±" + words.figure(trust.range.half),
+                      f"held for {trust.range.held.covered:.0%} of held-out rows"))  # fmt: skip
+    if trust.ranking is not None:
+        found.append(("area under the ROC curve", words.figure(trust.ranking.roc.mean),
+                      words.between(trust.ranking.roc)))  # fmt: skip
     return found
+
+
+def tried(cooked: Cooked) -> list[dict[str, Any]]:
+    """Settings tried, models fitted and time taken, recipe by recipe."""
+    return [
+        {
+            "title": one.recipe.title,
+            "about": one.recipe.about,
+            "settings": candidates(one),
+            "fits": candidates(one) * len(one.nested.folds),
+            "seconds": words.seconds(one.seconds),
+        }
+        for one in cooked.judged
+    ]
 
 
 def _gain(gain: Any) -> tuple[str, str]:
@@ -146,15 +171,24 @@ def _at_edge(one: Judged) -> bool:
 
 def what_would_change(cooked: Cooked) -> list[str]:
     """What the conclusion hangs on."""
+    settings = cooked.settings
+    if settings.time is not None:
+        alike = "a change in how the rows come about after the last of these."
+    elif settings.group is not None:
+        alike = f"another way of drawing {settings.group}; the folds kept its values apart."
+    else:
+        alike = (
+            "the folds were drawn at random, so rows that belong together (say --group) or that "
+            "come later (say --time) may be predicted less well."
+        )
     said = [
-        "New rows that are not like these: the folds were drawn at random, so rows that belong "
-        "together (one person, one day) or that come later may be predicted less well.",
-        "Inputs that would not be known at the time of predicting: leave them out with --ignore.",
+        f"New rows that are not like these: {alike}",
+        "Inputs that would not be known at the time of predicting: leave them out with --drop.",
     ]
-    learning = cooked.evidence.learning
-    if learning is not None and learning.scores.mean(1)[-1] - learning.scores.mean(1)[-2] > 0.005:
-        said.insert(0, "More rows: the learning curve is still rising.")
-    if cooked.chosen.score.high - cooked.chosen.score.low > 0.1 and cooked.settings.repeats is None:
+    more = cooked.evidence.trust.more_rows
+    if more is not None and more.verdict != "would hardly help":
+        said.insert(0, f"More rows: twice as many may bring {words.signed(more.expected)}.")
+    if cooked.chosen.score.high - cooked.chosen.score.low > 0.1 and settings.repeats is None:
         said.append("The interval is wide: more rows would narrow it, --repeats a little.")
     return said
 

@@ -133,6 +133,7 @@ def model_bytes(model: Model) -> bytes:
             "header": model.header,
             "columns": [asdict(column) for column in model.layout.columns],
             "about": dict(model.about),
+            "use": dict(model.use),
             "pipeline": model.pipeline,
         }
     )
@@ -166,4 +167,5 @@ def load_model(path: str | Path) -> Model:
         classes=tuple(held["classes"]),
         header=held["header"],
         about=held["about"],
+        use=held.get("use", {}),
     )

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 
+from kilogram.evaluation.calibration import Reliability
 from kilogram.evaluation.intervals import Comparison, Interval
+from kilogram.evaluation.learning import MoreRows
 from kilogram.kitchen.judge import Judged
-from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.measures import MEASURES, Measure
+from kilogram.kitchen.trust import Group, Range, Ranking, Trust
 
 # Below this the optimism of a score between 0 and 1 is no news.
 SMALL = 0.005
@@ -111,6 +114,81 @@ def _optimism(by_name: dict[str, Judged], chosen: Judged) -> str:
     if gap < 0:
         return f"{said}, {figure(-gap)} less than on new rows: tuning did not flatter it."
     return f"{said}, {figure(gap)} more than on new rows: that much of it was optimism."
+
+
+def trust_lines(found: Trust, measure: Measure) -> list[tuple[str, str]]:
+    """What is known about the worth of an answer: what about, and a sentence."""
+    said = [("chance", _of_chance(found))]
+    if found.range is not None:
+        said.append(("intervals", _of_range(found.range)))
+    if found.ranking is not None:
+        said.append(("ranking", _of_ranking(found.ranking)))
+    if found.calibration is not None:
+        said.append(("probabilities", _of_calibration(found.calibration)))
+    if found.more_rows is not None:
+        said.append(("more rows", _of_rows(found.more_rows, measure)))
+    if found.groups:
+        said.append(("subgroups", _of_groups(found.groups, measure)))
+    return said
+
+
+def _of_chance(found: Trust) -> str:
+    test = found.chance
+    shuffles = len(test.shuffled)
+    worse = "more than chance" if test.p_value <= 0.05 else "no more than chance can give"
+    return (
+        f"{worse[0].upper()}{worse[1:]}: p = {test.p_value:.3f} among {shuffles} shuffles of the "
+        f"held-out answers, which score {figure(test.chance)} on average."
+    )
+
+
+def _of_range(found: Range) -> str:
+    held = found.held
+    odd = " That is less than they should: rows differ from fold to fold."
+    return (
+        f"Nine in ten answers are off by less than {figure(found.half)}; intervals of that width "
+        f"held {held.covered:.0%} of the {held.count:,} held-out rows."
+        f"{odd if held.p_value < 0.01 else ''}"
+    )
+
+
+def _of_ranking(found: Ranking) -> str:
+    return (
+        f"Area under the ROC curve {figure(found.roc.mean)} ({between(found.roc)}); average "
+        f"precision {figure(found.precision.mean)} ({between(found.precision)}), where guessing "
+        f"has {figure(found.share)}."
+    )
+
+
+def _of_calibration(found: Reliability) -> str:
+    gap = found.calibration_error
+    word = "can be taken at their word" if gap < 0.05 else "are to be taken roughly"
+    return (
+        f"Probabilities made of the margins {word}: they miss what comes true by {figure(gap)} on "
+        f"average (Brier score {figure(found.brier)})."
+    )
+
+
+def _of_rows(found: MoreRows, measure: Measure) -> str:
+    return (
+        f"More rows of the same kind {found.verdict}: the last doubling brought "
+        f"{signed(found.last.mean)} {measure.title} ({between(found.last, sign=True)}), the next "
+        f"may bring {signed(found.expected)}."
+    )
+
+
+def _of_groups(found: tuple[Group, ...], measure: Measure) -> str:
+    what = "mean error" if measure.task == "regression" else "share of errors"
+    worse = [group for group in found if group.found.verdict == "worse"]
+    if not worse:
+        return f"None of {len(found)} subgroups has a larger {what} than the others beyond chance."
+    named = "; ".join(
+        f"{group.column} {group.found.name} ({figure(group.found.loss)}, "
+        f"{signed(group.found.difference.mean)} against the others)"
+        for group in worse[:3]
+    )
+    more = f", and {len(worse) - 3} more" if len(worse) > 3 else ""
+    return f"A larger {what} than elsewhere, beyond chance: {named}{more}."
 
 
 def compared(comparison: Comparison | None) -> str:

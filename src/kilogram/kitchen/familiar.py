@@ -1,0 +1,75 @@
+"""Does a new row look like the rows a model was cooked from?
+
+    D^2(z) = (z - m)' C^-1 (z - m)      of its features z, with m and C those of the training rows
+
+C is mixed with its diagonal, so that columns which never varied together do not count as certain.
+A row is unlike when D^2 is beyond what all but one in a thousand training rows reach by a margin
+of half. Above `MAX_FEATURES` features C is its diagonal. Beside it each column has the range it
+had; cells beyond are counted, to say where rows differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+MAX_FEATURES = 300
+MIX = 0.05
+MARGIN = 1.5
+FAR = 0.1
+
+
+def describe(X: np.ndarray, Z: Any) -> dict[str, Any]:
+    """What is to be remembered of (n, d) cells X and their (n, p) features Z."""
+    Z = dense(Z)
+    mean, spread = Z.mean(axis=0), Z.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    found: dict[str, Any] = {"mean": mean, "scale": scale, "factor": None}
+    if Z.shape[1] <= MAX_FEATURES:
+        U = (Z - mean) / scale
+        C = (1 - MIX) * (U.T @ U) / len(U) + MIX * np.eye(U.shape[1])
+        found["factor"] = np.linalg.inv(np.linalg.cholesky(C))
+    found["limit"] = 1.0
+    found["limit"] = MARGIN * float(np.quantile(distances(found, Z), 0.999))
+    return found | ranges(X)
+
+
+def ranges(X: np.ndarray) -> dict[str, Any]:
+    """Ends of each column a little widened, and whether it had missing cells; NaN for words."""
+    low, high = np.full((2, X.shape[1]), np.nan)
+    gaps = np.zeros(X.shape[1], dtype=bool)
+    for k in range(X.shape[1]):
+        try:
+            column = X[:, k].astype(float)
+        except ValueError:
+            continue
+        known = column[np.isfinite(column)]
+        gaps[k] = len(known) < len(column)
+        if len(known):
+            room = FAR * (known.max() - known.min())
+            low[k], high[k] = known.min() - room, known.max() + room
+    return {"low": low, "high": high, "gaps": gaps}
+
+
+def distances(found: dict[str, Any], Z: Any) -> np.ndarray:
+    """D^2 of (n, p) features per limit: above 1 a row is unlike."""
+    U = (dense(Z) - found["mean"]) / found["scale"]
+    if found["factor"] is not None:
+        U = U @ np.asarray(found["factor"]).T
+    return np.sum(U * U, axis=1) / found["limit"]
+
+
+def beyond(found: dict[str, Any], X: np.ndarray) -> np.ndarray:
+    """(n, d) booleans: cells outside the range of their column, or missing where none was."""
+    out = np.zeros(X.shape, dtype=bool)
+    for k in np.flatnonzero(np.isfinite(found["low"])):
+        column = X[:, k].astype(float)
+        missing = ~np.isfinite(column) & (not found["gaps"][k])
+        out[:, k] = (column < found["low"][k]) | (column > found["high"][k]) | missing
+    return out
+
+
+def dense(Z: Any) -> np.ndarray:
+    """Features as an ordinary array."""
+    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=float)

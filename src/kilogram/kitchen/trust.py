@@ -1,0 +1,212 @@
+"""How far the answers can be trusted, from rows the models had not seen.
+
+chance       could shuffled answers score as well?
+intervals    what nine in ten new rows stay within, and how often such intervals held
+ranking      ROC and precision-recall areas of two classes, with intervals; what costs do
+calibration  probabilities made of margins, each fold's from the other folds'
+subgroups    where errors are larger than elsewhere beyond chance, all comparisons together
+more rows    what the learning curve lets one expect
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kilogram.evaluation.calibration import Reliability, reliability
+from kilogram.evaluation.chance import ChanceTest, held_out_test
+from kilogram.evaluation.conformal import CoverageTest, conformal_quantile, coverage_test
+from kilogram.evaluation.counts import accuracy, balanced_accuracy
+from kilogram.evaluation.intervals import Interval
+from kilogram.evaluation.learning import LearningCurve, MoreRows
+from kilogram.evaluation.losses import absolute, zero_one
+from kilogram.evaluation.numbers import r_squared
+from kilogram.evaluation.ranking import auc_interval, average_precision, rows_interval
+from kilogram.evaluation.scaling import Scaling, fit_scaling
+from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
+from kilogram.evaluation.threshold import Threshold, best_threshold
+from kilogram.kitchen.columns import Column, Layout
+from kilogram.kitchen.evidence import Answers, Importance
+from kilogram.kitchen.judge import Judged
+
+COVERAGE = 0.9
+SHUFFLES = 999
+COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
+MAX_COLUMNS = 8
+MAX_LEVELS = 12
+# the same measures as in `measures`, without scikit-learn's checks, a thousand times over
+_QUICK = {"r2": r_squared, "accuracy": accuracy, "balanced_accuracy": balanced_accuracy}
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers: half the width of the intervals, and how often they held on other folds."""
+
+    half: float
+    held: CoverageTest
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Two classes: areas with intervals, the share of the second, thresholds by cost."""
+
+    roc: Interval
+    precision: Interval
+    share: float
+    costs: tuple[tuple[float, float, Threshold], ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A subgroup of the rows by one column."""
+
+    column: str
+    found: Subgroup
+
+
+@dataclass(frozen=True)
+class Trust:
+    chance: ChanceTest
+    range: Range | None
+    ranking: Ranking | None
+    calibration: Reliability | None
+    groups: tuple[Group, ...]
+    more_rows: MoreRows | None
+
+
+def trust(
+    judged: Judged,
+    answers: Answers,
+    X: np.ndarray,
+    layout: Layout,
+    *,
+    importance: Importance | None,
+    learning: LearningCurve | None,
+    seed: int,
+) -> Trust:
+    """All of it for one recipe."""
+    numbers = judged.measure.task == "regression"
+    folds = fold_numbers(judged)
+    return Trust(
+        chance=_chance(judged, seed),
+        range=_range(answers, folds) if numbers else None,
+        ranking=_ranking(answers, seed) if answers.margin is not None else None,
+        calibration=None if numbers else calibration(judged, answers, folds),
+        groups=_groups(judged, answers, X, layout, importance),
+        more_rows=None if learning is None else learning.more_rows(),
+    )
+
+
+def fold_numbers(judged: Judged) -> np.ndarray:
+    """Which fold of the first round each held-out row belongs to, in the order of the answers."""
+    folds = judged.first_round
+    return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
+
+
+def _chance(judged: Judged, seed: int) -> ChanceTest:
+    parts = [(judged.y[fold.test], fold.prediction) for fold in judged.first_round]
+    return held_out_test(parts, _QUICK[judged.measure.name], draws=SHUFFLES, seed=seed)
+
+
+def _range(answers: Answers, folds: np.ndarray) -> Range:
+    """Intervals from all errors; how often they hold, each fold's from the errors of the others."""
+    error = np.abs(answers.truth - answers.prediction)
+    half = np.empty(len(error))
+    for k in np.unique(folds):
+        half[folds == k] = conformal_quantile(error[folds != k], COVERAGE)
+    held = coverage_test(answers.truth, answers.prediction - half, answers.prediction + half,
+                         COVERAGE)  # fmt: skip
+    return Range(conformal_quantile(error, COVERAGE), held)
+
+
+def _ranking(answers: Answers, seed: int) -> Ranking:
+    y, margin = answers.truth, answers.margin
+    assert margin is not None
+    costs = tuple((a, b, best_threshold(y, margin, false_alarm=a, miss=b)) for a, b in COSTS)
+    return Ranking(
+        auc_interval(y, margin),
+        rows_interval(average_precision, y, margin, draws=200, seed=seed),
+        float(np.mean(y == 1)),
+        costs,
+    )
+
+
+def shifted(judged: Judged) -> bool:
+    """Balanced answers favour rare classes: only then do probabilities need shifts."""
+    return judged.measure.name == "balanced_accuracy"
+
+
+def scaling(judged: Judged, answers: Answers) -> Scaling | None:
+    """Margins to probabilities, from all held-out rows."""
+    if answers.decision is None:
+        return None
+    return fit_scaling(answers.decision, answers.truth, shifts=shifted(judged))
+
+
+def calibration(judged: Judged, answers: Answers, folds: np.ndarray) -> Reliability | None:
+    """Two classes: of the second. More: of the most probable one, whether it was right."""
+    if answers.decision is None:
+        return None
+    P = np.empty_like(answers.decision)
+    for k in np.unique(folds):
+        rest = folds != k
+        found = fit_scaling(answers.decision[rest], answers.truth[rest], shifts=shifted(judged))
+        P[~rest] = found.probabilities(answers.decision[~rest])
+    if answers.margin is not None:
+        return reliability(answers.truth == 1, P[:, 1])
+    return reliability(np.argmax(P, axis=1) == answers.truth, P.max(axis=1))
+
+
+def _groups(
+    judged: Judged,
+    answers: Answers,
+    X: np.ndarray,
+    layout: Layout,
+    importance: Importance | None,
+) -> tuple[Group, ...]:
+    """Subgroups of the columns that matter most, the worst first."""
+    loss = absolute if judged.measure.task == "regression" else zero_one
+    losses = loss(answers.truth, answers.prediction)
+    columns = list(enumerate(layout.used))
+    if importance is not None:
+        place = {importance.columns[k]: rank for rank, k in enumerate(importance.order)}
+        columns.sort(key=lambda pair: place.get(pair[1].name, len(place)))
+    found: list[Group] = []
+    looked = 0
+    for k, column in columns:
+        names = group_names(column, X[answers.rows, k])
+        if names is None or looked == MAX_COLUMNS:
+            continue
+        groups = subgroup_losses(losses, names, least=max(10, len(losses) // 50))
+        looked += bool(groups)
+        found += [Group(column.name, group) for group in groups]
+    # Holm within a column, Bonferroni between columns
+    together = [
+        replace(g, found=replace(g.found, p_value=min(1.0, looked * g.found.p_value)))
+        for g in found
+    ]
+    return tuple(sorted(together, key=lambda group: (group.found.p_value, -group.found.loss)))
+
+
+def group_names(column: Column, cells: np.ndarray) -> np.ndarray | None:
+    """Words as they are, numbers as low, middle and high thirds; None where neither serves."""
+    if column.kind in ("text", "image"):
+        return None
+    cells = cells.astype(float)
+    known = np.isfinite(cells)
+    if column.kind in ("categorical", "ordinal"):
+        if not 2 <= len(column.levels) <= MAX_LEVELS:
+            return None
+        scale = len(column.levels) if column.kind == "ordinal" else 1
+        place = np.where(known, cells * scale - (column.kind == "ordinal"), -1)
+        levels = np.array([*column.levels, "missing"], dtype=object)
+        return levels[np.round(place).astype(int)]
+    if known.sum() < 30 or len(np.unique(cells[known])) < 3:
+        return None
+    low, high = np.quantile(cells[known], [1 / 3, 2 / 3])
+    if not low < high:
+        return None
+    names = np.where(cells <= low, f"up to {low:.4g}",
+                     np.where(cells > high, f"above {high:.4g}", "between"))  # fmt: skip
+    return np.where(known, names, "missing").astype(object)
