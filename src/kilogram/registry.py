@@ -40,6 +40,7 @@ SLUGS: tuple[str, ...] = (
     "logistic",
     "online",
     "gaussian_process",
+    "clusters",
     "explicit_features",
     "feature_maps",
     "kernels",
@@ -90,6 +91,9 @@ PUBLIC: dict[str, str] = {
     "OnlineClassifier": "kilogram.models.classification.online",
     "Perceptron": "kilogram.models.classification.perceptron",
     "Adaline": "kilogram.models.classification.adaline",
+    # clusters
+    "KMeans": "kilogram.models.clusters.kmeans",
+    "KernelKMeans": "kilogram.models.clusters.kernel_kmeans",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

@@ -11,6 +11,7 @@ from kilogram.textbook import (
     discriminants,
     fisher,
     histograms,
+    k_means,
     naive_bayes,
     run,
     svm_dual,
@@ -215,3 +216,23 @@ def test_histogram_naive_bayes():
             p = run(histograms.histogram(X[c == THREE, j], start, width, 12))["p"]
             got = np.exp(fast.feature_log_density_[j][c, 1:-1])
             np.testing.assert_allclose(got, p, rtol=1e-6, atol=1e-6)
+
+
+def test_k_means():
+    book = run(k_means.lloyd(X, X[:4]))
+    fast = kg.KMeans(4, init=X[:4], tol=0).fit(X)
+    np.testing.assert_allclose(fast.cluster_centers_, book["mu"], rtol=1e-10)
+    np.testing.assert_array_equal(fast.labels_, book["c"])
+    told = run(k_means.online(X, X[:4], np.arange(len(X))))
+    online = kg.KMeans(4, init=X[:4])
+    online.partial_fit(X[:4])  # four points that are their own centres: counts are 1
+    for x in X[4:]:
+        online.partial_fit(x[None])
+    np.testing.assert_allclose(online.cluster_centers_, told["mu"], rtol=1e-10)
+
+
+def test_kernel_k_means():
+    first = np.arange(len(X)) % 4
+    book = run(k_means.kernel_k_means(GAUSS(X), first))
+    fast = kg.KernelKMeans(4, kernel=GAUSS, init=first).fit(X)
+    np.testing.assert_array_equal(fast.labels_, book["c"])

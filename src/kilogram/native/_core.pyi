@@ -162,3 +162,17 @@ def within_scatter(
 def class_powers(
     X: Array, codes: Array, shifts: Array, w: Array | None, out: Array, threads: int
 ) -> None: ...
+def cluster_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    C: Array,
+    labels: Array,
+    distances: Array | None,
+    sums: Array,
+    known: bool,
+    threads: int,
+) -> tuple[float, float]: ...
+def distances_to(
+    X: Array, shift: Array | None, C: Array, norms: Array, out: Array, threads: int
+) -> None: ...

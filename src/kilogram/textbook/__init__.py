@@ -18,6 +18,7 @@ from kilogram.textbook import (
     fisher,
     gaussian_process,
     histograms,
+    k_means,
     kernel_pca,
     kernel_regression,
     kernel_ridge,
@@ -70,6 +71,7 @@ _QDA = ("QuadraticDiscriminantAnalysis",)
 _CENTROID = ("NearestCentroid",)
 _BAYES = ("MajorityClassifier",)
 _SINKS = ("KitchenSinksRegressor", "KitchenSinksClassifier", "FourierFeatures")
+_K_MEANS = ("KMeans",)
 _LOGISTIC = ("LogisticRegression", "OnlineClassifier")
 
 TELLINGS: dict[str, Page] = {
@@ -567,6 +569,32 @@ TELLINGS: dict[str, Page] = {
         ("first_encounter 7 (named)",),
         ("Adaline",),
     ),
+    "k_means": Page(
+        k_means.lloyd,
+        "K-means: Lloyd's algorithm",
+        (
+            "cookbook 12, algorithm 8",
+            "first_encounter 11",
+            "lecture_notes L23",
+            "summary 8",
+            "slides 10, algorithm 1",
+        ),
+        _K_MEANS,
+    ),
+    "k_means_online": Page(
+        k_means.online, "K-means: one point at a time", ("cookbook 12, algorithm 9",), _K_MEANS
+    ),
+    "k_means_plus_plus": Page(
+        k_means.plus_plus, "K-means++: where to begin", ("lecture_notes L23",), _K_MEANS
+    ),
+    "kernel_k_means": Page(
+        k_means.kernel_k_means,
+        "Kernel k-means by the trace form",
+        ("first_encounter 11",),
+        ("KernelKMeans",),
+    ),
+    "k_medoids": Page(k_means.k_medoids, "K-medoids", ("lecture_notes L22 and L23",), ()),
+    "k_lines": Page(k_means.k_lines, "K-lines", ("lecture_notes L23",), ()),
 }
 
 __all__ = [

@@ -52,6 +52,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "logistic": ("LogisticRegression", "OnlineClassifier"),
     "perceptron": ("Perceptron", "Adaline", "OnlineClassifier"),
     "cca": ("CCA", "KernelCCA", "MultiviewCCA"),
+    "k_means": ("KMeans", "KernelKMeans"),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),
     "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),

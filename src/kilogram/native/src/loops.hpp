@@ -92,6 +92,18 @@ template <class T> struct Loops {
   // rows r0..r1 of C (r1, columns; ld) -= P P', where column <= row
   void (*subtract_rows)(const T* P, std::int64_t depth, std::int64_t r0, std::int64_t r1,
                         std::int64_t columns, T* C, std::int64_t ld);
+  // The nearest centres, see loops_nearest.hpp: `four` centres in one packed block.
+  // centres (count <= four, depth) -> out[k][four] and half their squares
+  void (*pack_four)(const T* c, std::int64_t count, std::int64_t depth, T* out, T* half);
+  // index[lane] = the nearest of the blocks of centres listed, for one strip of pack_lanes
+  void (*nearest)(const T* strips, std::int64_t depth, const T* centres, const T* half,
+                  const std::int32_t* listed, std::int64_t count, std::int32_t* index);
+  // out[four][lane] (ld) = |c|^2 / 2 - <x, c>
+  void (*half_distances)(const T* strips, std::int64_t depth, const T* centres, const T* half,
+                         T* out, std::int64_t ld);
+  T (*squared_distance)(const T* x, const T* c, std::int64_t depth);
+  // sum += w x
+  void (*add_row)(const T* x, std::int64_t depth, T w, double* sum);
   // y = exp(x), y = cos(x), y = log(x): the vectorised functions themselves, for the tests
   void (*exp)(const T* x, T* y, std::int64_t n);
   void (*cos)(const T* x, T* y, std::int64_t n);

@@ -63,6 +63,7 @@ Spec make_spec(const std::string& kind, const std::vector<double>& params) {
 void bind_svm(nb::module_& m);       // svm_module.cpp
 void bind_logistic(nb::module_& m);  // logistic_module.cpp
 void bind_classes(nb::module_& m);  // class_module.cpp
+void bind_kmeans(nb::module_& m);   // kmeans_module.cpp
 
 namespace {
 
@@ -168,6 +169,7 @@ NB_MODULE(_core, m) {
   kg::bind_svm(m);
   kg::bind_logistic(m);
   kg::bind_classes(m);
+  kg::bind_kmeans(m);
   m.def("simd_level", &kg::simd_level);
   m.def("set_simd_level", [](const std::string& name) { kg::set_simd_level(name.c_str()); });
   m.def("max_threads", &omp_get_max_threads);

@@ -1,0 +1,140 @@
+"""What the clusterers of this page share: their checks, and the answers read off centres."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, row_count
+from kilogram.base import ConvergenceWarning
+from kilogram.solvers.cluster import trace
+
+KERNEL_STARTS = ("k-means++", "random", "farthest")
+
+
+class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
+    """A clusterer with centres: labels and distances of new rows."""
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and the cluster of each training row, (n,)."""
+        model: Any = self
+        return model.fit(X, y, sample_weight=sample_weight).labels_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_counts(model: Any) -> None:
+    """n_clusters, max_iter, n_init and tol make sense."""
+    for name in ("n_clusters", "max_iter"):
+        value = getattr(model, name)
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+    starts = model.n_init
+    if starts != "auto" and (not isinstance(starts, Integral) or starts < 1):
+        raise ValueError(f"n_init must be 'auto' or an integer of at least 1, got {starts!r}.")
+    if not model.tol >= 0:
+        raise ValueError(f"tol must be 0 or more, got {model.tol!r}.")
+
+
+def check_rows(model: Any, X: Any, y: Any) -> None:
+    """Rows enough for the clusters; y is not used, but must not belong to other rows."""
+    if y is not None and not is_streamed(X):
+        check_consistent_length(X, y)
+    n = row_count(X)
+    if n < model.n_clusters:
+        raise ValueError(
+            f"n_samples={n} should be >= n_clusters={model.n_clusters}: there is no way to fill "
+            "more clusters than there are rows."
+        )
+
+
+def start_count(model: Any) -> int:
+    """How many starts: an array or the farthest rows are one; draws at random need several."""
+    init = model.init
+    if not isinstance(init, str) and not callable(init):
+        return 1
+    if init == "farthest":
+        return 1
+    if model.n_init == "auto":
+        return 10 if init == "random" or callable(init) else 1
+    return int(model.n_init)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """One generator for a fit, from a seed or a RandomState as scikit-learn takes them."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
+
+
+def warn_if_duplicates(found: int, wanted: int) -> None:
+    """Fewer clusters than asked for: there are fewer distinct rows."""
+    if found < wanted:
+        warnings.warn(
+            f"Number of distinct clusters ({found}) found smaller than n_clusters ({wanted}). "
+            "Possibly due to duplicate points in X. The model is usable as it is.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows of length 1; rows of zeros stay."""
+    if is_sparse(X):
+        norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+        scaled = X.tocsr(copy=True)
+        scaled.data = scaled.data / np.repeat(
+            np.where(norms > 0, norms, 1.0), np.diff(scaled.indptr)
+        ).astype(X.dtype)
+        return scaled
+    xp = namespace(X)
+    norms = xp.sqrt(xp.sum(X * X, axis=1))[:, None]
+    return X / xp.where(norms > 0, norms, xp.ones_like(norms))
+
+
+def answer_like(found: np.ndarray, block: Any) -> Any:
+    """Host numbers in the library, on the device and in the float type of a block of rows."""
+    if is_sparse(block):
+        return found.astype(block.dtype) if found.dtype.kind == "f" else found
+    return like(found, block)
+
+
+def host(X: Any) -> np.ndarray:
+    """An array of any library as float64 on the host."""
+    return np.asarray(to_numpy(X), dtype=np.float64)
+
+
+def kernel_start(model: Any, space: trace.Space, rng: np.random.Generator) -> np.ndarray:
+    """The first centres of `KernelKMeans`, a (n, k): combinations of the rows."""
+    n, k = len(space.w), int(model.n_clusters)
+    a = np.zeros((n, k))
+    if not isinstance(model.init, str):
+        labels = np.asarray(to_numpy(model.init))
+        if labels.shape != (n,) or labels.min() < 0 or labels.max() >= k:
+            raise ValueError(
+                f"init as an array holds the first label, below {k}, of each of {n} rows."
+            )
+        return trace.means_of(space, labels.astype(int), k, a)
+    if model.init not in KERNEL_STARTS:
+        raise ValueError(f"init must be one of {KERNEL_STARTS} or labels, got {model.init!r}.")
+    if model.init == "farthest":
+        chosen = trace.farthest_first(space, k)
+    elif model.init == "random":
+        some = min(k, int((space.w > 0).sum()))
+        chosen = list(rng.choice(n, some, replace=False, p=space.w / space.w.sum()))
+        chosen += chosen[: k - some]
+    else:
+        chosen = trace.greedy(space, k, rng)
+    a[chosen, np.arange(len(chosen))] = 1.0
+    return a

@@ -1,0 +1,75 @@
+// Bindings of the step of k-means (kmeans.cpp).
+#include "blas.hpp"
+#include "kmeans.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace kg {
+namespace {
+
+template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Rows<T> checked(const In<T>& X, const std::optional<InV<T>>& shift, const InC<T>& C) {
+  const i64 n = X.shape(0), d = X.shape(1);
+  check_int(n, "the number of rows");
+  if (i64(C.shape(1)) != d || C.shape(0) < 1 || (shift && i64(shift->shape(0)) != d))
+    throw std::invalid_argument("X, shift and centres do not fit together");
+  return {X.data(), n, d, X.stride(0), X.stride(1)};
+}
+
+template <class T> const T* pointer(const std::optional<InV<T>>& v) { return v ? v->data() : nullptr; }
+
+using Release = nb::gil_scoped_release;
+
+template <class T> void bind(nb::module_& m) {
+  m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+                           Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
+                           Out<double, 2> sums, bool known, int threads) {
+    const Rows<T> x = checked<T>(X, shift, C);
+    const i64 k = C.shape(0);
+    if (i64(labels.shape(0)) != x.n || (w && i64(w->shape(0)) != x.n) ||
+        (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
+        i64(sums.shape(1)) != x.d + 1)
+      throw std::invalid_argument("labels, weights, distances or sums do not fit the rows");
+    if (known)
+      for (i64 i = 0; i < x.n; ++i)
+        if (labels.data()[i] < 0 || labels.data()[i] >= k)
+          throw std::invalid_argument("a label is negative or not below the number of centres");
+    const ClusterPass<T> pass{x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
+                              distances ? distances->data() : nullptr, sums.data(), known};
+    Release release;
+    const PassTerms terms = cluster_pass<T>(pass, threads);
+    return std::pair<double, double>(terms.inertia, terms.looked);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
+     "labels"_a.noconvert(), "distances"_a.noconvert().none(), "sums"_a.noconvert(), "known"_a,
+     "threads"_a);
+  m.def("distances_to", [](In<T> X, std::optional<InV<T>> shift, InC<T> C, InV<T> norms,
+                           Out<T, 2> out, int threads) {
+    const Rows<T> x = checked<T>(X, shift, C);
+    const i64 k = C.shape(0);
+    if (i64(norms.shape(0)) != x.n || i64(out.shape(0)) != k || i64(out.shape(1)) != x.n)
+      throw std::invalid_argument("norms or out do not fit the rows");
+    Release release;
+    distances_to<T>(x, pointer<T>(shift), C.data(), k, norms.data(), out.data(), threads);
+  }, "X"_a.noconvert(), "shift"_a.noconvert().none(), "C"_a.noconvert(), "norms"_a.noconvert(),
+     "out"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace
+
+void bind_kmeans(nb::module_& m) {
+  bind<float>(m);
+  bind<double>(m);
+}
+
+}  // namespace kg

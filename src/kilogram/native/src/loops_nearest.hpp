@@ -1,0 +1,110 @@
+// The nearest of many centres for strips of rows, without a matrix of distances.
+// The lanes are rows in narrow strips (loops_factor.hpp), three to a register block; kFour centres
+// pass at a time, each with its numbers side by side, centres[k][four]. What is largest is
+//     <x, c> - |c|^2 / 2,      the sum begins at minus the half square;
+// the best so far and its index stay in the same lanes, so nothing is reduced across a register.
+// Included only by loops.cpp, inside its anonymous namespace.
+
+constexpr int kFour = 4;
+
+template <class T> struct Best {
+  typename Vector<T>::type value[3];
+  typename Vector<T>::mask index[3];
+};
+
+// best = the better of best and the four centres first..first + 3
+template <class T>
+KG_INLINE void nearest_of_four(const T* __restrict x, const T* __restrict centres,
+                               const T* __restrict half, i64 depth, i64 first, Best<T>& best) {
+  typedef typename Vector<T>::type V;
+  typedef typename Vector<T>::mask M;
+  V sum[kFour][3];
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
+  const V *x0 = reinterpret_cast<const V*>(x), *x1 = x0 + depth, *x2 = x1 + depth;
+#pragma GCC unroll 2
+  for (i64 k = 0; k < depth; ++k) {
+    const V v0 = x0[k], v1 = x1[k], v2 = x2[k];
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+      const V c = centres[k * kFour + r] - V{};
+      sum[r][0] += c * v0;
+      sum[r][1] += c * v1;
+      sum[r][2] += c * v2;
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r) {
+    const M at = M{} + static_cast<decltype(M{}[0] + 0)>(first + r);
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) {
+      const M better = sum[r][j] > best.value[j];
+      best.value[j] = better ? sum[r][j] : best.value[j];
+      best.index[j] = better ? at : best.index[j];
+    }
+  }
+}
+
+// index[lane] = the nearest centre of three narrow strips, among the quadruples listed.
+template <class T>
+void nearest(const T* strips, i64 depth, const T* centres, const T* half, const std::int32_t* listed,
+             i64 count, std::int32_t* index) {
+  constexpr i64 W = kLanes<T>;
+  Best<T> best;
+  for (int j = 0; j < 3; ++j) {
+    best.value[j] = typename Vector<T>::type{} - T(__builtin_huge_val());
+    best.index[j] = typename Vector<T>::mask{};
+  }
+  for (i64 g = 0; g < count; ++g) {
+    const i64 first = i64(listed[g]) * kFour;
+    nearest_of_four<T>(strips, centres + first * depth, half + first, depth, first, best);
+  }
+  for (i64 i = 0; i < 3 * W; ++i) index[i] = static_cast<std::int32_t>(best.index[i / W][i % W]);
+}
+
+// centres (four, depth; ld) as [k][four]; zeros, infinitely far, beyond the last
+template <class T> void pack_four(const T* c, i64 count, i64 depth, T* out, T* half) {
+  for (i64 r = 0; r < kFour; ++r) {
+    T sum = 0;
+    for (i64 k = 0; k < depth; ++k) {
+      const T v = r < count ? c[r * depth + k] : T(0);
+      out[k * kFour + r] = v;
+      sum += v * v;
+    }
+    half[r] = r < count ? sum / 2 : T(__builtin_huge_val());
+  }
+}
+
+// out[four][lane] (ld) = |c|^2 / 2 - <x, c>
+template <class T>
+void half_distances(const T* strips, i64 depth, const T* centres, const T* half, T* out, i64 ld) {
+  typedef typename Vector<T>::type V;
+  const V* x = reinterpret_cast<const V*>(strips);
+  for (int j = 0; j < 3; ++j, x += depth) {
+    V sum[kFour];
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) sum[r] = V{} + half[r];
+    for (i64 k = 0; k < depth; ++k) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) sum[r] -= centres[k * kFour + r] * x[k];
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r)
+      *reinterpret_cast<V*>(out + r * ld + j * kLanes<T>) = sum[r];
+  }
+}
+
+// |x - c|^2 of one row
+template <class T> T squared_distance(const T* __restrict x, const T* __restrict c, i64 depth) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (i64 k = 0; k < depth; ++k) sum += (x[k] - c[k]) * (x[k] - c[k]);
+  return sum;
+}
+
+// sum += w x, one row; the sums are float64
+template <class T> void add_row(const T* __restrict x, i64 depth, T w, double* __restrict sum) {
+  const double weight = static_cast<double>(w);
+#pragma omp simd
+  for (i64 k = 0; k < depth; ++k) sum[k] += weight * static_cast<double>(x[k]);
+}

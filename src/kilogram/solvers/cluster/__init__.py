@@ -1,0 +1,1 @@
+"""Alternating minimisation over clusters: the pass over the rows, the starts, the loop."""

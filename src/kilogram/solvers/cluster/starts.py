@@ -1,0 +1,136 @@
+"""Where k-means begins.
+
+k-means++    rows drawn one after another with probability w_i |x_i - nearest centre|^2; of a few
+             candidates the one that lowers the inertia most (Arthur and Vassilvitskii 2007)
+k-means||    five rounds of 2 k rows at a time, then k-means++ among them, weighted by the rows
+             they stand for: few passes, for rows that are far away (Bahmani et al. 2012)
+farthest     the row farthest from the mean, then the row farthest from all chosen so far: no
+             draw, the same for every order of the rows (Gonzalez 1985)
+random       rows drawn with probability w_i
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import reduce_rows, take_rows
+from kilogram.solvers.cluster.lloyd import Farthest
+from kilogram.solvers.cluster.sums import ClusterSums, nearest, squared_distances
+
+ROUNDS = 5  # of k-means||
+
+
+def host_rows(X: Any, indices: Any) -> np.ndarray:
+    """Rows of X as float64 on the host."""
+    rows = to_numpy(take_rows(X, np.asarray(indices)))
+    return np.asarray(rows.todense() if is_sparse(rows) else rows, dtype=np.float64)
+
+
+def greedy(
+    X: Any, w: np.ndarray | None, k: int, origin: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """k-means++ with 2 + log k candidates for each centre, (k, d); X in memory."""
+    n, trials = X.shape[0], 2 + int(np.log(k))
+    u = np.ones(n) if w is None else np.asarray(to_numpy(w), dtype=np.float64)
+    first = int(rng.choice(n, p=u / u.sum()))
+    chosen = [first]
+    closest = squared_distances(X, host_rows(X, [first]), origin)[0].astype(np.float64)
+    while len(chosen) < k:
+        mass = np.cumsum(u * closest)
+        if not mass[-1] > 0:  # fewer distinct rows than centres
+            chosen += [int(i) for i in rng.choice(n, k - len(chosen), p=u / u.sum())]
+            break
+        at = np.searchsorted(mass, rng.random(trials) * mass[-1])
+        candidates = np.minimum(at, n - 1)
+        D = squared_distances(X, host_rows(X, candidates), origin)
+        np.minimum(D, closest, out=D, casting="unsafe")
+        best = int(np.argmin(D @ u.astype(D.dtype)))
+        closest = D[best].astype(np.float64)
+        chosen.append(int(candidates[best]))
+    return host_rows(X, chosen)
+
+
+def farthest_rows(X: Any, w: Any, C: np.ndarray, origin: np.ndarray, m: int) -> Farthest:
+    """The m rows of a block farthest from their centres; rows of no weight do not count."""
+    labels, away = nearest(X, C, origin)
+    away = away.astype(np.float64)
+    if w is not None:
+        u = np.asarray(to_numpy(w), dtype=np.float64)
+        away = np.where(u > 0, away, -1.0)
+    kept = np.argsort(-away, kind="stable")[:m]
+    weights = np.ones(len(kept)) if w is None else u[kept]
+    return Farthest(away[kept], host_rows(X, kept), labels[kept], weights, m)
+
+
+def farthest_first(X: Any, w: Any, k: int, mean: np.ndarray) -> np.ndarray:
+    """(k, d), k passes over the rows."""
+    C = mean[None, :]
+    for j in range(k):
+        far = reduce_rows(partial(farthest_rows, C=C, origin=mean, m=1), X, w)
+        C = far.rows if j == 0 else np.concatenate([C, far.rows])
+    return C
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """m rows drawn without replacement in proportion to a mass: the m smallest random keys."""
+
+    keys: np.ndarray
+    rows: np.ndarray
+    m: int
+
+    def __add__(self, other: Drawn | int) -> Drawn:
+        if isinstance(other, int) and other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, Drawn):
+            return NotImplemented
+        keys = np.concatenate([self.keys, other.keys])
+        kept = np.argsort(keys, kind="stable")[: self.m]
+        return Drawn(keys[kept], np.concatenate([self.rows, other.rows])[kept], self.m)
+
+    __radd__ = __add__
+
+
+def drawn_rows(
+    X: Any, w: Any, C: np.ndarray | None, origin: np.ndarray, m: int, seed: int
+) -> Drawn:
+    """Of a block: keys Exp / mass. Its first rows seed the draw, so every block has its own."""
+    n = X.shape[0]
+    away = np.ones(n) if C is None else nearest(X, C, origin)[1].astype(np.float64)
+    mass = away if w is None else away * np.asarray(to_numpy(w), dtype=np.float64)
+    head = host_rows(X, np.arange(min(n, 16)))
+    rng = np.random.default_rng([seed, zlib.crc32(head.tobytes()), n])
+    there = np.flatnonzero(mass > 0)
+    keys = rng.standard_exponential(n)[there] / mass[there]
+    kept = np.argsort(keys, kind="stable")[:m]
+    return Drawn(keys[kept], host_rows(X, there[kept]), m)
+
+
+def parallel(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """k-means||, for rows of any container, (k, d)."""
+
+    def draw(C: np.ndarray | None, m: int) -> np.ndarray:
+        seed = int(rng.integers(2**31))
+        found = reduce_rows(partial(drawn_rows, C=C, origin=origin, m=m, seed=seed), X, w)
+        return np.asarray(found.rows)
+
+    C = draw(None, 1)
+    for _ in range(ROUNDS):
+        C = np.concatenate([C, draw(C, 2 * k)])
+    stands_for = reduce_rows(partial(ClusterSums.of, C=C, origin=origin), X, w).weights
+    some = stands_for > 0
+    return greedy(C[some], stands_for[some], k, origin, rng)
+
+
+def drawn(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """k rows at random, in proportion to their weights."""
+    found = reduce_rows(
+        partial(drawn_rows, C=None, origin=origin, m=k, seed=int(rng.integers(2**31))), X, w
+    )
+    return np.asarray(found.rows[np.arange(k) % len(found.rows)])  # again, if too few have weight

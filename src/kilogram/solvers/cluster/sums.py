@@ -1,0 +1,138 @@
+"""Sums over the rows of the nearest centres, as a value with `+`.
+
+    sums     S_c = sum_{i in c} w_i (x_i - o)       o: one origin for all, near the data
+    weights  W_c = sum_{i in c} w_i                 so the new centre is o + S_c / W_c
+    inertia        sum_i w_i min_c |x_i - m_c|^2
+
+NumPy rows take one native pass that holds no n by k matrix; sparse rows and arrays of other
+libraries hold one block of it at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.native.kmeans import cluster_pass, distances_to
+
+BLOCK_ENTRIES = 2**22  # entries of a block of distances
+PRUNED = 256  # centres from which on sorting rows by cluster to leave distances out can pay
+PAYS = 0.5  # share of the distances that may be left to look at
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """S (k, d), W (k,), both float64 on the host, and the inertia."""
+
+    sums: np.ndarray
+    weights: np.ndarray
+    inertia: float
+
+    @classmethod
+    def of(cls, X: Any, w: Any, C: np.ndarray, origin: np.ndarray) -> ClusterSums:
+        """Of the rows X (n, d) with weights w (n,) or None and centres C (k, d), NumPy."""
+        if is_numpy(X):
+            step = cluster_pass(X, C - origin, w, origin)
+            return cls(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+        sums, weights, inertia = np.zeros(C.shape), np.zeros(len(C)), 0.0
+        for rows, D in _distance_blocks(X, C, origin):
+            best = D.argmin(axis=1)
+            away = D[np.arange(len(best)), best]
+            u = np.ones(len(best)) if w is None else to_numpy(w[rows]).astype(float)
+            sums += _gathered(X[rows, :], best, u, len(C))
+            weights += np.bincount(best, u, minlength=len(C))
+            inertia += float(u @ away)
+        return cls(sums - weights[:, None] * origin, weights, inertia)
+
+    def __add__(self, other: ClusterSums | int) -> ClusterSums:
+        if isinstance(other, int) and other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, ClusterSums):
+            return NotImplemented
+        return ClusterSums(
+            self.sums + other.sums, self.weights + other.weights, self.inertia + other.inertia
+        )
+
+    __radd__ = __add__
+
+
+class Passes:
+    """The passes over NumPy rows in memory: they keep the labels, which say what to leave out."""
+
+    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
+        self.X, self.w, self.origin = X, w, origin
+        self.labels: np.ndarray | None = None
+        self.pays = True
+        self.count = 0
+
+    def __call__(self, C: np.ndarray) -> ClusterSums:
+        self.count += 1
+        again = self.pays or self.count % 8 == 0  # clusters may have drawn apart since
+        known = self.labels if again and len(C) >= PRUNED else None
+        step = cluster_pass(self.X, C - self.origin, self.w, self.origin, labels=known)
+        if known is not None:
+            self.pays = step.looked < PAYS
+        self.labels = step.labels
+        return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+
+
+def nearest(X: Any, C: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (n,) int32 and squared distances (n,) of the rows of a block, on the host."""
+    if is_numpy(X):
+        step = cluster_pass(X, C - origin, None, origin, distances=True)
+        assert step.distances is not None
+        return step.labels, step.distances
+    labels, away = [np.empty(0, np.int32)], [np.empty(0)]
+    for _, D in _distance_blocks(X, C, origin):
+        labels.append(D.argmin(axis=1).astype(np.int32))
+        away.append(D.min(axis=1))
+    return np.concatenate(labels), np.concatenate(away)
+
+
+def squared_distances(X: Any, C: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    """(k, n), on the host: of every row of a block from every centre."""
+    if is_numpy(X):
+        norms = np.concatenate([((B - origin.astype(B.dtype)) ** 2).sum(1) for B in _pieces(X)])
+        return distances_to(X, C - origin, norms, origin)
+    return np.concatenate([D for _, D in _distance_blocks(X, C, origin)]).T
+
+
+def _pieces(X: np.ndarray) -> Iterator[np.ndarray]:
+    step = max(1, BLOCK_ENTRIES // max(X.shape[1], 1))
+    return (X[i : i + step] for i in range(0, max(len(X), 1), step))
+
+
+def _distance_blocks(X: Any, C: np.ndarray, origin: np.ndarray) -> Iterator[tuple[slice, Any]]:
+    """|x - c|^2 of blocks of rows, each (m, k) on the host in float64."""
+    step = max(1, BLOCK_ENTRIES // max(len(C), 1))
+    for i in range(0, X.shape[0], step):
+        rows = slice(i, min(i + step, X.shape[0]))
+        yield rows, np.maximum(_products(X[rows, :], C, origin), 0.0)
+
+
+def _products(x: Any, C: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    squares = (C * C).sum(axis=1)
+    if is_sparse(x):
+        norms = np.asarray(x.multiply(x).sum(axis=1), dtype=float).ravel()
+        return norms[:, None] - 2 * np.asarray(x @ C.T) + squares
+    xp = namespace(x)
+    wide = xp.astype(x, sum_dtype(x, xp))
+    centres, moved = like(C - origin, wide), wide - like(origin, wide)
+    D = -2 * (moved @ centres.T) + xp.sum(centres * centres, axis=1)
+    return to_numpy(xp.sum(moved * moved, axis=1)[:, None] + D).astype(float)
+
+
+def _gathered(x: Any, labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
+    """sum_{i in c} w_i x_i, (k, d)."""
+    members = scipy.sparse.csr_array((w, labels, np.arange(len(labels) + 1)), (len(labels), k))
+    if is_sparse(x):
+        found = members.T @ x
+        return np.asarray(found.todense(), dtype=float)
+    xp = namespace(x)
+    wide = xp.astype(x, sum_dtype(x, xp))
+    return to_numpy(like(members.toarray(), wide).T @ wide).astype(float)
