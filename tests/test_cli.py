@@ -47,10 +47,11 @@ def test_cook_then_predict(here):
     assert "R²" in done.stderr
     assert "seen rows" in done.stderr
     answers = pd.read_csv("answers.csv")
-    assert list(answers.columns) == [*curved().columns, "predicted y"]
+    added = ["predicted y", "low y", "high y", "unlike training"]
+    assert list(answers.columns) == [*curved().columns, *added]
     assert len(answers) == 90
     assert not list(here.glob(".answers*"))
-    to_stdout = kg("predict", folder / "model.skops", "curved.csv").stdout
+    to_stdout = kg("predict", folder / "model.skops", "curved.csv", "--bare").stdout
     assert to_stdout.splitlines()[0].endswith('"predicted y"')
 
 
@@ -61,7 +62,29 @@ def test_classes_parquet_and_quiet(here):
     assert done.output == ""
     done = kg("predict", "o/model.skops", "c.parquet", "--out", "p.parquet")
     assert "accuracy" in done.stderr
-    assert set(pd.read_parquet("p.parquet")["predicted kind"]) == {"p", "q", "r"}
+    answers = pd.read_parquet("p.parquet")
+    assert set(answers["predicted kind"]) == {"p", "q", "r"}
+    assert answers["probability"].between(1 / 3, 1).all()
+
+
+def test_a_recipe_cooks_the_same_again(here):
+    kg("cook", "curved.csv", "-t", "y", "--folds", 2, "--repeats", 1, "--out", "o", "-q",
+       "--drop", "noise")  # fmt: skip
+    done = kg("cook", "--recipe", "o/recipe.toml", "--out", "again", "-q")
+    assert done.exit_code == 0, done.output
+    one, two = (json.loads((here / f / "report.json").read_text()) for f in ("o", "again"))
+    assert one["answer"] == two["answer"]
+    assert one["trust"] == two["trust"]
+    scores = [[fold["score"] for r in found["recipes"] for fold in r["folds"]]
+              for found in (one, two)]  # fmt: skip
+    assert scores[0] == scores[1]
+    said = kg("cook", "--recipe", "o/recipe.toml", "--folds", 3)
+    assert said.exit_code == 1
+    assert "--folds cannot be said beside it" in said.stderr
+    changed = curved()
+    changed.loc[0, "x"] += 1
+    changed.to_csv("curved.csv", index=False)
+    assert "not the file" in kg("cook", "--recipe", "o/recipe.toml", "--out", "b", "-q").stderr
 
 
 def test_tables_without_header(here):

@@ -135,13 +135,11 @@ def _again(
     context: typer.Context, recipe: Path, table: Path | None
 ) -> tuple[Path | None, str, dict[str, Any]]:
     """Table, target and keywords of a recipe file; it is said if the table has changed."""
-    from click.core import ParameterSource
-
     from kilogram.kitchen import KitchenError
     from kilogram.kitchen.recipe_file import load_recipe
 
-    given = {name for name in context.params
-             if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}  # fmt: skip
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     odd = sorted(given - _BESIDE)
     if odd:
         raise KitchenError(

@@ -8,31 +8,48 @@ from typing import Annotated
 
 import typer
 
-from kilogram.cli.common import guarded, unescaped
+from kilogram.cli.common import Delimiter, Encoding, MaxMemory, Sheet, TablePath, guarded, unescaped
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by kg cook.")],
-    table: Annotated[Path, typer.Argument(help="CSV (.gz too) or Parquet with the same columns.")],
+    table: TablePath,
     out: Annotated[
         Path | None,
         typer.Option(help="CSV or Parquet file to write.", show_default="standard output"),
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Of a CSV, if found wrong.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a CSV, if found wrong.")] = None,
+    coverage: Annotated[
+        float, typer.Option(help="How often intervals of numbers should hold the truth.")
+    ] = 0.9,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Only the predictions: no intervals, no probabilities.")
+    ] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
+    max_memory: MaxMemory = None,
 ) -> None:
-    """Add the predictions of a cooked model to a table."""
+    """Add predictions to a table of any length, with intervals and a warning on odd rows."""
     with guarded():
-        from kilogram.kitchen.predict import predict_table, table_bytes
-        from kilogram.kitchen.save import load_model, write_files
+        from kilogram.kitchen.predict import Tally, answered_blocks
+        from kilogram.kitchen.save import load_model
+        from kilogram.kitchen.sink import CsvSink, check_name, writing
 
-        answered = predict_table(
-            load_model(model), table, delimiter=unescaped(delimiter), encoding=encoding
-        )
-        for note in answered.notes:
-            typer.echo(note, err=True)
-        content = table_bytes(answered.table, out)
+        if out is not None:
+            check_name(out)
+        cooked, tally = load_model(model), Tally()
+        blocks = answered_blocks(
+            cooked, table, tally, coverage=coverage, bare=bare, delimiter=unescaped(delimiter),
+            encoding=encoding, sheet=sheet, max_memory=max_memory,
+        )  # fmt: skip
         if out is None:
-            sys.stdout.buffer.write(content)
+            sink = CsvSink(sys.stdout.buffer)
+            for block in blocks:
+                sink.write(block)
+            sink.close()
         else:
-            write_files(out.parent, {out.name: content})
+            with writing(out) as file:
+                for block in blocks:
+                    file.write(block)
+        for note in tally.notes(cooked, table.name):
+            typer.echo(note, err=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from sklearn.pipeline import Pipeline
 
 from kilogram.kitchen.columns import Layout
@@ -65,11 +64,3 @@ class Model:
 def _unseen(name: str, count: int) -> str:
     rows = "row has" if count == 1 else "rows have"
     return f"{count} {rows} a word in {name!r} that was not there when the model was cooked."
-
-
-def with_answers(data: pa.Table, target: str, values: np.ndarray) -> pa.Table:
-    """The table with the answers as one more column, named so that nothing is overwritten."""
-    name = f"predicted {target}"
-    while name in data.column_names:
-        name += "'"
-    return data.append_column(name, pa.array(values.tolist()))

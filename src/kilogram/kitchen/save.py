@@ -58,7 +58,7 @@ def promised(folder: Path) -> Iterator[None]:
             pass
     except OSError as bad:
         _unmake(made)
-        raise KitchenError(_cannot(folder, bad)) from None
+        raise KitchenError(cannot_write(folder, bad)) from None
     try:
         yield
     except BaseException:
@@ -82,7 +82,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
             for written, place in waiting.items():
                 os.replace(written, place)
         except OSError as bad:
-            raise KitchenError(_cannot(folder, bad) + " Nothing was half written.") from None
+            raise KitchenError(cannot_write(folder, bad) + " Nothing was half written.") from None
         finally:
             for written in waiting:
                 written.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def _written(folder: Path, name: str, content: bytes) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(passing, 0o666 & ~_umask())
+        os.chmod(passing, 0o666 & ~umask())
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(passing)
@@ -105,13 +105,15 @@ def _written(folder: Path, name: str, content: bytes) -> Path:
     return Path(passing)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
-def _cannot(folder: Path, bad: OSError) -> str:
+def cannot_write(folder: Path, bad: OSError) -> str:
+    """What to say of a folder that cannot be written to."""
     return (
         f"Cannot write to {folder}: {bad.strerror}. Choose another folder with --out, or make room."
     )

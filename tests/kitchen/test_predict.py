@@ -1,0 +1,122 @@
+"""Predicting: intervals, probabilities, odd rows, in blocks; files whole or not there."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from kilogram.kitchen import KitchenError
+from kilogram.kitchen.predict import Tally, answered_blocks, with_columns
+from kilogram.kitchen.save import load_model, model_bytes
+from kilogram.kitchen.sink import writing
+from tests.kitchen.conftest import classes, curved
+
+
+def answered(model, source, **how):
+    tally = Tally()
+    blocks = list(answered_blocks(model, source, tally, **how))
+    return pa.concat_tables(blocks).to_pandas(), tally
+
+
+def test_blocks_change_nothing(cooked):
+    frame = curved(100, seed=2)
+    whole, _ = answered(cooked.model, frame)
+    parts, tally = answered(cooked.model, frame, block_rows=7)
+    assert tally.rows == 100
+    assert whole["predicted y"].to_numpy() == pytest.approx(cooked.predict(frame))
+    # a product of few rows rounds differently
+    assert parts["predicted y"].to_numpy() == pytest.approx(whole["predicted y"].to_numpy())
+    assert parts["unlike training"].equals(whole["unlike training"])
+
+
+def test_intervals_hold_as_often_as_asked(cooked, tmp_path):
+    path = tmp_path / "m.skops"
+    path.write_bytes(model_bytes(cooked.model))
+    fresh = curved(400, seed=3).dropna(subset="y")
+    # the model of all rows errs less than those of three folds: intervals hold a little too often
+    for coverage, low, high in [(0.5, 0.4, 0.85), (0.9, 0.8, 0.98)]:
+        found, tally = answered(load_model(path), fresh, coverage=coverage)
+        inside = (found["low y"] <= found["y"]) & (found["y"] <= found["high y"])
+        assert low < inside.mean() < high
+    assert any("R²" in note for note in tally.notes(cooked.model, "other.csv"))
+    with pytest.raises(KitchenError, match="coverage"):
+        answered(cooked.model, fresh, coverage=90)
+
+
+def test_probabilities_belong_to_the_answer(sorted_classes, two_classes):
+    found, _ = answered(sorted_classes.model, classes(200, seed=4))
+    assert found["probability"].between(1 / 3, 1).all()
+    assert np.mean(found["predicted kind"] == found["kind"]) > 0.95
+    found, _ = answered(two_classes.model, classes(200, seed=4).drop(columns="kind"))
+    assert found["probability"].ge(0.5 - 1e-9).all()
+    bare, _ = answered(two_classes.model, classes(5), bare=True)
+    assert list(bare.columns) == ["a", "b", "kind", "predicted kind"]
+
+
+def test_odd_rows_are_said_and_like_rows_are_not(cooked):
+    like, tally = answered(cooked.model, curved(300, seed=6))
+    assert like["unlike training"].mean() < 0.03
+    odd = curved(40, seed=7)
+    odd.loc[:9, "x"] = 50.0
+    odd.loc[30:, "word"] = "purple"
+    odd.loc[20:22, "x"] = np.nan  # x was never missing
+    found, tally = answered(cooked.model, odd)
+    assert found["unlike training"].to_numpy()[:10].all()
+    assert found["unlike training"].to_numpy()[30:].all()
+    assert found["unlike training"].to_numpy()[20:23].all()
+    assert found["unlike training"].sum() <= 24
+    notes = " ".join(tally.notes(cooked.model, "t"))
+    assert "10 rows have a word in 'word'" in notes
+    assert "'x' in 13" in notes
+    assert "take their answers with care" in notes
+
+
+def test_a_strange_combination_of_usual_values_is_odd():
+    """Each value has been seen; the two together have not."""
+    from kilogram.kitchen import familiar
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    X = np.column_stack([x, x + 0.05 * rng.normal(size=500)])
+    found = familiar.describe(X, X)
+    new = np.array([[1.5, 1.5], [1.5, -1.5]])
+    assert (familiar.distances(found, new) > 1).tolist() == [False, True]
+    assert not familiar.beyond(found, new).any()
+    wide = familiar.describe(np.zeros((20, 400)), rng.normal(size=(20, 400)))
+    assert wide["factor"] is None
+
+
+def test_long_files_are_read_and_written_in_blocks(cooked, tmp_path):
+    frame = pd.concat([curved(500, seed=k) for k in range(8)])
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    whole, _ = answered(cooked.model, tmp_path / "long.csv")
+    blocks = answered_blocks(cooked.model, tmp_path / "long.csv", Tally(), max_memory="1MB")
+    with writing(tmp_path / "out.csv") as sink:
+        count = sum(1 for block in blocks if sink.write(block) is None)
+    assert count > 1
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert out["predicted y"].to_numpy() == pytest.approx(whole["predicted y"].to_numpy())
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_file_is_whole_or_not_there(tmp_path):
+    block = pa.table({"a": [1, 2], "b": [[1], [2]]})
+    with pytest.raises(AttributeError), writing(tmp_path / "a.csv") as sink:
+        sink.write(None)
+    assert list(tmp_path.iterdir()) == []
+    with writing(tmp_path / "a.csv") as sink:
+        sink.write(block)
+        sink.write(block)
+    assert len(pd.read_csv(tmp_path / "a.csv")) == 4
+    with writing(tmp_path / "a.parquet") as sink:
+        sink.write(pa.table({"a": [1]}))
+        with pytest.raises(KitchenError, match="changes its type"):
+            sink.write(pa.table({"a": ["x"]}))
+    with pytest.raises(KitchenError, match="Cannot write"), writing(tmp_path / "no" / "a.csv"):
+        pass
+
+
+def test_nothing_is_overwritten():
+    table = with_columns(pa.table({"probability": [1]}), {"probability": np.array([0.5])})
+    assert table.column_names == ["probability", "probability'"]
