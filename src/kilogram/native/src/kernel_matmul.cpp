@@ -10,6 +10,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kLanes = 16;
+constexpr i64 kThin = 64;  // widest V for which BLAS spends more on its call than on the product
 constexpr i64 kLaneBytes = i64(1) << 28;  // more than this for lanes, and symmetry is not used
 
 // acc (m,t) += tile (m,n) V (n,t)
@@ -17,6 +18,8 @@ template <class T>
 void multiply(const T* tile, i64 m, i64 n, i64 ld, const T* V, i64 t, T* acc) {
   if (t == 1)
     gemv_n<T>(m, n, T(1), tile, ld, V, T(1), acc);
+  else if (t % loops<T>().lanes == 0 && t <= kThin)
+    loops<T>().thin(tile, ld, 1, m, n, V, t, t, acc, t);
   else
     gemm_nn<T>(m, t, n, T(1), tile, ld, V, t, T(1), acc, t);
 }
@@ -26,6 +29,8 @@ template <class T>
 void multiply_t(const T* tile, i64 m, i64 n, i64 ld, const T* V, i64 t, T* acc) {
   if (t == 1)
     gemv_t<T>(m, n, T(1), tile, ld, V, T(1), acc);
+  else if (t % loops<T>().lanes == 0 && t <= kThin)
+    loops<T>().thin(tile, 1, ld, n, m, V, t, t, acc, t);
   else
     gemm_tn<T>(n, t, m, T(1), tile, ld, V, t, T(1), acc, t);
 }

@@ -1,7 +1,6 @@
 // One pass over the rows for logistic regression: margins, terms and gradient while a chunk of rows
 // is in cache. Chunks are dealt to fixed lanes, and the lanes added in order: the result does not
 // depend on the threads. Sums are float64 also for float32 rows.
-#include "blas.hpp"
 #include "core.hpp"
 #include "loops.hpp"
 
@@ -61,35 +60,50 @@ double softmax_pass(T* Z, i64 n, i64 t, const i64* y, const T* c, bool keep, int
   return loss;
 }
 
+// W' (d, width) with zeros beyond column t: the thin products take whole vectors.
+template <class T> void transposed(const T* W, i64 t, i64 d, i64 width, T* out) {
+  for (i64 k = 0; k < d; ++k)
+    for (i64 j = 0; j < width; ++j) out[k * width + j] = j < t ? W[j * d + k] : T(0);
+}
+
 template <class T>
 void softmax_rows(const Rows<T>& X, const i64* y, const T* c, const T* W, const T* b, i64 t,
                   double* sums, int threads) {
   const Loops<T>& f = loops<T>();
-  const i64 rows = std::clamp<i64>(8 * kChunkBytes / i64(sizeof(T)) / std::max<i64>(X.d, 1), 64, 1024);
+  const i64 d = X.d, width = ceil_div(t, f.lanes) * f.lanes;
+  const i64 rows = std::clamp<i64>(2 * kChunkBytes / i64(sizeof(T)) / std::max<i64>(d, 1), 32, 1024);
   const i64 chunks = ceil_div(X.n, rows), count = std::max<i64>(1, std::min(kLanes, chunks));
-  const i64 size = t * (X.d + 1) + 1;
-  const Scratch<T> scratch(threads, rows * t + t * X.d);
+  const i64 size = (d + 1) * width + 1;  // gradient of W' and b, loss
+  const Scratch<T> right(1, d * width), scratch(threads, (rows + d) * width);
   const Scratch<double> lanes(count, size);
+  transposed(W, t, d, width, right.block(0));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
-    T *Z = scratch.block(omp_get_thread_num()), *part = Z + rows * t;
+    T *Z = scratch.block(omp_get_thread_num()), *part = Z + rows * width;
     double* sum = lanes.block(lane);
     std::fill(sum, sum + size, 0.0);
     for (i64 p = lane * chunks / count; p < (lane + 1) * chunks / count; ++p) {
       const i64 r0 = p * rows, m = std::min(rows, X.n - r0);
-      for (i64 i = 0; i < m; ++i) std::copy(b, b + t, Z + i * t);
-      gemm_nt<T>(m, t, X.d, T(1), X.at(r0, 0), X.rs, W, X.d, T(1), Z, t);
-      sum[size - 1] += f.softmax(Z, y + r0, c ? c + r0 : nullptr, m, t, t, false);
-      gemm_tn<T>(t, X.d, m, T(1), Z, t, X.at(r0, 0), X.rs, T(0), part, X.d);
-      f.add(part, t, X.d, X.d, sum, X.d);
+      const T* x = X.at(r0, 0);
+      std::fill(Z, Z + m * width, T(0));
+      for (i64 i = 0; i < m; ++i) std::copy(b, b + t, Z + i * width);
+      f.thin(x, X.rs, X.cs, m, d, right.block(0), width, width, Z, width);
+      sum[size - 1] += f.softmax(Z, y + r0, c ? c + r0 : nullptr, m, t, width, false);
+      std::fill(part, part + d * width, T(0));
+      f.thin(x, X.cs, X.rs, d, m, Z, width, width, part, width);
+      f.add(part, d, width, width, sum, width);
       for (i64 i = 0; i < m; ++i)
-        for (i64 k = 0; k < t; ++k) sum[t * X.d + k] += static_cast<double>(Z[i * t + k]);
+        for (i64 k = 0; k < t; ++k) sum[d * width + k] += static_cast<double>(Z[i * width + k]);
     }
   }
-  for (i64 k = 0; k < size; ++k) {
-    sums[k] = 0;
-    for (i64 l = 0; l < count; ++l) sums[k] += lanes.block(l)[k];
-  }
+  for (i64 k = 0; k <= d; ++k)
+    for (i64 j = 0; j < t; ++j) {
+      double total = 0;
+      for (i64 l = 0; l < count; ++l) total += lanes.block(l)[k * width + j];
+      sums[k < d ? j * d + k : t * d + j] = total;
+    }
+  sums[t * (d + 1)] = 0;
+  for (i64 l = 0; l < count; ++l) sums[t * (d + 1)] += lanes.block(l)[size - 1];
 }
 
 #define KG_INSTANTIATE(T)                                                                        \

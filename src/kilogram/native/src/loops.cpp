@@ -23,6 +23,7 @@ using i64 = std::int64_t;
 #include "loops_pack.hpp"
 #include "loops_product.hpp"
 #include "loops_factor.hpp"
+#include "loops_thin.hpp"
 #include "loops_nearest.hpp"
 
 template <class T> void cosine(T* tile, i64 rows, i64 cols, i64 ld, const T* b, T scale) {
@@ -65,7 +66,7 @@ template <class T> constexpr Loops<T> table() {
           product<T>, gram<T>, cross<T>, pack<T>,               pack_t<T>,
           add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
           transpose<T>,       add<T>,             add_powers<T>,         row_dots<T>,
-          add_rows<T>,        logistic<T>,        softmax<T>,            kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
+          add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
           pack_four<T>,       nearest<T>,          half_distances<T>,      squared_distance<T>, add_row<T>,
           exp_array<T>,
           cos_array<T>,       log_array<T>};

@@ -84,6 +84,10 @@ template <class T> struct Loops {
   // returns the loss
   double (*softmax)(T* z, const std::int64_t* y, const T* c, std::int64_t rows, std::int64_t t,
                     std::int64_t ld, bool keep);
+  // out (rows, t; ldo) += a b with a[r * ar + k * ak], b (depth, t; ldb), t in whole vectors of `lanes`
+  std::int64_t lanes;
+  void (*thin)(const T* a, std::int64_t ar, std::int64_t ak, std::int64_t rows, std::int64_t depth,
+               const T* b, std::int64_t ldb, std::int64_t t, T* out, std::int64_t ldo);
   // Strips of one vector of lanes, for a Cholesky factor; see loops_factor.hpp.
   std::int64_t factor_steps;  // most steps of a strip
   void (*pack_lanes)(const T* x, std::int64_t rows, std::int64_t depth, std::int64_t ld, T* out);
