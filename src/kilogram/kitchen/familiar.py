@@ -31,7 +31,8 @@ def describe(X: np.ndarray, Z: Any) -> dict[str, Any]:
         C = (1 - MIX) * (U.T @ U) / len(U) + MIX * np.eye(U.shape[1])
         found["factor"] = np.linalg.inv(np.linalg.cholesky(C))
     found["limit"] = 1.0
-    found["limit"] = MARGIN * float(np.quantile(distances(found, Z), 0.999))
+    reach = float(np.quantile(distances(found, Z), 0.999))
+    found["limit"] = MARGIN * reach if reach > 0 else 1.0  # constant features: nothing is far
     return found | ranges(X)
 
 

@@ -26,7 +26,7 @@ from kilogram.evaluation.ranking import auc_interval, average_precision, rows_in
 from kilogram.evaluation.scaling import Scaling, fit_scaling
 from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
 from kilogram.evaluation.threshold import Threshold, best_threshold
-from kilogram.kitchen.columns import Column, Layout
+from kilogram.kitchen.columns import AS_NUMBER, Column, Layout
 from kilogram.kitchen.evidence import Answers, Importance
 from kilogram.kitchen.judge import Judged
 
@@ -207,6 +207,14 @@ def group_names(column: Column, cells: np.ndarray) -> np.ndarray | None:
     low, high = np.quantile(cells[known], [1 / 3, 2 / 3])
     if not low < high:
         return None
-    names = np.where(cells <= low, f"up to {low:.4g}",
-                     np.where(cells > high, f"above {high:.4g}", "between"))  # fmt: skip
+    first, last = (_written(column, end) for end in (low, high))
+    names = np.where(cells <= low, f"up to {first}",
+                     np.where(cells > high, f"above {last}", "between"))  # fmt: skip
     return np.where(known, names, "missing").astype(object)
+
+
+def _written(column: Column, value: float) -> str:
+    """An end of a third: days as a date."""
+    if column.kind in ("date", "time") and column.form != AS_NUMBER:
+        return str(np.datetime64(int(np.floor(value)), "D"))
+    return f"{value:.4g}"

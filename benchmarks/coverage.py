@@ -1,0 +1,187 @@
+"""Do the intervals that `kg cook` states hold on data kept aside?
+
+    python -m benchmarks.coverage --repetitions 50 --rows 200
+
+Each repetition draws a table, cooks it, and judges the delivered model on rows it has never seen:
+many fresh ones where the table is simulated, all that were not drawn where it is resampled.
+
+    score        share of repetitions whose 95 % interval holds the score on the rows kept aside
+    answers      share of rows kept aside inside the 90 % prediction intervals (numbers)
+    area         share of repetitions whose 95 % interval holds the ROC area there (two classes)
+    probability  mean gap between probabilities and what came true there (two classes)
+
+At least 90 % of the score intervals are to hold. The score kept aside has an error of its own, so a
+resampled table with few rows left can show less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn import datasets
+
+from kilogram.evaluation import auc, reliability, wilson
+from kilogram.kitchen import Cooked, cook
+from kilogram.kitchen.usage import careful
+
+ASIDE = 4000
+Draw = Callable[[np.random.Generator, int], tuple[pd.DataFrame, pd.DataFrame]]
+
+
+def line(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A number that is a sum of three columns and noise."""
+    X = rng.normal(size=(rows, 5))
+    y = X[:, :3] @ [1.0, 0.5, 0.25] + rng.normal(size=rows)
+    return pd.DataFrame(X, columns=list("abcde")).assign(target=y)
+
+
+def bend(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A number that bends, with noise of long tails and a column of words."""
+    X = rng.uniform(-2, 2, size=(rows, 3))
+    word = rng.choice(["red", "green", "blue"], rows)
+    y = 2 * np.cos(1.5 * X[:, 0]) + X[:, 1] * (word == "red") + 0.5 * rng.standard_t(4, rows)
+    return pd.DataFrame(X, columns=list("abc")).assign(word=word, target=y)
+
+
+def noise(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Nothing to be learnt."""
+    X = rng.normal(size=(rows, 4))
+    return pd.DataFrame(X, columns=list("abcd")).assign(target=rng.normal(size=rows))
+
+
+def odds(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Two classes with known chances, the second a third of the rows."""
+    X = rng.normal(size=(rows, 4))
+    p = 1 / (1 + np.exp(-(1.5 * X[:, 0] + X[:, 1] - 1)))
+    answer = np.where(rng.uniform(size=rows) < p, "yes", "no")
+    return pd.DataFrame(X, columns=list("abcd")).assign(target=answer)
+
+
+def rare(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Two classes, the second one row in eight: judged by balanced accuracy."""
+    label = rng.uniform(size=rows) < 0.125
+    X = rng.normal(size=(rows, 3)) + 1.2 * label[:, None] * [1, 1, 0]
+    return pd.DataFrame(X, columns=list("abc")).assign(target=np.where(label, "ill", "well"))
+
+
+def simulated(make: Callable[[np.random.Generator, int], pd.DataFrame]) -> Draw:
+    return lambda rng, rows: (make(rng, rows), make(rng, ASIDE))
+
+
+def resampled(load: Callable[..., tuple[pd.DataFrame, pd.Series]]) -> Draw:
+    """Rows drawn without replacement from a table of scikit-learn; the others are kept aside."""
+    X, y = load(return_X_y=True, as_frame=True)
+    words = y.nunique() <= 20
+    frame = X.assign(target=y.map("class {}".format) if words else y)
+
+    def draw(rng: np.random.Generator, rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+        order = rng.permutation(len(frame))
+        return frame.iloc[order[:rows]], frame.iloc[order[rows:]]
+
+    return draw
+
+
+TABLES: dict[str, Draw] = {
+    "line": simulated(line),
+    "bend": simulated(bend),
+    "noise": simulated(noise),
+    "odds": simulated(odds),
+    "rare": simulated(rare),
+    "diabetes": resampled(datasets.load_diabetes),
+    "breast cancer": resampled(datasets.load_breast_cancer),
+}
+
+
+@dataclass
+class Found:
+    """One table: what was stated and what came, repetition by repetition."""
+
+    name: str
+    stated: list[tuple[float, float, float]] = field(default_factory=list)
+    came: list[float] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
+    areas: list[bool] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def held(self) -> int:
+        pairs = zip(self.stated, self.came, strict=True)
+        return sum(low <= score <= high for (_, low, high), score in pairs)
+
+    @property
+    def row(self) -> str:
+        n = len(self.came)
+        low, high = wilson(self.held, n)
+        bias = np.mean([mean for mean, _, _ in self.stated]) - np.mean(self.came)
+        width = np.mean([high - low for _, low, high in self.stated])
+        more = [f"{np.mean(v):.3f}" if v else "–" for v in (self.answers, self.areas, self.gaps)]
+        return (
+            f"| {self.name} | {self.held}/{n} | {low:.2f} to {high:.2f} | {width:.3f} | "
+            f"{bias:+.3f} | {' | '.join(more)} | {self.seconds / n:.1f} s |"
+        )
+
+
+def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
+    """Add one repetition."""
+    score, model = cooked.kept.score, cooked.model
+    table = cooked.table.data.from_pandas(aside, preserve_index=False)
+    said = careful(model, model.layout.array(table), 0.9)
+    truth = aside["target"].to_numpy()
+    found.stated.append((score.mean, score.low, score.high))
+    values = np.asarray(model.classes, dtype=object)[said.values] if model.classes else said.values
+    found.came.append(float(cooked.measure.function(truth, values)))
+    if said.low is not None and said.high is not None:
+        found.answers.append(float(np.mean((said.low <= truth) & (truth <= said.high))))
+    if said.probability is not None and len(model.classes) == 2:
+        second = truth == model.classes[1]
+        p = np.where(said.values == 1, said.probability, 1 - said.probability)
+        found.gaps.append(reliability(second, p).calibration_error)
+        if cooked.kept is cooked.shown and cooked.evidence.trust.ranking is not None:
+            found.areas.append(auc(second, p) in cooked.evidence.trust.ranking.roc)
+
+
+def experiment(name: str, repetitions: int, rows: int, folds: int, seed: int) -> Found:
+    """All repetitions of one table."""
+    found = Found(name)
+    for k in range(repetitions):
+        rng = np.random.default_rng([seed, k])
+        frame, aside = TABLES[name](rng, rows)
+        started = time.process_time()
+        cooked = cook(frame, "target", folds=folds, seed=k, accept=["KG-A04", "KG-A05"])
+        found.seconds += time.process_time() - started
+        judged_aside(found, cooked, aside)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--table", action="append", choices=sorted(TABLES), help="default: all")
+    parser.add_argument("--out", type=Path, help="JSON file for every repetition")
+    said = parser.parse_args()
+    print("| table | intervals that hold | 95 % of that | width | stated - came | answers inside "
+          "| area held | probability gap | time |\n" + "|---" * 9 + "|")  # fmt: skip
+    all_found = []
+    for name in said.table or TABLES:
+        found = experiment(name, said.repetitions, said.rows, said.folds, said.seed)
+        all_found.append(found)
+        print(found.row, flush=True)
+    held, total = sum(f.held for f in all_found), sum(len(f.came) for f in all_found)
+    print(f"\n{held} of {total} intervals hold: {held / total:.1%}.")
+    if said.out is not None:
+        said.out.write_text(json.dumps([asdict(f) for f in all_found], indent=1))
+
+
+if __name__ == "__main__":
+    main()
