@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.task import Task
 from benchmarks.tasks import (
+    clusters,
     discriminants,
     fresh,
     least_squares,
@@ -31,6 +32,7 @@ TASKS: dict[str, Task] = {
         svm,
         svm_data,
         process,
+        clusters,
         small,
         fresh,
     )

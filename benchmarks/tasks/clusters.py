@@ -1,0 +1,122 @@
+"""K-means beside scikit-learn, its extension and faiss: the same start, the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import cluster, datasets
+
+from benchmarks.task import Task
+
+N, D, BLOBS = 200_000, 50, 100
+BATCH = 10  # one timing of small data is this many fits
+
+
+def _rows(k: int, dtype: str, apart: float = 1.0) -> Callable[[], tuple]:
+    """Overlapping blobs (apart = 1) or separate ones (3), and k rows to begin with."""
+
+    def make() -> tuple:
+        rng = np.random.default_rng(0)
+        centres = apart * rng.standard_normal((BLOBS, D))
+        X = centres[rng.integers(0, BLOBS, N)] + rng.standard_normal((N, D))
+        return X.astype(dtype), X[rng.choice(N, k, replace=False)].astype(dtype)
+
+    return make
+
+
+def _fit(module: Any, steps: int) -> Callable[[tuple], Any]:
+    def run(data: tuple) -> Any:
+        import warnings
+
+        import kilogram as kg
+
+        X, start = data
+        owner = {"sklearn": cluster, "sklearnex": None, "kilogram": kg}[module]
+        if owner is None:
+            from sklearnex import cluster as owner
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told to stop before it has finished
+            model = owner.KMeans(len(start), init=start, n_init=1, max_iter=steps, tol=0.0)
+            return model.fit(X).cluster_centers_
+
+    return run
+
+
+def _faiss(steps: int) -> Callable[[tuple], Any]:
+    def run(data: tuple) -> Any:
+        import faiss
+
+        X, start = (np.ascontiguousarray(a, np.float32) for a in data)
+        model = faiss.Kmeans(
+            X.shape[1], len(start), niter=steps, max_points_per_centroid=len(X), nredo=1
+        )
+        model.train(X, init_centroids=start)
+        return model.centroids
+
+    return run
+
+
+def _inertia(centres: Any, data: tuple) -> dict[str, float]:
+    X, C = data[0].astype(np.float64), np.asarray(centres, dtype=np.float64)
+    total = 0.0
+    for i in range(0, len(X), 20_000):
+        B = X[i : i + 20_000]
+        D2 = (B * B).sum(1)[:, None] - 2 * B @ C.T + (C * C).sum(1)
+        total += float(D2.min(axis=1).sum())
+    return {"inertia": total}
+
+
+def _large(k: int, steps: int, dtype: str, apart: float = 1.0) -> Task:
+    size = 4 if dtype == "float32" else 8
+    speed = 2 if dtype == "float32" else 1  # flops are counted in float64
+    peers = {"scikit-learn": _fit("sklearn", steps), "sklearnex": _fit("sklearnex", steps)}
+    if dtype == "float32":
+        peers["faiss"] = _faiss(steps)
+    blobs = "overlapping" if apart == 1.0 else "separate"
+    return Task(
+        name=f"kmeans_{k}_{dtype}" + ("" if apart == 1.0 else "_separate"),
+        title=f"KMeans, n = {N:,}, d = {D}, k = {k}, {steps} steps, {dtype}, {blobs} blobs",
+        make=_rows(k, dtype, apart),
+        run={"kilogram": _fit("kilogram", steps), **peers},
+        quality=_inertia,
+        floor=lambda rates: steps * rates.floor(flops=2.0 * N * D * k / speed, bytes=size * N * D),
+        counted="the products with the centres, or one read of X, each step",
+        needs={"sklearnex": "sklearnex", "faiss": "faiss"},
+        repeats=2,
+    )
+
+
+def _digits(name: str, **params: Any) -> Task:
+    def run(owner: str) -> Callable[[Any], Any]:
+        def fits(X: np.ndarray) -> Any:
+            import kilogram as kg
+
+            module: Any = kg if owner == "kilogram" else cluster
+            found = [module.KMeans(10, random_state=s, **params).fit(X) for s in range(BATCH)]
+            return float(np.median([model.inertia_ for model in found]))
+
+        return fits
+
+    return Task(
+        name=f"small_{name}",
+        title=f"Digits, {BATCH} fits: KMeans, k = 10, {params or 'defaults'}",
+        make=lambda: datasets.load_digits().data,
+        run={"kilogram": run("kilogram"), "scikit-learn": run("sklearn")},
+        quality=lambda inertia, data: {"median_inertia": inertia},
+        floor=lambda rates: BATCH * rates.floor(bytes=8 * 1797 * 64),
+        counted="one read of X each",
+        repeats=5,
+    )
+
+
+TASKS = [
+    _large(100, 20, "float32"),
+    _large(100, 20, "float64"),
+    _large(1000, 5, "float32"),
+    _large(1000, 5, "float64"),
+    _large(1000, 5, "float32", 3.0),
+    _digits("kmeans"),
+    _digits("kmeans_random", init="random", n_init=10),
+]
