@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kilogram.evaluation import compare, corrected_interval
+from kilogram.evaluation import (
+    accuracy,
+    compare,
+    corrected_interval,
+    no_narrower,
+    rows_error,
+)
 
 
 def test_agrees_with_the_formula_written_out():
@@ -68,3 +74,22 @@ def test_bad_comparison():
         compare([0.5, 0.6], [0.5, 0.6], 10, 5, margin=-1)
     with pytest.raises(ValueError, match="confidence"):
         corrected_interval([0.5, 0.6], 10, 5, confidence=95)
+
+
+def test_the_error_of_rows_is_the_binomial_one():
+    rng = np.random.default_rng(2)
+    y, f = np.zeros(1000), (rng.uniform(size=1000) < 0.3).astype(float)
+    a = accuracy(y, f)
+    assert rows_error(accuracy, y, f) == pytest.approx(np.sqrt(a * (1 - a) / 1000), rel=0.25)
+    assert rows_error(accuracy, y[:20], f[:20], groups=50) > 0
+    with pytest.raises(ValueError, match="at least 3"):
+        rows_error(accuracy, [0, 1], [0, 1])
+
+
+def test_folds_that_agree_do_not_make_certain():
+    """Stratified folds of a constant answer have no spread at all; its score still has an error."""
+    certain = corrected_interval([0.65, 0.65, 0.65], 80, 20)
+    assert certain.low == certain.high
+    wider = no_narrower(certain, 0.02)
+    assert wider.high - wider.mean == pytest.approx(1.96 * 0.02, rel=1e-3)
+    assert no_narrower(wider, 0.001) == wider

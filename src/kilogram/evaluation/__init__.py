@@ -8,7 +8,10 @@ from typing import Any
 
 _ROOMS = {
     "nested": ("Fold", "Nested", "nested_cross_validate"),
-    "intervals": ("Comparison", "Interval", "compare", "corrected_error", "corrected_interval"),
+    "intervals": (
+        "Comparison", "Interval", "compare", "corrected_error", "corrected_interval",
+        "no_narrower", "rows_error",
+    ),
     "models": ("McNemar", "compare_models", "mcnemar"),
     "splits": ("ReversedFolds", "fold_map", "make_splits"),
     "bootstrap": ("Bootstrap", "bootstrap_error", "no_information_error"),

@@ -9,12 +9,18 @@ where var is the unbiased sample variance. An interval is the mean plus and minu
 times that root. Two recipes judged on the same folds are compared through their differences.
 When the interval of the difference contains zero the verdict is "tie".
 
+Folds that keep the share of each class differ less than new samples would: their variance does not
+see that the rows themselves are a sample. `rows_error` does: the error of a score of n pairs (y, f)
+by leaving out one of G groups of rows at a time, (G - 1)/G sum_g (s_g - mean s)^2. An interval
+should not be narrower than it allows: `no_narrower`.
+
 Reference: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning 52, 2003.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,6 +74,32 @@ def corrected_interval(
     quantile = float(stats.t.ppf((1 + confidence) / 2, len(s) - 1))
     half = quantile * corrected_error(s, n_train, n_test)
     return Interval(mean, mean - half, mean + half, confidence)
+
+
+def rows_error(
+    measure: Callable[[np.ndarray, np.ndarray], float],
+    y: ArrayLike,
+    f: ArrayLike,
+    *,
+    groups: int = 50,
+) -> float:
+    """Standard error of measure(y, f) because the rows are a sample (grouped jackknife)."""
+    y, f = np.asarray(y), np.asarray(f)
+    if len(y) < 3:
+        raise ValueError(f"An error over rows needs at least 3 of them, got {len(y)}.")
+    count = min(groups, len(y))
+    place = np.arange(len(y)) % count
+    s = np.array([measure(y[place != g], f[place != g]) for g in range(count)], dtype=float)
+    return math.sqrt((count - 1) / count * float(np.sum((s - s.mean()) ** 2)))
+
+
+def no_narrower(interval: Interval, error: float) -> Interval:
+    """The interval, or if that is wider the one of a normal score with this standard error."""
+    half = float(stats.norm.ppf((1 + interval.confidence) / 2)) * error
+    if not half > (interval.high - interval.low) / 2:
+        return interval
+    mean = interval.mean
+    return Interval(mean, mean - half, mean + half, interval.confidence)
 
 
 def compare(

@@ -10,15 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from sklearn.metrics import make_scorer
 
 from kilogram.base.budget import Budget
-from kilogram.evaluation.intervals import Comparison, Interval, corrected_interval
+from kilogram.evaluation.intervals import (
+    Comparison,
+    Interval,
+    corrected_interval,
+    no_narrower,
+    rows_error,
+)
 from kilogram.evaluation.nested import Fold, Nested, judge_fold
 from kilogram.kitchen.errors import KitchenError
-from kilogram.kitchen.measures import Measure, side_measures
+from kilogram.kitchen.measures import Measure, quick, side_measures
 from kilogram.kitchen.recipes import Recipe
 
 Tell = Callable[[str], None]
@@ -37,9 +44,10 @@ class Judged:
     def name(self) -> str:
         return self.recipe.name
 
-    @property
+    @cached_property
     def score(self) -> Interval:
-        return self.nested.interval().clipped(self.measure.low, self.measure.high)
+        """The mean over the folds; as wide as the spread of the folds and of the rows ask for."""
+        return self._interval(self.measure)
 
     @property
     def seconds(self) -> float:
@@ -53,14 +61,22 @@ class Judged:
     def against(self, other: Judged) -> Comparison:
         return self.nested.against(other.nested)
 
+    @cached_property
+    def _sides(self) -> dict[str, Interval]:
+        return {measure.name: self._interval(measure) for measure in side_measures(self.measure)}
+
     def side(self) -> dict[str, Interval]:
         """The other measures of the same predictions."""
-        found = {}
-        for measure in side_measures(self.measure):
-            scores = [measure.function(self.y[f.test], f.prediction) for f in self.nested.folds]
-            interval = corrected_interval(scores, *self.nested.rows)
-            found[measure.name] = interval.clipped(measure.low, measure.high)
-        return found
+        return self._sides
+
+    def _interval(self, measure: Measure) -> Interval:
+        folds, held = self.nested.folds, self.first_round
+        scores = [measure.function(self.y[f.test], f.prediction) for f in folds]
+        rows = np.concatenate([f.test for f in held])
+        answers = np.concatenate([f.prediction for f in held])
+        error = rows_error(quick(measure), self.y[rows], answers)
+        interval = no_narrower(corrected_interval(scores, *self.nested.rows), error)
+        return interval.clipped(measure.low, measure.high)
 
 
 def judge(

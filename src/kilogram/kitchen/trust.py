@@ -17,11 +17,9 @@ import numpy as np
 from kilogram.evaluation.calibration import Reliability, reliability
 from kilogram.evaluation.chance import ChanceTest, held_out_test
 from kilogram.evaluation.conformal import CoverageTest, conformal_quantile, coverage_test
-from kilogram.evaluation.counts import accuracy, balanced_accuracy
 from kilogram.evaluation.intervals import Interval
 from kilogram.evaluation.learning import LearningCurve, MoreRows
 from kilogram.evaluation.losses import absolute, zero_one
-from kilogram.evaluation.numbers import r_squared
 from kilogram.evaluation.ranking import auc_interval, average_precision, rows_interval
 from kilogram.evaluation.scaling import Scaling, fit_scaling
 from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
@@ -29,14 +27,13 @@ from kilogram.evaluation.threshold import Threshold, best_threshold
 from kilogram.kitchen.columns import AS_NUMBER, Column, Layout
 from kilogram.kitchen.evidence import Answers, Importance
 from kilogram.kitchen.judge import Judged
+from kilogram.kitchen.measures import quick
 
 COVERAGE = 0.9
 SHUFFLES = 999
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
 MAX_COLUMNS = 8
 MAX_LEVELS = 12
-# the same measures as in `measures`, without scikit-learn's checks, a thousand times over
-_QUICK = {"r2": r_squared, "accuracy": accuracy, "balanced_accuracy": balanced_accuracy}
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ def fold_numbers(judged: Judged) -> np.ndarray:
 
 def _chance(judged: Judged, seed: int) -> ChanceTest:
     parts = [(judged.y[fold.test], fold.prediction) for fold in judged.first_round]
-    return held_out_test(parts, _QUICK[judged.measure.name], draws=SHUFFLES, seed=seed)
+    return held_out_test(parts, quick(judged.measure), draws=SHUFFLES, seed=seed)
 
 
 def _range(answers: Answers, folds: np.ndarray) -> Range:
