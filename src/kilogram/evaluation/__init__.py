@@ -1,6 +1,33 @@
 """Honest evaluation of any scikit-learn estimator: what it leaves to the expert, made plain.
 
+    nested_cross_validate, compare_models     tuned scores with optimism and intervals; ties
+    make_splits, bootstrap_error              ways to part the rows; .632+ and out of the bag
+    corrected_cross_validate, covariance_penalty, learning_curve, permutation_test
+    curve, auc_interval, best_threshold       ranking, its intervals, costs
+    reliability, fit_scaling                  do probabilities come true, and how to make them
+    confusion, class_report, r_squared        what the counts and the errors say
+    split_conformal, cv_plus, conformal_sets  intervals and sets that hold without a model
+    subgroup_losses                           for whom it errs more
+
 A name is imported when it is first used.
+
+Examples
+--------
+>>> import numpy as np
+>>> from sklearn.linear_model import RidgeCV
+>>> from kilogram.evaluation import cv_plus, nested_cross_validate
+>>> rng = np.random.default_rng(0)
+>>> X = rng.normal(size=(80, 3))
+>>> y = X[:, 0] + 0.5 * rng.normal(size=80)
+>>> nested = nested_cross_validate(RidgeCV([0.1, 1, 10], scoring="r2"), X, y, cv=5, scoring="r2")
+>>> interval = nested.interval()
+>>> 0.5 < interval.low < interval.mean < interval.high < 1
+True
+>>> nested.stability is not None
+True
+>>> low, high = cv_plus(RidgeCV(), X, y).interval(X[:2], coverage=0.9)
+>>> bool(np.all(low < high))
+True
 """
 
 from importlib import import_module
