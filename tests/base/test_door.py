@@ -1,5 +1,7 @@
 """The door: every container comes in as rows, or is refused with a sentence."""
 
+import warnings
+
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -7,7 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
+import kilogram as kg
 from kilogram.base import Estimator
 
 
@@ -92,3 +96,98 @@ def test_weights(w, match):
 
 def test_scalar_weight():
     np.testing.assert_array_equal(Guest()._enter(np.eye(3), sample_weight=2).w, [2, 2, 2])
+
+
+def _streams(X, y, w=None):
+    """The same rows as blocks, as Dask, and as blocks beside arrays."""
+    half = len(X) // 2
+    cut = [slice(0, half), slice(half, None)]
+    yield [(X[c], y[c]) if w is None else (X[c], y[c], w[c]) for c in cut], None, None
+    yield [X[c] for c in cut], y, w
+    chunks = [half, len(X) - half]
+    wide = da.from_array(y, chunks=(chunks, -1) if y.ndim == 2 else (chunks,))
+    yield (
+        da.from_array(X, chunks=(chunks, -1)),
+        wide,
+        None if w is None else da.from_array(w, chunks=chunks),
+    )
+
+
+def _spoilt(values, at, value):
+    values = np.array(values, dtype=float)
+    values[at] = value
+    return values
+
+
+@pytest.mark.parametrize("model", [kg.LinearRegression(), kg.GaussianNB(), kg.LogisticRegression()])
+@pytest.mark.parametrize(
+    ("value", "word"), [(-1.0, "Negative"), (np.nan, "contains NaN"), (np.inf, "contains infinity")]
+)
+def test_weights_of_streams_are_checked_as_they_flow(model, value, word):
+    X, y = np.random.default_rng(0).standard_normal((10, 2)), np.arange(10) % 2
+    for rows in _streams(X, y, _spoilt(np.ones(10), 7, value)):
+        with pytest.raises(ValueError, match=word):
+            clone(model).fit(*rows)
+
+
+@pytest.mark.parametrize("model", [kg.LinearRegression(), kg.GaussianNB(), kg.OnlineClassifier()])
+def test_blocks_whose_weights_are_all_zero_are_refused(model):
+    X, y = np.random.default_rng(0).standard_normal((10, 2)), np.arange(10) % 2
+    for rows in list(_streams(X, y, np.zeros(10)))[:2]:
+        with pytest.raises(ValueError, match="All sample weights are zero"):
+            clone(model).fit(*rows)
+    half = np.repeat([0.0, 1.0], 5)  # the first block counts nothing, the second does
+    for rows in _streams(X, y, half):
+        clone(model).fit(*rows)
+
+
+@pytest.mark.parametrize("model", [kg.LinearRegression(), kg.TotalLeastSquares(), kg.Ridge()])
+def test_missing_targets_of_streams_are_refused(model):
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    for rows in _streams(X, _spoilt(X[:, 0], 8, np.nan)):
+        with pytest.raises(ValueError, match="y contains NaN"):
+            clone(model).fit(*rows)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        clone(model).fit(X, np.array([None, *X[1:, 0]], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "model", [kg.GaussianNB(), kg.LogisticRegression(), kg.LinearDiscriminantAnalysis()]
+)
+def test_labels_of_streams_are_labels(model):
+    X, y = np.random.default_rng(0).standard_normal((12, 2)), np.arange(12) % 2
+    bad = [
+        (_spoilt(y, 8, np.nan), "y contains NaN"),
+        (X[:, 0], "continuous"),
+        (np.c_[y, y], "1d array"),
+        (np.array(["tea", None] * 6, dtype=object), "contains None"),
+    ]
+    for labels, word in bad:
+        for rows in _streams(X, labels):
+            with pytest.raises(ValueError, match=word):
+                clone(model).fit(*rows)
+    want = clone(model).fit(X, y).predict(X)
+    for rows in _streams(X, y[:, None]):  # a column of labels is one label to a row
+        np.testing.assert_array_equal(clone(model).fit(*rows).predict(X), want)
+
+
+def test_no_columns_are_refused_in_every_container():
+    X, y = np.empty((6, 0)), np.arange(6) % 2
+    for rows in _streams(X, y):
+        with pytest.raises(ValueError, match="0 feature"):
+            kg.LinearDiscriminantAnalysis().fit(*rows)
+
+
+def test_words_as_labels_of_device_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    y = np.array(["tea", "mate"])[(X[:, 0] > 0).astype(int)]
+    for labels in (y, y.astype(object), y.tolist()):
+        got = kg.LogisticRegression().fit(xp.asarray(X), labels).predict(xp.asarray(X))
+        np.testing.assert_array_equal(got, kg.LogisticRegression().fit(X, y).predict(X))
+
+
+def test_large_finite_values_pass_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Guest()._enter(np.full((3, 2), 1e200), np.ones(3)).X.max() == 1e200

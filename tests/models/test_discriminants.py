@@ -173,3 +173,32 @@ def test_more_rows_join_a_fitted_model():
     both = kg.QuadraticDiscriminantAnalysis(tol=1e-8).fit(X[a], y[a]).partial_fit(X[b], y[b])
     whole = kg.QuadraticDiscriminantAnalysis(tol=1e-8).fit(X, y)
     np.testing.assert_allclose(both.decision_function(X), whole.decision_function(X), rtol=1e-9)
+
+
+def test_directions_have_the_same_sign_in_every_library():
+    xp = pytest.importorskip("array_api_strict")
+    X, y = IRIS
+    for params in ({}, {"solver": "eigen"}):
+        model = kg.LinearDiscriminantAnalysis(**params)
+        here = model.fit(X, y).scalings_
+        assert (here[np.abs(here).argmax(axis=0), np.arange(here.shape[1])] > 0).all()
+        there = np.asarray(model.fit(xp.asarray(X), y).scalings_)
+        np.testing.assert_allclose(there[:, :2], here[:, :2], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_squares_that_overflow_are_named():
+    X, y = IRIS
+    for model in (
+        kg.LinearDiscriminantAnalysis(),
+        kg.QuadraticDiscriminantAnalysis(),
+        kg.NearestCentroid(),
+        kg.NearestCentroid("mahalanobis"),
+    ):
+        with pytest.raises(ValueError, match="squares overflow"):
+            model.fit(X * 1e200, y)
+
+
+def test_one_class_is_named_as_it_was_written():
+    with pytest.raises(ValueError, match="one class only, 'tea'"):
+        kg.LinearDiscriminantAnalysis().fit([[1.0], [2.0]], ["tea", "tea"])

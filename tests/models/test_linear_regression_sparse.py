@@ -72,3 +72,16 @@ def test_a_long_sparse_table_is_solved_by_the_quicker_road():
     slow = kg.LinearRegression().fit((X @ units).tocsr(), y)
     assert slow.solver_ == "cholesky"
     np.testing.assert_allclose(units @ slow.coef_, exact.coef_, rtol=1e-7)
+
+
+def test_fitted_on_a_device_array_used_on_sparse_rows():
+    xp = pytest.importorskip("array_api_strict")
+    X, Y, _ = data()
+    for model in (kg.LinearRegression(), kg.TotalLeastSquares(), kg.Ridge()):
+        for y in (Y, Y[:, 0]):
+            want = model.fit(X, y).predict(X)
+            there = model.fit(xp.asarray(X), xp.asarray(np.ascontiguousarray(y)))
+            for rows in (sp.csr_array(X), sp.csc_matrix(X)):
+                got = there.predict(rows)
+                assert isinstance(got, np.ndarray)
+                np.testing.assert_allclose(got, want, rtol=1e-9)

@@ -274,7 +274,7 @@ def _local(other: Any) -> Any:
 def _blocks(X: Any, block_rows: int | None) -> Iterator[Any]:
     """The rows of one container in blocks of a sensible size."""
     if isinstance(X, RowSource):
-        return X.blocks(block_rows)
+        return X.blocks(block_rows) if X.watch is None else map(X.seen, X.blocks(block_rows))
     if is_memmap(X):
         return memmap_blocks(X, block_rows or block_length(X))
     if is_array(X) or is_sparse(X):

@@ -39,10 +39,10 @@ def aligned_blocks(
                 "the blocks are tuples, which already hold y or the weights: take them apart "
                 "first with X, y, w = as_rows(X)"
             )
-        x = parts[X.index] if together else parts[0]
+        x = X.seen(parts[X.index]) if together else parts[0]
         columns = _check_columns(x, columns, read)
         found = [
-            parts[o.index] if together and o is not None and _shares(X, o) else _next(c, x, read)
+            o.seen(parts[o.index]) if together and _shares(X, o) else _next(c, x, read)
             for o, c in zip(others, cursors, strict=True)
         ]
         read += length(x)
@@ -53,6 +53,9 @@ def aligned_blocks(
     for cursor in cursors:
         if cursor is not None:
             cursor.finish(read)
+    for other in others:
+        if isinstance(other, RowSource):
+            other.ended()
 
 
 class Cursor:

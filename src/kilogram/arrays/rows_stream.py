@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from typing import Any
+from copy import copy as copy_of
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -25,6 +26,7 @@ class RowSource(ABC):
     """Rows in blocks, re-run at will: what `row_blocks` asks of a container that is no array."""
 
     once: bool = False  # true for a stream that can be run over once only
+    watch: Callable[[Any], Any] | None = None  # sees every block that is read and gives it back
 
     @abstractmethod
     def blocks(self, block_rows: int | None) -> Iterator[Any]:
@@ -41,6 +43,22 @@ class RowSource(ABC):
     @abstractmethod
     def column_names(self) -> list[str] | None:
         """The names of the columns, if they have names."""
+
+    def watched(self, watch: Callable[[Any], Any]) -> Self:
+        """The same rows, each block passed through `watch` as it is read."""
+        found = copy_of(self)
+        found.watch = watch
+        return found
+
+    def seen(self, block: Any) -> Any:
+        """A block as `watch` gives it back."""
+        return block if self.watch is None or block is None else self.watch(block)
+
+    def ended(self) -> None:
+        """All rows were read: a watch that judges them together does so in its `finish`."""
+        finish = getattr(self.watch, "finish", None)
+        if finish is not None:
+            finish()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All rows gathered in memory; only on request (`np.asarray(rows)`)."""

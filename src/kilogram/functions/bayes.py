@@ -25,13 +25,19 @@ from kilogram.arrays.namespace import like, namespace
 FEW = 32  # classes
 
 
+def is_certain(joint: Any) -> bool:
+    """Whether log p(x, y) is finite throughout: one sum sees any infinity."""
+    xp = namespace(joint)
+    return bool(xp.isfinite(xp.sum(joint)))
+
+
 def settled(joint: Any, log_priors: Any = None) -> Any:
     """log p(x, y), (n, C), in which a row that every class rules out (-inf throughout) is settled.
 
     Such a row says nothing: it gets the priors, or equal shares if none are given.
     """
     xp = namespace(joint)
-    if bool(xp.isfinite(xp.sum(joint))):  # one sum sees any infinity
+    if is_certain(joint):
         return joint
     top = _row_max(joint)
     ruled_out = xp.isinf(top) & (top < 0)

@@ -69,6 +69,11 @@ class ClassScatters:
     __radd__ = __add__
 
     @property
+    def spread(self) -> Any:
+        """What is kept of the squares about the means."""
+        return self.scatters
+
+    @property
     def pooled(self) -> ClassMoments:
         """One scatter within all classes."""
         within = namespace(self.scatters).sum(self.scatters, axis=0)

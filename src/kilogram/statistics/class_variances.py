@@ -60,6 +60,11 @@ class ClassVariances:
     __radd__ = __add__
 
     @property
+    def spread(self) -> Any:
+        """What is kept of the squares about the means."""
+        return self.squares
+
+    @property
     def variances(self) -> Any:
         """Q / V, (K, d); 0 where nothing was seen."""
         return self.squares / _positive(self.seen)

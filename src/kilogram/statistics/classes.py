@@ -76,6 +76,11 @@ class ClassMoments:
     __radd__ = __add__
 
     @property
+    def spread(self) -> Any:
+        """What is kept of the squares about the means."""
+        return self.within
+
+    @property
     def weight(self) -> float:
         """The weight of all rows."""
         return float(namespace(self.weights).sum(self.weights))

@@ -132,6 +132,7 @@ class NearestCentroid(GenerativeClassifier):
 
     def _check_new(self, new: Any, X: Any) -> None:
         self._ensure_finite(new.means, X)
+        self._ensure_finite(new.spread, X)
         if isinstance(new, ClassVariances) and bool(namespace(new.seen).any(_lost(new))):
             self._ensure_finite(np.array([np.nan]), X)
 

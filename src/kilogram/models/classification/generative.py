@@ -26,13 +26,14 @@ from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import all_classes, codes_of, enter_labels, refuse_unknown
-from kilogram.functions.bayes import least_cost, log_posterior, most_probable, settled
+from kilogram.functions.bayes import is_certain, least_cost, log_posterior, most_probable, settled
 from kilogram.native.threads import serial_blas
 from kilogram.operators.memory_plan import rates
 
 USE_BLOCK = 2**19  # numbers of a block of rows in use: it and its scores stay in cache
 TEAM_WORK = 2**22  # numbers from which a team of threads pays
 ONE_THREAD_WORK = 2**25  # multiplications below which a second thread of BLAS does not
+FEW_WORK = 2**21  # and below which asking it not to takes a good part of the time
 
 
 def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
@@ -180,8 +181,8 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
     def _enough(self, classes: np.ndarray) -> np.ndarray:
         if len(classes) < self._least_classes:
             raise ValueError(
-                f"The labels have one class only, {classes[0]!r}; the number of classes has to be "
-                "greater than one."
+                f"The labels have one class only, {classes.tolist()[0]!r}; the number of classes "
+                "has to be greater than one."
             )
         return classes
 
@@ -193,6 +194,8 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         rows = max(USE_BLOCK // (X.shape[1] + self._width * len(self.classes_)), 64)
         if X.shape[0] * X.shape[1] < TEAM_WORK or n_threads() == 1:
             work = X.shape[0] * X.shape[1] * self._width * len(self.classes_)
+            if work < FEW_WORK and 0 < X.shape[0] <= rows:
+                return f(X)
             with blas_threads(1) if work < ONE_THREAD_WORK else nullcontext():
                 return map_rows(f, X, block_rows=rows)
         return mapped_by_team(f, X, rows)
@@ -204,7 +207,7 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
             joint = self._joint(block)
             if len(self.classes_) != 2:
                 return joint
-            joint = settled(joint, self._log_priors)  # also where both classes are ruled out
+            joint = self._settled(joint)  # also where both classes are ruled out
             return joint[:, 1] - joint[:, 0]
 
         return self._mapped(scores, X)
@@ -213,7 +216,7 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         """The most probable class of each row."""
 
         def answers(block: Any) -> Any:
-            return self._named(most_probable(settled(self._joint(block), self._log_priors)))
+            return self._named(most_probable(self._settled(self._joint(block))))
 
         return self._mapped(answers, X)
 
@@ -246,6 +249,10 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
             return self._named(least_cost(xp.exp(self._log_p(block)), costs))
 
         return self._mapped(answers, X)
+
+    def _settled(self, joint: Any) -> Any:
+        """The priors for a row that every class rules out; looked up only if there may be one."""
+        return joint if is_certain(joint) else settled(joint, self._log_priors)
 
     def _log_p(self, block: Any) -> Any:
         return log_posterior(self._joint(block), self._log_priors)

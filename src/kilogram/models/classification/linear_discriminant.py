@@ -46,6 +46,7 @@ from kilogram.models.classification.linear_discriminant_roads import (
     standard_whitener,
     whitener_of_rows,
 )
+from kilogram.models.subspace.projection import signed
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.class_scatters import ClassScatters
@@ -173,9 +174,10 @@ class LinearDiscriminantAnalysis(
 
     def _check_new(self, new: Any, X: Any) -> None:
         self._ensure_finite(new.means, X)
+        self._ensure_finite(new.spread, X)
 
     def _learn(self, found: Any, X: Any, y: Any, w: Any) -> None:
-        self._ensure_finite(found.means, X)
+        self._check_new(found, X)
         shares = to_numpy(found.weights / namespace(found.weights).sum(found.weights))
         K, d = found.means.shape
         if float(namespace(found.weights).sum(found.weights)) <= K and w is None:
@@ -205,7 +207,7 @@ class LinearDiscriminantAnalysis(
         _, s, Vt = svd(xp.sqrt(weight * self.priors_ / (K - 1))[:, None] * (apart @ T))
         rank = int(xp.sum(xp.astype(s > self.tol * s[0], xp.int64)))
         self.explained_variance_ratio_ = (s**2 / xp.sum(s**2))[:k]
-        self.scalings_ = T @ Vt[:rank, :].T
+        self.scalings_ = signed((T @ Vt[:rank, :].T).T).T
         scores = apart @ self.scalings_
         W = scores @ self.scalings_.T
         b = -0.5 * xp.sum(scores**2, axis=1) + log_priors(self.priors_) - W @ self.xbar_
@@ -248,7 +250,7 @@ class LinearDiscriminantAnalysis(
             T = whitener(C)
             values, V = eigh(T.T @ (self._total(moments, rows) - C) @ T)
             self.explained_variance_ratio_ = (values / xp.sum(values))[:k]
-            self.scalings_ = T @ V
+            self.scalings_ = signed((T @ V).T).T
             W = self.means_ @ self.scalings_ @ self.scalings_.T
         b = -0.5 * xp.sum(self.means_ * W, axis=1) + log_priors(self.priors_)
         self._keep(W, b)

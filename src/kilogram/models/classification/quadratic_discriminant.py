@@ -119,9 +119,10 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
 
     def _check_new(self, new: Any, X: Any) -> None:
         self._ensure_finite(new.means, X)
+        self._ensure_finite(new.spread, X)
 
     def _learn(self, found: ClassScatters, X: Any, y: Any, w: Any) -> None:
-        self._ensure_finite(found.means, X)
+        self._check_new(found, X)
         weights = to_numpy(found.weights)
         self._refuse_lonely(weights)
         if hasattr(self, "statistic_") and self.shrinkage == "auto":

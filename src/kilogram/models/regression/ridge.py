@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws, Twin, warn_if_unfinished
 from kilogram.base.estimate import within
@@ -80,8 +80,8 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         W, b = self.coef_ if self.coef_.ndim == 1 else self.coef_.T, self.intercept_
 
         def rows(block: Any) -> Any:
-            if is_sparse(block):
-                return block @ W + b
+            if is_sparse(block):  # sparse rows are on the host, wherever the fit was
+                return block @ to_numpy(W) + to_numpy(b)
             return block @ like(W, block) + (b if isinstance(b, float) else like(b, block))
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
