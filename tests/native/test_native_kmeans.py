@@ -82,3 +82,20 @@ def test_result_does_not_depend_on_threads(monkeypatch):
 def test_labels_out_of_range_are_refused():
     with pytest.raises(ValueError, match="label"):
         cluster_pass(np.zeros((3, 2)), np.zeros((2, 2)), labels=np.array([0, 1, 2], np.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("prune", [False, True])
+def test_sums_follow_the_rows_that_move(machine, dtype, prune):
+    X, C, w, _ = rows(700, 11, 30, dtype)
+    shift = X.mean(axis=0)
+    first = cluster_pass(X, X[:30] - shift, w, shift)
+    labels, _, sums = plain(X - shift, C - shift, w)
+    got = cluster_pass(
+        X, C - shift, w, shift, labels=first.labels, sums=first.sums, prune=prune, inertia=False
+    )
+    assert got.labels is first.labels
+    assert (got.labels == labels).mean() > 0.99
+    if dtype == np.float64:
+        np.testing.assert_allclose(got.sums, sums, rtol=1e-9, atol=1e-9)
+    assert got.inertia == 0.0

@@ -171,6 +171,8 @@ def cluster_pass(
     distances: Array | None,
     sums: Array,
     known: bool,
+    follow: bool,
+    measure: bool,
     threads: int,
 ) -> tuple[float, float]: ...
 def distances_to(

@@ -31,21 +31,27 @@ def cluster_pass(
     shift: Array | None = None,
     *,
     labels: Array | None = None,
+    sums: Array | None = None,
+    prune: bool = True,
     distances: bool = False,
+    inertia: bool = True,
 ) -> Step:
     """The nearest centre of each row of X (n, d), C (k, d) being the centres less `shift` (d,).
 
-    `labels` (n,) int32 of an earlier pass, near these centres, let distances be left out; they
-    are overwritten. The result is the same with and without, up to ties.
+    `labels` (n,) int32 of an earlier pass, near these centres, let distances be left out unless
+    `prune` is False, and with the `sums` of that pass only rows that move are summed; both are
+    overwritten. The result is the same with and without, up to ties and rounding. Without
+    `inertia` no exact distance is taken.
     """
     x = matrix("X", X)
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
-    known = labels is not None
+    known, follow = labels is not None and prune, labels is not None and sums is not None
     if labels is None:
         labels = np.empty(n, np.int32)
     away = np.empty(n, x.dtype) if distances else None
-    sums = np.empty((k, d + 1))
+    if sums is None or not follow:
+        sums = np.empty((k, d + 1))
     terms = run(
         _core.cluster_pass,
         float(n) * d * k,
@@ -57,6 +63,8 @@ def cluster_pass(
         away,
         sums,
         known,
+        follow,
+        inertia or distances,
     )
     return Step(labels, sums, terms[0], away, terms[1])
 

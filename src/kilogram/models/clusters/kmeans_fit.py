@@ -137,13 +137,13 @@ class Fit:
         if self.best.value is None or found.objective < self.best.objective:
             self.best = found
             self.found = None if self.passes is None else self.passes.labels
-            if self.passes is not None:
-                self.passes.labels = None  # those of the best start are not written over
+            if self.passes is not None:  # the labels of the best start are not written over
+                self.passes.labels = self.passes.sums = None
         return late[0]
 
-    def _step(self, C: np.ndarray) -> ClusterSums:
+    def _step(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         if self.passes is not None:
-            return self.passes(C)
+            return self.passes(C, inertia=inertia)
         sums = partial(ClusterSums.of, C=C, origin=self.about.origin)
         found: ClusterSums = reduce_rows(sums, self.X, self.w)
         return found
@@ -169,7 +169,7 @@ class Fit:
             if tick(n_iter, None):
                 message = "the time was up, and the centres still move."
                 break
-        return Solution(C, n_iter, self._step(C).inertia, not message, message)
+        return Solution(C, n_iter, self._step(C, inertia=True).inertia, not message, message)
 
     def _shuffled(self, rng: np.random.Generator) -> Any:
         """Batches of rows in random order; streams keep theirs."""

@@ -113,15 +113,21 @@ template <class T> class Strip {
   // rows first.. of the order; adds to sums (k, d + 1); returns inertia, adds to `looked`
   double take(i64 first, i64 m, double* sums, double& looked) {
     const Loops<T>& f = loops<T>();
-    load(first, m);
-    f.pack_lanes(rows_, m, d_, d_, packed_);
+    const bool lean = pass_.follow && !order_ && !pass_.measure && pass_.X.cs == 1;
+    if (lean) {
+      f.pack_lanes(pass_.X.at(first, 0), m, d_, pass_.X.rs, packed_);
+    } else {
+      load(first, m);
+      f.pack_lanes(rows_, m, d_, d_, packed_);
+    }
     i64 count = blocks_.count;
     if (order_) count = needed(first, m);
     looked += double(count);
     for (i64 i = ceil_div(m, size_ / 3) * (size_ / 3) * d_; i < size_ * d_; ++i) packed_[i] = T(0);
+    if (lean && pass_.shift) f.shift_lanes(packed_, d_, pass_.shift);
     f.nearest(packed_, d_, blocks_.centres(), blocks_.half(), listed_.data(), count, index_.data());
     double inertia = 0;
-    for (i64 i = 0; i < m; ++i) inertia += settle(row(first + i), i, sums);
+    for (i64 i = 0; i < m; ++i) inertia += settle(row(first + i), i, sums, lean);
     return inertia;
   }
 
@@ -157,18 +163,28 @@ template <class T> class Strip {
     return count;
   }
 
-  double settle(i64 at, i64 i, double* sums) {
+  double settle(i64 at, i64 i, double* sums, bool lean) {
     const Loops<T>& f = loops<T>();
-    const std::int32_t label = blocks_.name(index_[i]);
+    const std::int32_t label = blocks_.name(index_[i]), old = pass_.follow ? pass_.labels[at] : -1;
     const bool same = order_ && label == pass_.labels[at];
-    const T away = same ? own_[i] : f.squared_distance(rows_ + i * d_, pass_.C + label * d_, d_);
     const T w = pass_.w ? pass_.w[at] : T(1);
-    pass_.labels[at] = label;
+    T* row = rows_ + i * d_;
+    if (label != old) {
+      if (lean)
+        f.pack(pass_.X.at(at, 0), 1, d_, pass_.X.rs, pass_.X.cs, pass_.shift, nullptr, row, d_);
+      if (old >= 0) add(row, -w, sums + old * (d_ + 1));
+      add(row, w, sums + label * (d_ + 1));
+      pass_.labels[at] = label;
+    }
+    if (!pass_.measure) return 0;
+    const T away = same ? own_[i] : f.squared_distance(row, pass_.C + label * d_, d_);
     if (pass_.distances) pass_.distances[at] = away;
-    double* sum = sums + label * (d_ + 1);
-    f.add_row(rows_ + i * d_, d_, w, sum);
-    sum[d_] += static_cast<double>(w);
     return static_cast<double>(w) * static_cast<double>(away);
+  }
+
+  void add(const T* row, T w, double* sum) const {
+    loops<T>().add_row(row, d_, w, sum);
+    sum[d_] += static_cast<double>(w);
   }
 
   const ClusterPass<T>& pass_;
@@ -207,7 +223,7 @@ template <class T> PassTerms cluster_pass(const ClusterPass<T>& pass, int thread
       sums[size] += mine.take(s * strip, std::min(strip, n - s * strip), sums, sums[size + 1]);
   }
   PassTerms terms{0, 0};
-  std::fill(pass.sums, pass.sums + size, 0.0);
+  if (!pass.follow) std::fill(pass.sums, pass.sums + size, 0.0);
   for (i64 l = 0; l < count; ++l) {
     loops<double>().add(lanes.block(l), 1, size, size, pass.sums, size);
     terms.inertia += lanes.block(l)[size];

@@ -34,25 +34,27 @@ using Release = nb::gil_scoped_release;
 template <class T> void bind(nb::module_& m) {
   m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                            Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
-                           Out<double, 2> sums, bool known, int threads) {
+                           Out<double, 2> sums, bool known, bool follow, bool measure,
+                           int threads) {
     const Rows<T> x = checked<T>(X, shift, C);
     const i64 k = C.shape(0);
     if (i64(labels.shape(0)) != x.n || (w && i64(w->shape(0)) != x.n) ||
         (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
         i64(sums.shape(1)) != x.d + 1)
       throw std::invalid_argument("labels, weights, distances or sums do not fit the rows");
-    if (known)
+    if (known || follow)
       for (i64 i = 0; i < x.n; ++i)
         if (labels.data()[i] < 0 || labels.data()[i] >= k)
           throw std::invalid_argument("a label is negative or not below the number of centres");
     const ClusterPass<T> pass{x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
-                              distances ? distances->data() : nullptr, sums.data(), known};
+                              distances ? distances->data() : nullptr, sums.data(), known,
+                              follow, measure};
     Release release;
     const PassTerms terms = cluster_pass<T>(pass, threads);
     return std::pair<double, double>(terms.inertia, terms.looked);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
      "labels"_a.noconvert(), "distances"_a.noconvert().none(), "sums"_a.noconvert(), "known"_a,
-     "threads"_a);
+     "follow"_a, "measure"_a, "threads"_a);
   m.def("distances_to", [](In<T> X, std::optional<InV<T>> shift, InC<T> C, InV<T> norms,
                            Out<T, 2> out, int threads) {
     const Rows<T> x = checked<T>(X, shift, C);

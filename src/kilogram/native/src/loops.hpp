@@ -108,6 +108,8 @@ template <class T> struct Loops {
   T (*squared_distance)(const T* x, const T* c, std::int64_t depth);
   // sum += w x
   void (*add_row)(const T* x, std::int64_t depth, T w, double* sum);
+  // strips[k][lane] -= shift[k], one strip of pack_lanes
+  void (*shift_lanes)(T* strips, std::int64_t depth, const T* shift);
   // y = exp(x), y = cos(x), y = log(x): the vectorised functions themselves, for the tests
   void (*exp)(const T* x, T* y, std::int64_t n);
   void (*cos)(const T* x, T* y, std::int64_t n);

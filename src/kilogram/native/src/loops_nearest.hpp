@@ -108,3 +108,11 @@ template <class T> void add_row(const T* __restrict x, i64 depth, T w, double* _
 #pragma omp simd
   for (i64 k = 0; k < depth; ++k) sum[k] += weight * static_cast<double>(x[k]);
 }
+
+// strips[k][lane] -= shift[k], for three narrow strips
+template <class T> void shift_lanes(T* strips, i64 depth, const T* shift) {
+  typedef typename Vector<T>::type V;
+  V* at = reinterpret_cast<V*>(strips);
+  for (int j = 0; j < 3; ++j, at += depth)
+    for (i64 k = 0; k < depth; ++k) at[k] -= shift[k];
+}

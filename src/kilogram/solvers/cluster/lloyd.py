@@ -69,7 +69,7 @@ def moved_centres(
 
 
 def lloyd(
-    step: Callable[[np.ndarray], ClusterSums],
+    step: Callable[..., ClusterSums],
     C: np.ndarray,
     origin: np.ndarray,
     farthest: Callable[[np.ndarray, int], Farthest],
@@ -79,7 +79,10 @@ def lloyd(
     project: Project | None,
     tick: Callable[[int, float | None], bool],
 ) -> Solution:
-    """From centres C (k, d) until they move by no more than tol in all, squared."""
+    """From centres C (k, d) until they move by no more than tol in all, squared.
+
+    `step(C)` gives the sums of the clusters, `step(C, inertia=True)` the inertia too.
+    """
     converged, message = False, "the centres still move."
     n_iter = 0
     for n_iter in range(1, max_iter + 1):
@@ -91,12 +94,10 @@ def lloyd(
         if shift <= tol:
             converged, message = True, ""
             break
-        if tick(n_iter, found.inertia):
+        if tick(n_iter, None):
             message = "the time was up, and the centres still move."
             break
-    if converged and shift == 0:
-        return Solution(C, n_iter, found.inertia, True, message)
-    return Solution(C, n_iter, step(C).inertia, converged, message)
+    return Solution(C, n_iter, step(C, inertia=True).inertia, converged, message)
 
 
 def macqueen(

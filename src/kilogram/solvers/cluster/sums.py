@@ -67,17 +67,28 @@ class Passes:
     def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
         self.X, self.w, self.origin = X, w, origin
         self.labels: np.ndarray | None = None
+        self.sums: np.ndarray | None = None
         self.pays = True
         self.count = 0
 
-    def __call__(self, C: np.ndarray) -> ClusterSums:
+    def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
+        """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
         self.count += 1
         again = self.pays or self.count % 8 == 0  # clusters may have drawn apart since
-        known = self.labels if again and len(C) >= PRUNED else None
-        step = cluster_pass(self.X, C - self.origin, self.w, self.origin, labels=known)
-        if known is not None:
+        prune = again and len(C) >= PRUNED and self.labels is not None
+        step = cluster_pass(
+            self.X,
+            C - self.origin,
+            self.w,
+            self.origin,
+            labels=self.labels,
+            sums=self.sums,
+            prune=prune,
+            inertia=inertia,
+        )
+        if prune:
             self.pays = step.looked < PAYS
-        self.labels = step.labels
+        self.labels, self.sums = step.labels, step.sums
         return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
 
 
