@@ -85,6 +85,8 @@ def test_a_strange_combination_of_usual_values_is_odd():
     assert not familiar.beyond(found, new).any()
     wide = familiar.describe(np.zeros((20, 400)), rng.normal(size=(20, 400)))
     assert wide["factor"] is None
+    widest = familiar.describe(np.zeros((3, 1)), np.zeros((3, 5000)))
+    assert familiar.distances(widest, np.ones((2, 5000))).tolist() == [0, 0]
 
 
 def test_long_files_are_read_and_written_in_blocks(cooked, tmp_path):

@@ -4,8 +4,8 @@
 
 C is mixed with its diagonal, so that columns which never varied together do not count as certain.
 A row is unlike when D^2 is beyond what all but one in a thousand training rows reach by a margin
-of half. Above `MAX_FEATURES` features C is its diagonal. Beside it each column has the range it
-had; cells beyond are counted, to say where rows differ.
+of half. Above `MAX_FEATURES` features C is its diagonal, above `MAX_WIDE` no distance is taken.
+Beside it each column has the range it had; cells beyond are counted, to say where rows differ.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 MAX_FEATURES = 300
+MAX_WIDE = 2000
+MAX_ROWS = 5000
 MIX = 0.05
 MARGIN = 1.5
 FAR = 0.1
@@ -22,7 +24,10 @@ FAR = 0.1
 
 def describe(X: np.ndarray, Z: Any) -> dict[str, Any]:
     """What is to be remembered of (n, d) cells X and their (n, p) features Z."""
-    Z = dense(Z)
+    if Z.shape[1] > MAX_WIDE:
+        return {"mean": None} | ranges(X)
+    few = np.unique(np.linspace(0, Z.shape[0] - 1, min(MAX_ROWS, Z.shape[0])).astype(int))
+    Z = dense(Z[few])
     mean, spread = Z.mean(axis=0), Z.std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     found: dict[str, Any] = {"mean": mean, "scale": scale, "factor": None}
@@ -55,10 +60,15 @@ def ranges(X: np.ndarray) -> dict[str, Any]:
 
 def distances(found: dict[str, Any], Z: Any) -> np.ndarray:
     """D^2 of (n, p) features per limit: above 1 a row is unlike."""
-    U = (dense(Z) - found["mean"]) / found["scale"]
-    if found["factor"] is not None:
-        U = U @ np.asarray(found["factor"]).T
-    return np.sum(U * U, axis=1) / found["limit"]
+    out = np.zeros(Z.shape[0])
+    if found["mean"] is None:
+        return out
+    for start in range(0, len(out), MAX_ROWS):
+        U = (dense(Z[start : start + MAX_ROWS]) - found["mean"]) / found["scale"]
+        if found["factor"] is not None:
+            U = U @ np.asarray(found["factor"]).T
+        out[start : start + MAX_ROWS] = np.sum(U * U, axis=1) / found["limit"]
+    return out
 
 
 def beyond(found: dict[str, Any], X: np.ndarray) -> np.ndarray:

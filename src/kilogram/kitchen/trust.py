@@ -17,10 +17,10 @@ import numpy as np
 from kilogram.evaluation.calibration import Reliability, reliability
 from kilogram.evaluation.chance import ChanceTest, held_out_test
 from kilogram.evaluation.conformal import CoverageTest, conformal_quantile, coverage_test
-from kilogram.evaluation.intervals import Interval
+from kilogram.evaluation.intervals import Interval, corrected_interval
 from kilogram.evaluation.learning import LearningCurve, MoreRows
 from kilogram.evaluation.losses import absolute, zero_one
-from kilogram.evaluation.ranking import auc_interval, average_precision, rows_interval
+from kilogram.evaluation.ranking import auc, auc_interval, average_precision, rows_interval
 from kilogram.evaluation.scaling import Scaling, fit_scaling
 from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
 from kilogram.evaluation.threshold import Threshold, best_threshold
@@ -88,7 +88,7 @@ def trust(
     return Trust(
         chance=_chance(judged, seed),
         range=_range(answers, folds) if numbers else None,
-        ranking=_ranking(answers, seed) if answers.margin is not None else None,
+        ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
         calibration=None if numbers else calibration(judged, answers, folds),
         groups=_groups(judged, answers, X, layout, importance),
         more_rows=None if learning is None else learning.more_rows(),
@@ -117,15 +117,28 @@ def _range(answers: Answers, folds: np.ndarray) -> Range:
     return Range(conformal_quantile(error, COVERAGE), held)
 
 
-def _ranking(answers: Answers, seed: int) -> Ranking:
+def _ranking(judged: Judged, answers: Answers, folds: np.ndarray, seed: int) -> Ranking:
     y, margin = answers.truth, answers.margin
     assert margin is not None
     costs = tuple((a, b, best_threshold(y, margin, false_alarm=a, miss=b)) for a, b in COSTS)
     return Ranking(
-        auc_interval(y, margin),
+        _area(judged, y, margin, folds),
         rows_interval(average_precision, y, margin, draws=200, seed=seed),
         float(np.mean(y == 1)),
         costs,
+    )
+
+
+def _area(judged: Judged, y: np.ndarray, margin: np.ndarray, folds: np.ndarray) -> Interval:
+    """ROC area, as uncertain as the rows (DeLong) and the folds (corrected) together make it."""
+    rows = auc_interval(y, margin)
+    parts = [folds == k for k in np.unique(folds)]
+    if not all(0 < np.sum(y[part] == 1) < part.sum() for part in parts):
+        return rows
+    spread = corrected_interval([auc(y[part], margin[part]) for part in parts],
+                                *judged.nested.rows).clipped(0.0, 1.0)  # fmt: skip
+    return Interval(
+        spread.mean, min(rows.low, spread.low), max(rows.high, spread.high), rows.confidence
     )
 
 
