@@ -88,9 +88,10 @@ template <class T> void solve_lanes(const T* L, i64 w, T* B, i64 rows, i64 ld) {
   }
 }
 
-// C (kRows, three strips; ld) -= a' b
+// C (kRows, three strips; ld) -= a' b; not inlined, as add_block in loops_product.hpp
 template <class T>
-KG_INLINE void subtract_block(const T* __restrict a, const T* __restrict b, i64 depth, T* C, i64 ld) {
+__attribute__((noinline)) void subtract_block(const T* __restrict a, const T* __restrict b, i64 depth,
+                                              T* C, i64 ld) {
   typedef typename Vector<T>::type V;
   constexpr int R = kRows<T>;
   constexpr i64 W = kLanes<T>;
