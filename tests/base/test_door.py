@@ -191,3 +191,28 @@ def test_large_finite_values_pass_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Guest()._enter(np.full((3, 2), 1e200), np.ones(3)).X.max() == 1e200
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_plain_arrays_pass_unchanged_and_bad_ones_do_not(dtype, order):
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.normal(size=(6, 3)), dtype=dtype, order=order)
+    y = rng.normal(size=6)
+    model = kg.Ridge().fit(X, y)
+    assert model._enter(X, reset=False).X is X
+    assert model._enter(X, y).y.dtype == dtype
+    for value in (np.nan, np.inf):
+        bad = X.copy(order="K")
+        bad[4, 1] = value
+        with pytest.raises(ValueError, match="contains"):
+            model._enter(bad, reset=False)
+        assert model._enter(bad, reset=False, finite=False).X is bad
+        with pytest.raises(ValueError, match="Input y contains"):
+            model._enter(X, np.where(np.arange(6) == 2, value, y))
+    with pytest.raises(ValueError, match="2 features, but Ridge is expecting 3"):
+        model.predict(np.ones((2, 2), dtype=dtype))
+    with pytest.raises(ValueError, match="inconsistent"):
+        model._enter(X, y[:-1])
+    huge = np.full((2, 3), np.finfo(dtype).max, dtype=dtype)  # finite, though its squares are not
+    assert model._enter(huge, reset=False).X is huge

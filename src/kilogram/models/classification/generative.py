@@ -166,9 +166,16 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         self._all_at_once = False
         new = self._statistic(X, y, w)
         self._check_new(new, X)
-        self.statistic_ = new if first else self.statistic_ + new
-        with one_team(self.n_features_in_):
-            self._learn(self.statistic_, X, y, w)
+        before = getattr(self, "statistic_", None)
+        self.statistic_ = new if before is None else before + new
+        try:
+            with one_team(self.n_features_in_):
+                self._learn(self.statistic_, X, y, w)
+        except ValueError:  # rows that were refused do not count
+            self.statistic_ = before
+            if before is None:
+                del self.statistic_
+            raise
         return self
 
     def _check_new(self, new: Any, X: Any) -> None:
