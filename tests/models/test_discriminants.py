@@ -202,3 +202,29 @@ def test_squares_that_overflow_are_named():
 def test_one_class_is_named_as_it_was_written():
     with pytest.raises(ValueError, match="one class only, 'tea'"):
         kg.LinearDiscriminantAnalysis().fit([[1.0], [2.0]], ["tea", "tea"])
+
+
+def test_a_class_not_seen_so_far_is_never_said():
+    X, y = IRIS
+    model = kg.QuadraticDiscriminantAnalysis(tol=1e-8)
+    model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    two = kg.QuadraticDiscriminantAnalysis(tol=1e-8).fit(X[:100], y[:100])
+    far = np.r_[X, 1e3 * X, -1e3 * X]
+    np.testing.assert_array_equal(model.predict(far), two.predict(far))
+    p = model.predict_proba(far)
+    np.testing.assert_allclose(p[:, :2], two.predict_proba(far), atol=1e-12)
+    assert (p[:, 2] == 0).all()
+    whole = kg.QuadraticDiscriminantAnalysis(tol=1e-8).fit(X, y)
+    model.partial_fit(X[100:], y[100:])
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-8)
+
+
+def test_rows_that_partial_fit_refused_do_not_count():
+    X, y = IRIS
+    model, want = (kg.QuadraticDiscriminantAnalysis(tol=1e-8) for _ in range(2))
+    for start in (0, 100):  # as the first rows, and later: two rows of a class have no volume
+        with pytest.raises(np.linalg.LinAlgError, match="not full rank"):
+            model.partial_fit(X[start : start + 2], y[start : start + 2], classes=[0, 1, 2])
+        model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        want.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+        np.testing.assert_allclose(model.decision_function(X[:9]), want.decision_function(X[:9]))

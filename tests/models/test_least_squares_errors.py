@@ -234,3 +234,14 @@ def test_cases_without_a_total_solution():
     # more columns than rows: an exact plane
     wide = kg.TotalLeastSquares().fit(np.random.default_rng(0).standard_normal((5, 9)), Y[:5])
     assert wide.objective_ < 1e-20
+
+
+def test_a_sparse_covariance_is_multiplied_with():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    S = sp.diags_array([0.4 * np.ones(39), np.ones(40), 0.4 * np.ones(39)], offsets=[-1, 0, 1])
+    want = kg.GeneralizedLeastSquares().fit(X, y, S.toarray())
+    for given in (S.tocsr(), sp.csc_matrix(S)):
+        got = kg.GeneralizedLeastSquares().fit(X, y, given)
+        np.testing.assert_allclose(got.coef_, want.coef_, rtol=1e-7)
+        np.testing.assert_allclose(got.objective(X, y, given), want.objective_, rtol=1e-7)

@@ -224,3 +224,8 @@ def test_centroids_refuse_what_they_cannot():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kg.MajorityClassifier().fit(X, Y)
+
+
+def test_a_single_normed_column_says_nothing():
+    model = kg.ComplementNB(norm=True).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
+    np.testing.assert_allclose(model.predict_proba([[4.0]]), [[0.5, 0.5]])

@@ -91,6 +91,7 @@ def test_early_stopping_and_the_vote():
         ({"penalty": "l1"}, "l1_ratio"),
         ({"eta0": 0.0}, "eta0"),
         ({"max_iter": 0}, "max_iter"),
+        ({"early_stopping": True, "validation_fraction": 2}, "validation_fraction"),
     ],
 )
 def test_bad_parameters(params, match):

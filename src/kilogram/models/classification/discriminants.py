@@ -56,7 +56,8 @@ class GaussianRule:
         roots = np.concatenate([R.T for R in self.roots], axis=1)
         pairs = zip(self.means, self.roots, strict=True)
         centres = np.concatenate([(m - origin) @ R.T for m, R in pairs])
-        fixed = np.log(np.maximum(self.priors, 1e-300)) - self.logdets / 2
+        with np.errstate(divide="ignore"):  # a class of prior 0 is never said
+            fixed = np.log(self.priors) - self.logdets / 2
         return origin, roots, centres, fixed
 
     def scores(self, Z: Any) -> Any:

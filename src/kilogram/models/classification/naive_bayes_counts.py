@@ -175,8 +175,11 @@ class ComplementNB(DiscreteNB):
         # a column that only one class has, unsmoothed: a weight that is large, not infinite
         others = xp.where(others > 0, others, xp.full_like(others, 1e-300))
         logs = xp.log(others / xp.sum(others, axis=1, keepdims=True))
-        normed = logs / xp.sum(logs, axis=1, keepdims=True) if self.norm else -logs
-        self.feature_log_prob_ = normed
+        if self.norm:
+            total = xp.sum(logs, axis=1, keepdims=True)
+            # a single column has log 1 = 0 throughout: it says nothing
+            logs = -logs / xp.where(total < 0, total, xp.ones_like(total))
+        self.feature_log_prob_ = -logs
         self._learn_priors(found.weights)
 
     def _joint(self, block: Any) -> Any:

@@ -163,6 +163,11 @@ class Perceptron(OnlinePredictor):
             raise ValueError(f"variant must be one of {VARIANTS}, got {self.variant!r}.")
         if self.average not in (False, True, "voted"):
             raise ValueError(f"average must be False, True or 'voted', got {self.average!r}.")
+        if self.early_stopping and not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                "validation_fraction must lie between 0 and 1, for rows to learn from and rows to "
+                f"hold out; got {self.validation_fraction!r}."
+            )
         self.__dict__.pop("voters_", None)
         plain = self.variant == "passes" and self.average != "voted" and not self.early_stopping
         if plain:

@@ -154,6 +154,9 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     def _axes(self, c: int, C: Any, weights: np.ndarray) -> tuple[Any, Any]:
         """Variances, largest first, and axes of one class, regularised; refused if too flat."""
         xp = namespace(C)
+        if weights[c] == 0:  # named in partial_fit, not seen so far: of prior 0, any shape will do
+            unit = like(np.eye(C.shape[0]), C)
+            return xp.linalg.diagonal(unit), unit
         variances, V = eigh(C)
         variances = xp.where(variances > 0, variances, xp.zeros_like(variances))
         if self.solver == "svd":

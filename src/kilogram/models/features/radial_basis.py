@@ -29,7 +29,7 @@ class RadialBasisFeatures(RowFeatures):
     ----------
     centers : array-like of shape (m, d), int or None, default=None
         The centres; a number draws that many rows, None takes every row.
-    sigma : float, "scale" or "median", default=1.0
+    sigma : float or "median", default=1.0
         Width of the bumps, as in `Gaussian`.
     kernel : Kernel or None, default=None
         Another function of x and centre than the Gaussian one; `sigma` is then not used.

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, solve_triangular
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
@@ -133,7 +133,7 @@ class GeneralizedLeastSquares(LinearPredictor):
         X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
             Rows in blocks need a covariance of None or variances.
         y : array-like of shape (n,) or (n, n_targets)
-        covariance : array-like of shape (n,) or (n, n), or operator, default=None
+        covariance : array-like of shape (n,) or (n, n), sparse or operator, default=None
             Variances of the errors, their covariance matrix, or a SciPy LinearOperator that
             multiplies with it; None is the identity.
 
@@ -141,7 +141,7 @@ class GeneralizedLeastSquares(LinearPredictor):
         -------
         self
         """
-        covariance = np.asarray(covariance) if isinstance(covariance, list) else covariance
+        covariance = _as_given(covariance)
         whole = _is_whole(covariance)
         weights = None if whole or covariance is None else _precisions(covariance)
         rows = enter_rows(self, X, y, weights, finite=whole)
@@ -159,6 +159,7 @@ class GeneralizedLeastSquares(LinearPredictor):
         rows = enter_rows(self, X, y, None, reset=False)
         f = self.predict(rows.X)
         r = to_numpy(rows.Y - (f[:, None] if f.ndim == 1 else f)).astype(np.float64)
+        covariance = _as_given(covariance)
         if covariance is None:
             return float(np.sum(r * r))
         if not _is_whole(covariance):
@@ -207,6 +208,13 @@ class GeneralizedLeastSquares(LinearPredictor):
             max_iter=None,
             ensure_finite=lambda statistic: self._ensure_finite(statistic, rows.X),
         )
+
+
+def _as_given(covariance: Any) -> Any:
+    """Lists as arrays; a sparse matrix is multiplied with, like an operator."""
+    if is_sparse(covariance):
+        return aslinearoperator(covariance)
+    return np.asarray(covariance) if isinstance(covariance, list) else covariance
 
 
 def _is_whole(covariance: Any) -> bool:
