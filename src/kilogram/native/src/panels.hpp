@@ -17,7 +17,7 @@ constexpr i64 kNarrow = 400;                   // widest Z for which every lane 
 constexpr i64 kPanelLanes = 16;
 constexpr i64 kChunk = 160;                    // rows; three narrow strips of a chunk stay in L1
 constexpr i64 kWidePanelBytes = i64(1) << 24;
-constexpr i64 kSumTile = 144;                  // whole strips on every machine
+constexpr i64 kSumTile = 96;                   // whole strips everywhere; with two chunks of operands in L2
 
 // Some rows of Z being made: at most kChunk rows, all columns, in strips.
 template <class T> struct Chunk {
