@@ -21,7 +21,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows, take_rows
 from kilogram.solvers.cluster.lloyd import Farthest
-from kilogram.solvers.cluster.sums import ClusterSums, nearest, squared_distances
+from kilogram.solvers.cluster.sums import ClusterSums, nearest, row_norms, squared_distances
 
 ROUNDS = 5  # of k-means||
 
@@ -40,7 +40,8 @@ def greedy(
     u = np.ones(n) if w is None else np.asarray(to_numpy(w), dtype=np.float64)
     first = int(rng.choice(n, p=u / u.sum()))
     chosen = [first]
-    closest = squared_distances(X, host_rows(X, [first]), origin)[0].astype(np.float64)
+    norms = row_norms(X, origin)
+    closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
     while len(chosen) < k:
         mass = np.cumsum(u * closest)
         if not mass[-1] > 0:  # fewer distinct rows than centres
@@ -48,7 +49,7 @@ def greedy(
             break
         at = np.searchsorted(mass, rng.random(trials) * mass[-1])
         candidates = np.minimum(at, n - 1)
-        D = squared_distances(X, host_rows(X, candidates), origin)
+        D = squared_distances(X, host_rows(X, candidates), origin, norms)
         np.minimum(D, closest, out=D, casting="unsafe")
         best = int(np.argmin(D @ u.astype(D.dtype)))
         closest = D[best].astype(np.float64)

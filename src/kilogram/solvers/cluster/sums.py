@@ -105,11 +105,20 @@ def nearest(X: Any, C: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.n
     return np.concatenate(labels), np.concatenate(away)
 
 
-def squared_distances(X: Any, C: np.ndarray, origin: np.ndarray) -> np.ndarray:
+def row_norms(X: Any, origin: np.ndarray) -> np.ndarray | None:
+    """|x - origin|^2 of NumPy rows, (n,), which `squared_distances` can be given again."""
+    if not is_numpy(X):
+        return None
+    return np.concatenate([((B - origin.astype(B.dtype)) ** 2).sum(1) for B in _pieces(X)])
+
+
+def squared_distances(
+    X: Any, C: np.ndarray, origin: np.ndarray, norms: np.ndarray | None = None
+) -> np.ndarray:
     """(k, n), on the host: of every row of a block from every centre."""
     if is_numpy(X):
-        norms = np.concatenate([((B - origin.astype(B.dtype)) ** 2).sum(1) for B in _pieces(X)])
-        return distances_to(X, C - origin, norms, origin)
+        known: Any = row_norms(X, origin) if norms is None else norms
+        return distances_to(X, C - origin, known, origin)
     return np.concatenate([D for _, D in _distance_blocks(X, C, origin)]).T
 
 
