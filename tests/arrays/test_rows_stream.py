@@ -143,3 +143,13 @@ def test_a_sample_of_rows_that_come_with_their_targets():
     once, _, _ = as_rows(iter(TRIPLES))
     assert sample_rows(once, 10, np.random.default_rng(0)).shape == (10, 3)
     assert take_rows(rows, np.empty(0, int)).shape == (0, 3)
+
+
+def test_a_lazy_result_can_be_used_block_by_block():
+    from kilogram.arrays.rows import map_rows
+
+    blocks = [np.ones((3, 2)), np.zeros((2, 2))]
+    lazy = map_rows(lambda b: b.sum(axis=1), blocks)
+    assert [b.tolist() for b in lazy] == [[2.0, 2.0, 2.0], [0.0, 0.0]]
+    assert [b.tolist() for b in lazy] == [[2.0, 2.0, 2.0], [0.0, 0.0]]  # as often as asked
+    assert np.asarray(lazy).shape == (5,)

@@ -216,3 +216,17 @@ def test_plain_arrays_pass_unchanged_and_bad_ones_do_not(dtype, order):
         model._enter(X, y[:-1])
     huge = np.full((2, 3), np.finfo(dtype).max, dtype=dtype)  # finite, though its squares are not
     assert model._enter(huge, reset=False).X is huge
+
+
+def test_one_weight_for_all_rows_of_a_stream():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    want = kg.LogisticRegression(tol=1e-8).fit(X, y, 2.0).coef_
+    assert abs(want - kg.LogisticRegression(tol=1e-8).fit(X, y).coef_).max() > 1e-3
+    for rows, labels, _ in _streams(X, y):
+        got = kg.LogisticRegression(tol=1e-8).fit(rows, labels, 2.0).coef_
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+    with pytest.raises(ValueError, match="Negative"):
+        kg.LinearRegression().fit([(X, y)], None, -1.0)
+    with pytest.raises(ValueError, match="second run"):
+        kg.LinearRegression().fit(iter([(X, y)]), None, 2.0)

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import NearestCentroid
 
 import kilogram as kg
+from kilogram.functions import histograms
 from kilogram.functions.bayes import cost_threshold, least_cost, log_posterior
 
 X, Y = (a[:500] for a in load_digits(return_X_y=True))
@@ -229,3 +230,16 @@ def test_centroids_refuse_what_they_cannot():
 def test_a_single_normed_column_says_nothing():
     model = kg.ComplementNB(norm=True).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     np.testing.assert_allclose(model.predict_proba([[4.0]]), [[0.5, 0.5]])
+
+
+def test_weights_reach_the_held_out_rule():
+    rng = np.random.default_rng(0)
+    x, other = rng.standard_normal(80), rng.standard_normal(90)
+    w, v = rng.integers(1, 5, 80), rng.integers(1, 5, 90)
+    bins = np.arange(2, 40)
+    got = histograms.held_out(x, other, bins, w=w, other_w=v)
+    assert got == histograms.held_out(np.repeat(x, w), np.repeat(other, v), bins)
+    few = np.r_[np.ones(40), np.full(40, 1e-9)]  # the second cloud hardly counts
+    both = np.r_[rng.normal(0, 0.01, 40), rng.normal(5, 2, 40)]
+    narrow = histograms.bin_width("held_out", both, few)
+    assert narrow < histograms.bin_width("held_out", both, few[::-1])

@@ -44,6 +44,10 @@ class RowSource(ABC):
     def column_names(self) -> list[str] | None:
         """The names of the columns, if they have names."""
 
+    def __iter__(self) -> Iterator[Any]:
+        """Block after block, so that rows too many for memory can be used as they come."""
+        return self.blocks(None)
+
     def watched(self, watch: Callable[[Any], Any]) -> Self:
         """The same rows, each block passed through `watch` as it is read."""
         found = copy_of(self)

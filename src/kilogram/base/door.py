@@ -66,7 +66,7 @@ def enter(
     X, y, sample_weight = as_rows(X, y, sample_weight)  # blocks (X, y, w) are taken apart
     if is_streamed(X):
         _record_columns(estimator, column_count(X), _streamed_names(X), reset)
-        y, w = watch_targets(y, numeric=numeric_y), watch_weights(sample_weight)
+        y, w = watch_targets(y, numeric=numeric_y), watch_weights(sample_weight, X)
         return Door(X, y, w)
     if is_foreign(X):
         y = to_numpy(y) if y is not None and not numeric_y else y  # labels may be words

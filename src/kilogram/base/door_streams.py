@@ -7,12 +7,15 @@ sake of a check: each of its blocks is looked at when a fit reads it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from kilogram.arrays.namespace import is_dask, to_numpy
+from kilogram.arrays.rows import map_rows
 from kilogram.arrays.rows_stream import RowSource, RowStream, as_block, is_stream
 
 
@@ -21,10 +24,17 @@ def watch_targets(y: Any, *, numeric: bool) -> Any:
     return None if y is None else _watched(y, numbers if numeric else labels)
 
 
-def watch_weights(w: Any) -> Any:
-    """Weights that come with streamed rows, to be checked."""
-    if w is None or np.isscalar(w):
-        return w
+def watch_weights(w: Any, X: Any) -> Any:
+    """Weights that come with streamed rows X, to be checked; a number is that of every row."""
+    if isinstance(w, Real):
+        if getattr(X, "once", False):
+            raise ValueError(
+                "one sample_weight for all rows of an iterator needs a second run over it: put "
+                "the weights in its blocks (X, y, weights), or give a list of blocks."
+            )
+        w = map_rows(partial(_alike, value=float(w)), X)
+    if w is None:
+        return None
     found = _watched(w, check := Weights())
     if not (is_dask(found) or isinstance(found, RowSource)):
         check.finish()
@@ -42,6 +52,10 @@ def _watched(rows: Any, check: Callable[[Any], Any]) -> Any:
     if is_stream(rows):
         rows = RowStream(rows)
     return rows.watched(check) if isinstance(rows, RowSource) else check(as_block(rows))
+
+
+def _alike(X: Any, value: float) -> np.ndarray:
+    return np.full(X.shape[0], value)
 
 
 def numbers(y: Any) -> Any:

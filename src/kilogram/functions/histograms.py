@@ -97,14 +97,16 @@ def shimazaki_shinomoto(x: Any, w: Any = None, bins: Any = None) -> float:
     return span / float(tried[int(np.argmin(scores))])
 
 
-def held_out_score(x: Any, other: Any, start: float, width: float, bins: int) -> float:
+def held_out_score(
+    x: Any, other: Any, start: float, width: float, bins: int, w: Any = None, other_w: Any = None
+) -> float:
     """The integrated squared error of x's histogram seen by other points, less a constant."""
-    p, q = counts(x, start, width, bins), counts(other, start, width, bins)
-    p, q = p / len(np.asarray(x)), q / len(np.asarray(other))
+    p, q = counts(x, start, width, bins, w), counts(other, start, width, bins, other_w)
+    p, q = p / _size(np.asarray(x), w), q / _size(np.asarray(other), other_w)
     return float(np.sum(p**2 - 2 * p * q) / width)
 
 
-def held_out(x: Any, other: Any, bins: Any = None) -> float:
+def held_out(x: Any, other: Any, bins: Any = None, w: Any = None, other_w: Any = None) -> float:
     """The width of least held-out error, over the range of both."""
     x, other = np.asarray(x, dtype=float), np.asarray(other, dtype=float)
     low = float(min(x.min(), other.min()))
@@ -112,7 +114,7 @@ def held_out(x: Any, other: Any, bins: Any = None) -> float:
     if span == 0:
         return 0.0
     tried = candidate_bins(len(x)) if bins is None else np.asarray(bins)
-    scores = [held_out_score(x, other, low, span / L, int(L)) for L in tried]
+    scores = [held_out_score(x, other, low, span / L, int(L), w, other_w) for L in tried]
     return span / float(tried[int(np.argmin(scores))])
 
 
@@ -134,5 +136,6 @@ def bin_width(
         if len(x) < 4:
             return scott(x, w, size)
         first = (rng or np.random.default_rng(0)).permutation(len(x)) < len(x) // 2
-        return held_out(x[first], x[~first])
+        here, there = (None, None) if w is None else (np.asarray(w)[first], np.asarray(w)[~first])
+        return held_out(x[first], x[~first], w=here, other_w=there)
     raise ValueError(f"the rules for the width of bins are {RULES}, got {rule!r}.")
