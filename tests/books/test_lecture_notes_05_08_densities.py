@@ -1,4 +1,4 @@
-"""Lecture notes: the quadratic discriminant (5), histograms (7), naive Bayes (8)."""
+"""Lecture notes: the quadratic discriminant (5), histograms (7), naive Bayes (8), ranks (9)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from book_checks import cloud, covers
 
 import kilogram as kg
 from kilogram.functions import histograms as bins
+from kilogram.functions.codes import rank_order
 from kilogram.textbook import discriminants, histograms, naive_bayes
 from kilogram.textbook.fisher import class_means, scatters
 from kilogram.textbook.state import run
@@ -226,3 +227,40 @@ def test_L08_M2_a_histogram_for_every_feature_and_class(rule):
         model.feature_log_density_[j][:, places[:, j]].T for j in range(3)
     )
     assert np.allclose(model.predict_joint_log_proba(X[:50]), by_hand)
+
+
+@covers("lecture_notes L09.M2", "lecture_notes L09.E1", "lecture_notes L09.X1")
+def test_L09_E1_ranks_of_the_printed_table():
+    u = rank_order(np.array([[2.0, 6.0], [5.0, 1.0], [3.0, 7.0]]))
+    assert np.array_equal(4 * u, [[1, 2], [3, 1], [2, 3]])
+    printed = u.copy()
+    printed[0, 0] = 3 / 4  # twice the same place for values that differ
+    assert len(set(u[:, 0])) == 3 and len(set(printed[:, 0])) == 2
+    assert np.array_equal(rank_order(np.array([[7.0], [7.0], [9.0]]))[:, 0], [0.375, 0.375, 0.75])
+
+
+@covers("lecture_notes L09.T3")
+def test_L09_T3_ranks_keep_the_order_under_increasing_maps():
+    X = cloud(90, 200, 3)
+    u = rank_order(X)
+    assert (np.argsort(u, axis=0) == np.argsort(X, axis=0)).all()
+    assert u.min() == 1 / 201 and u.max() == 200 / 201
+    bent = np.c_[np.exp(X[:, 0]), X[:, 1] ** 3, np.arctan(5 * X[:, 2])]
+    assert np.array_equal(rank_order(bent), u)
+
+
+@covers("lecture_notes L09.M1", "lecture_notes L09.T4", "lecture_notes L09.X2")
+def test_L09_M1_densities_of_scaled_columns():
+    X, labels = cloud(91, 400, 2) * [0.1, 30.0], np.arange(400) % 2
+    sigma = X.std(axis=0)
+    raw = kg.HistogramNB(bins=12).fit(X, labels)
+    unit = kg.HistogramNB(bins=12).fit(X / sigma, labels)
+    for j in range(2):
+        p, p_unit = (np.exp(m.feature_log_density_[j])[:, 1:-1] for m in (raw, unit))
+        assert np.allclose(p, p_unit / sigma[j])  # p(x) = p~(x / sigma) (1 / sigma)
+        inside = raw.bin_counts_[j][:, 1:-1].sum(axis=1) / raw.class_count_
+        assert np.allclose(inside, 1.0)
+        area = p.sum(axis=1) * raw.bins_.widths[j]
+        assert (area <= 1 + 1e-12).all() and (area > 0.98).all()  # the rest: the pseudo-row outside
+        assert not np.allclose(p, p_unit)  # without the derivative, as printed
+    assert np.allclose(raw.predict_proba(X), unit.predict_proba(X / sigma))

@@ -1,6 +1,7 @@
 """Words as numbers: ranks of ordered levels, indicator columns, weights of terms.
 
     ordinal     level r of R, lowest first          r / R                     in (0, 1]
+    rank_order  place r of n values, from 1         r / (n + 1)               in (0, 1), even
     one_hot     level k of K                        e_k                       rows sum to 1
     idf_plain   term in df of n documents           ln(n / df)                0 if in all of them
     idf_smooth  the same, never 0 nor infinite      ln((1 + n) / (1 + df)) + 1
@@ -13,7 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kilogram.arrays.namespace import namespace
+from scipy.stats import rankdata
+
+from kilogram.arrays.namespace import like, namespace, to_numpy
 
 
 def ordinal(ranks: Any, levels: int) -> Any:
@@ -22,6 +25,14 @@ def ordinal(ranks: Any, levels: int) -> Any:
     if levels < 1 or bool(xp.any(ranks < 1)) or bool(xp.any(ranks > levels)):
         raise ValueError(f"ranks must lie in 1 .. {levels}")
     return ranks / levels
+
+
+def rank_order(X: Any) -> Any:
+    """Each column (n, d) by its ranks r / (n + 1): no increasing map of a column changes them.
+
+    Equal values share the mean of their places.
+    """
+    return like(rankdata(to_numpy(X), axis=0) / (X.shape[0] + 1), X)
 
 
 def one_hot(codes: Any, levels: int) -> Any:
