@@ -235,7 +235,8 @@ def test_L09_E1_ranks_of_the_printed_table():
     assert np.array_equal(4 * u, [[1, 2], [3, 1], [2, 3]])
     printed = u.copy()
     printed[0, 0] = 3 / 4  # twice the same place for values that differ
-    assert len(set(u[:, 0])) == 3 and len(set(printed[:, 0])) == 2
+    assert len(set(u[:, 0])) == 3
+    assert len(set(printed[:, 0])) == 2
     assert np.array_equal(rank_order(np.array([[7.0], [7.0], [9.0]]))[:, 0], [0.375, 0.375, 0.75])
 
 
@@ -244,7 +245,8 @@ def test_L09_T3_ranks_keep_the_order_under_increasing_maps():
     X = cloud(90, 200, 3)
     u = rank_order(X)
     assert (np.argsort(u, axis=0) == np.argsort(X, axis=0)).all()
-    assert u.min() == 1 / 201 and u.max() == 200 / 201
+    assert u.min() == 1 / 201
+    assert u.max() == 200 / 201
     bent = np.c_[np.exp(X[:, 0]), X[:, 1] ** 3, np.arctan(5 * X[:, 2])]
     assert np.array_equal(rank_order(bent), u)
 
@@ -261,6 +263,7 @@ def test_L09_M1_densities_of_scaled_columns():
         inside = raw.bin_counts_[j][:, 1:-1].sum(axis=1) / raw.class_count_
         assert np.allclose(inside, 1.0)
         area = p.sum(axis=1) * raw.bins_.widths[j]
-        assert (area <= 1 + 1e-12).all() and (area > 0.98).all()  # the rest: the pseudo-row outside
+        assert (area <= 1 + 1e-12).all()
+        assert (area > 0.98).all()
         assert not np.allclose(p, p_unit)  # without the derivative, as printed
     assert np.allclose(raw.predict_proba(X), unit.predict_proba(X / sigma))
