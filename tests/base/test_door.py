@@ -194,16 +194,17 @@ def test_large_finite_values_pass_without_a_warning():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
 def test_plain_arrays_pass_unchanged_and_bad_ones_do_not(dtype, order):
     rng = np.random.default_rng(0)
-    X = np.asarray(rng.normal(size=(6, 3)), dtype=dtype, order=order)
+    X = np.asarray(rng.normal(size=(6, 4)), dtype=dtype, order="F" if order == "F" else "C")
+    X = X[:, :3] if order == "strided" else X[:, :3].copy(order=order)
     y = rng.normal(size=6)
     model = kg.Ridge().fit(X, y)
     assert model._enter(X, reset=False).X is X
     assert model._enter(X, y).y.dtype == dtype
     for value in (np.nan, np.inf):
-        bad = X.copy(order="K")
+        bad = np.concatenate([X, X], axis=1)[:, :3] if order == "strided" else X.copy(order="K")
         bad[4, 1] = value
         with pytest.raises(ValueError, match="contains"):
             model._enter(bad, reset=False)

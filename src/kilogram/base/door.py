@@ -111,7 +111,7 @@ def _needs_nothing(
     n, d = X.shape
     if n < max(min_samples, 1) or d < 1 or hasattr(estimator, "feature_names_in_"):
         return False
-    if not (X.flags.c_contiguous or (X.flags.f_contiguous and order != "C")) or order == "F":
+    if order == "F" or (order == "C" and not X.flags.c_contiguous):
         return False
     if reset and y is None:  # fit without a target: some estimators refuse that
         return False
@@ -119,7 +119,7 @@ def _needs_nothing(
         return False
     if y is not None and not _is_plain_target(y, n):
         return False
-    if finite and not math.isfinite(_square_sum(X)):
+    if finite and not math.isfinite(_finite_sum(X)):
         return False
     if reset:
         estimator.n_features_in_ = d
@@ -130,13 +130,15 @@ def _is_plain_target(y: Any, n: int) -> bool:
     """Numbers (n,), finite."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in "iubf":
         return False
-    return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(_square_sum(y)))
+    return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(_finite_sum(y)))
 
 
-def _square_sum(X: np.ndarray) -> float:
-    """The sum of the squares, NaN or infinite if some value is; the quickest pass there is."""
-    flat = (X if X.flags.c_contiguous else X.T).reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):  # large values are looked at one by one
+def _finite_sum(X: np.ndarray) -> float:
+    """A sum that is NaN or infinite if some value is: of squares, by BLAS, where they lie dense."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (X.flags.c_contiguous or X.flags.f_contiguous):
+            return float(X.sum())
+        flat = (X if X.flags.c_contiguous else X.T).reshape(-1)
         return float(np.dot(flat, flat))
 
 
