@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeVar
 
 from kilogram.native.threads import blas_libraries, n_threads
 
-__all__ = ["blas_threads", "n_threads", "one_team"]
+__all__ = ["blas_threads", "by_team", "n_threads", "one_team"]
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 SMALL = 256  # order of matrices that one thread handles best
 
@@ -32,3 +37,13 @@ def one_team(d: int) -> AbstractContextManager[None]:
     """BLAS on one thread for matrices of d columns, if d is small: waking a second thread, while
     the team of a native loop still spins, costs more than all the work."""
     return blas_threads(1) if d <= SMALL else nullcontext()
+
+
+def by_team(f: Callable[[A], B], items: Iterable[A], alone: bool = False) -> list[B]:
+    """f of every item, in their order, by as many threads as there are; `alone`: by this one."""
+    listed = list(items)
+    threads = 1 if alone else min(n_threads(), len(listed))
+    if threads <= 1:
+        return [f(item) for item in listed]
+    with ThreadPoolExecutor(threads) as team:
+        return list(team.map(f, listed))

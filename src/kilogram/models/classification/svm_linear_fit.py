@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows
-from kilogram.arrays.threads import blas_threads
+from kilogram.arrays.threads import blas_threads, by_team
 from kilogram.base import Budget, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
@@ -30,7 +30,7 @@ from kilogram.models.classification.svm_linear_roads import Trail, in_primal, so
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.smooth.curvature import Task
 from kilogram.solvers.smooth.design import ArrayDesign
-from kilogram.solvers.smooth.newton import Stop
+from kilogram.solvers.smooth.newton import DIRECT, Stop
 from kilogram.solvers.smooth.streamed import Passes, minimise_streamed
 from kilogram.solvers.solution import Solution
 
@@ -103,16 +103,30 @@ def fit_in_memory(
     Y = np.asarray(Y, dtype=np.float64)
     if start is None and Y.shape[1] > 1 and in_primal(model, design, loss):
         start = together(design, Y, Task(Y[:, 0], factors[0] * C, penalty, loss))
-    found: list[list[Solution]] = [[] for _ in factors]
-    for j in range(Y.shape[1]):
+    rngs = rng.spawn(Y.shape[1])
+
+    def along(j: int) -> list[Solution]:
         trail = Trail(None if start is None else start[j].copy(), factor=factors[0])
-        y = np.ascontiguousarray(Y[:, j])
-        for k, factor in enumerate(factors):
+        y, found = np.ascontiguousarray(Y[:, j]), []
+        for factor in factors:
             trail.to(factor)
-            found[k].append(
-                solve_one(model, design, Task(y, factor * C, penalty, loss), stop, trail, rng)
-            )
-    return [side_by_side(machines) for machines in found]
+            task = Task(y, factor * C, penalty, loss)
+            found.append(solve_one(model, design, task, stop, trail, rngs[j]))
+        return found
+
+    machines = by_team(along, range(Y.shape[1]), alone=not side_by_side_pays(model, X, loss))
+    return [side_by_side([along_one[k] for along_one in machines]) for k in range(len(factors))]
+
+
+def side_by_side_pays(model: Any, X: Any, loss: Bent) -> bool:
+    """Whether machines are solved by a thread each: those of coordinate descent, all in one call.
+
+    Newton's steps on few rows are many short calls, which would wait for each other.
+    """
+    passes = math.isfinite(loss.width) and model.dual is not False
+    few = is_small(X) or X.shape[1] >= DIRECT
+    # callbacks are the user's code, which need not stand several threads
+    return passes and few and not hasattr(model, "_skl_callbacks")
 
 
 def side_by_side(found: list[Solution]) -> Answer:

@@ -20,7 +20,7 @@ from kilogram.functions.losses import Hinge, Tube
 from kilogram.native.svm import Compressed, Standing, coordinate_passes
 from kilogram.solvers.smooth.curvature import Point, Task, evaluate
 from kilogram.solvers.smooth.design import Array, Design
-from kilogram.solvers.smooth.newton import Stop, relative
+from kilogram.solvers.smooth.newton import Stop
 from kilogram.solvers.solution import Solution
 
 CALL = 100_000_000  # multiplications before the clock is looked at
@@ -51,18 +51,27 @@ def dual_terms(design: Design, task: Task) -> Array:
     return np.stack([square, task.y, s, lower, upper])
 
 
+def gap_of(design: Design, task: Task, b: Array, w: Array) -> tuple[float, float]:
+    """The objective at w, and the gap to the dual at b."""
+    loss = task.loss
+    eps = loss.epsilon if isinstance(loss, Tube) else 0.0
+    f, half = design.times(w), 0.5 * float(w @ w)
+    dual = float(task.y @ b) - eps * float(np.abs(b).sum()) - half
+    if math.isinf(loss.width):
+        objective = half + float(task.c @ loss.value(task.y, f))
+        dual -= 0.5 * float(np.sum(b * b / task.c)) / loss.kappa
+    else:
+        objective = half + float(task.c @ loss.limit(task.y, f))
+    return objective, objective - dual
+
+
 def certified(design: Design, task: Task, b: Array, w: Array) -> Point:
-    """Objective at w, and the gap to the dual at b."""
-    eps = task.loss.epsilon if isinstance(task.loss, Tube) else 0.0
+    """The point where the passes end, with its gradient."""
     f = design.times(w)
     sharp = task if math.isinf(task.loss.width) else task._replace(loss=task.loss.smoothed(1e-9))
     pulled = design.transposed(task.c * sharp.loss.sign(task.y, f) * sharp.loss.pull(task.y, f))
-    point = evaluate(sharp, w, f, pulled)
-    quadratic = 0.5 * float(np.sum(b * b / task.c)) / task.loss.kappa
-    quadratic = quadratic if math.isinf(task.loss.width) else 0.0
-    dual = float(task.y @ b) - eps * float(np.abs(b).sum()) - quadratic - 0.5 * float(w @ w)
-    gap = point.objective - dual
-    return point._replace(gap=gap, smooth_gap=gap, b=b)
+    gap = gap_of(design, task, b, w)[1]
+    return evaluate(sharp, w, f, pulled)._replace(gap=gap, smooth_gap=gap, b=b)
 
 
 def descend(
@@ -78,6 +87,7 @@ def descend(
     w, order = design.transposed(b), np.arange(design.n)
     standing = Standing(0, design.n, math.inf, math.inf, int(rng.integers(1, 2**63)))
     goal, seen, message = 0.1 * float(np.abs(task.y).mean()), 0, ""
+    least, trifle = LEAST * goal_scale(terms), 1e-10 * float(task.c.sum())
     while True:
         visits = min(max(design.n, CALL // design.width), max(1, stop.max_iter * design.n - seen))
         standing = coordinate_passes(
@@ -95,15 +105,16 @@ def descend(
         step, settled = math.ceil(seen / design.n), standing.violation <= goal
         late = stop.tick is not None and stop.tick(step, None)
         if not settled and not late and seen < stop.max_iter * design.n:
-            continue  # a certificate costs two products with all rows
-        point = certified(design, task, b, w)
-        if point.gap <= stop.gap * point.scale or standing.violation <= LEAST * goal_scale(terms):
+            continue  # the gap costs a product with all rows
+        objective, gap = gap_of(design, task, b, w)
+        if gap <= stop.gap * max(objective, trifle) or standing.violation <= least:
             break
         if seen >= stop.max_iter * design.n or late:
             why = "the time is up" if late else "max_iter is reached"
-            message = f"{why}; the relative duality gap is {relative(point):.2g}."
+            message = f"{why}; the relative duality gap is {gap / max(objective, trifle):.2g}."
             break
         goal = 0.3 * min(goal, standing.violation)
+    point = certified(design, task, b, w)
     return Solution(point, step, point.objective, not message, message)
 
 
