@@ -75,8 +75,8 @@ def distinct_classes(y: Any) -> np.ndarray:
     found = all_classes(y)
     if len(found) < 2:
         raise ValueError(
-            f"The labels have one class only, {found.tolist()[0]!r}; a classifier needs two classes "
-            "or more."
+            f"The labels have one class only, {found.tolist()[0]!r}; a classifier needs two "
+            "classes or more."
         )
     return found
 
