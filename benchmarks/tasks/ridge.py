@@ -58,13 +58,14 @@ def _kernel_ridge_double(data: tuple) -> Any:
     from kilogram.solvers.linear import positive
 
     positive.MIXED_FROM = sys.maxsize
-    return _kernel_ridge(data)
+    return _kernel_ridge(data, solver="cholesky")
 
 
 def _exact(n: int, *, peers: bool = True, long: bool = False) -> Task:
     d = 50
     run = {
         "kilogram": _kernel_ridge,
+        "kilogram float32 factor": partial(_kernel_ridge, solver="cholesky"),
         "kilogram float64 factor": _kernel_ridge_double,
     }
     return Task(

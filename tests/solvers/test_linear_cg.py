@@ -12,8 +12,8 @@ from kilogram.operators import Gram
 from kilogram.solvers.linear.cg import cg
 from kilogram.solvers.linear.cgls import cgls
 from kilogram.solvers.linear.kernel_cg import solve_by_cg
+from kilogram.solvers.linear.kernel_forms import Ridged
 from kilogram.solvers.linear.nystroem import NystroemPreconditioner
-from kilogram.solvers.linear.positive import Ridged
 from kilogram.solvers.solution import Solution
 
 

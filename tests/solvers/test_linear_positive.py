@@ -5,8 +5,9 @@ import pytest
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.kernels import FromCallable, Gaussian, Linear, Matern, Precomputed, Sigmoid
-from kilogram.solvers.linear import positive
-from kilogram.solvers.linear.positive import HalfStored, Recomputed, solve_positive
+from kilogram.solvers.linear import kernel_forms, positive, single_cg
+from kilogram.solvers.linear.kernel_forms import HalfStored, Recomputed
+from kilogram.solvers.linear.positive import solve_positive
 
 ROADS = ["double", "mixed", "lean"]
 
@@ -26,7 +27,7 @@ def residual(K, s, Z, B, alpha):
 @pytest.fixture
 def small_panels(monkeypatch):
     """Several panels also at the size of a test."""
-    monkeypatch.setattr(positive, "PANEL", 64)
+    monkeypatch.setattr(kernel_forms, "PANEL", 64)
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -142,3 +143,59 @@ def test_half_stored_is_the_matrix(n):
     again = Recomputed(Gaussian(2.0), X, np.sqrt(w))
     np.testing.assert_allclose(again @ V, K @ V, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(again.single(), K, rtol=2e-5)
+
+
+@pytest.fixture
+def early(monkeypatch):
+    """Conjugate gradients on the float32 matrix tried at the size of a test."""
+    monkeypatch.setattr(single_cg, "ITERATED_FROM", 1)
+    monkeypatch.setattr(single_cg, "STEPS", 0.2)
+
+
+@pytest.mark.parametrize("road", ["mixed", "lean"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [60, 230, 401])
+@pytest.mark.usefixtures("early")
+def test_iteration_reaches_float64_without_a_factor(road, weighted, n):
+    X, B, w = problem(n=n)
+    s = np.sqrt(w) if weighted else None
+    found = solve_positive(Gaussian(2.0), X, B, [0.5, 0.5], scale=s, precision=road)
+    assert found.road == "cg"
+    assert found.message == ""
+    assert residual(Gaussian(2.0)(X), s, found.value, B, 0.5) < 2e-13
+
+
+@pytest.mark.usefixtures("early")
+def test_slow_iteration_gives_way_to_the_factor():
+    X, B, _ = problem()
+    for alpha in (1e-4, 0.0):
+        found = solve_positive(Matern(0.5), X, B, [alpha] * 2, precision="lean")
+        assert found.road == ""
+        assert residual(Matern(0.5)(X), None, found.value, B, alpha) < 1e-12
+
+
+@pytest.mark.usefixtures("early")
+def test_function_that_is_no_kernel_gives_way_too():
+    X, B, _ = problem(n=150)
+    kernel = Sigmoid(gamma=0.5, coef0=-1.0)
+    found = solve_positive(kernel, X, B, [0.1] * 2, precision="lean")
+    assert residual(kernel(X), None, found.value, B, 0.1) < 1e-10
+
+
+@pytest.mark.usefixtures("early")
+def test_columns_of_any_size_and_a_column_of_zeros():
+    X, B, _ = problem(t=3)
+    B = B * np.array([1e-30, 0.0, 1e30])
+    found = solve_positive(Gaussian(2.0), X, B, [0.5] * 3, precision="lean")
+    assert found.road == "cg"
+    R = B - Gaussian(2.0)(X) @ found.value - 0.5 * found.value
+    assert np.all(np.linalg.norm(R, axis=0) <= 2e-13 * np.linalg.norm(B, axis=0))
+    assert not found.value[:, 1].any()
+
+
+@pytest.mark.usefixtures("early")
+def test_a_factor_is_used_where_it_is_asked_for():
+    X, B, _ = problem()
+    found = solve_positive(Gaussian(2.0), X, B, [0.5] * 2, precision="lean", iterate=False)
+    assert found.road == ""
+    assert residual(Gaussian(2.0)(X), None, found.value, B, 0.5) < 1e-12

@@ -10,7 +10,8 @@ from typing import Any
 class Solution:
     """The `value` found after `n_iter` steps, its objective, and whether the tolerance was met.
 
-    `message` is one sentence for the user: what stopped the work, or which road was taken.
+    `message` is one sentence for the user: what stopped the work, or what had to be done instead.
+    `road` names the method where a solver chose among several.
     """
 
     value: Any
@@ -18,3 +19,4 @@ class Solution:
     objective: float | None = None
     converged: bool = True
     message: str = ""
+    road: str = ""

@@ -59,16 +59,24 @@ def exact(
     alpha: Any,
     fit_intercept: bool,
     precision: Precision,
+    iterate: bool,
     callback: Tick | None,
 ) -> Fit:
-    """K + alpha I factored."""
+    """K + alpha I solved to the last digit: factored, or iterated on where that is allowed."""
     alphas = check_alpha(alpha, rows.Y.shape[1])
     X, mean = dual.centred_for(kernel, rows.X, rows.w, fit_intercept)
     s = roots(rows.w)
 
     def solve(B: Any, penalties: Sequence[float]) -> Solution:
         return solve_positive(
-            kernel, X, B, penalties, scale=s, precision=precision, callback=callback
+            kernel,
+            X,
+            B,
+            penalties,
+            scale=s,
+            precision=precision,
+            iterate=iterate,
+            callback=callback,
         )
 
     found = dual.bordered(solve, rows.Y, alphas, s, fit_intercept)

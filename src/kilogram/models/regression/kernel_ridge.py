@@ -64,7 +64,8 @@ class KernelRidge(KernelPredictor):
         "cholesky" factors K + alpha I (in float32 with refinement to float64 accuracy where that
         pays) and refuses if it does not fit in memory; "cg" runs preconditioned conjugate
         gradients on the same equations; "falkon" solves for `n_components` centres. "auto" is
-        "cholesky" while it fits, then "falkon", announced.
+        exact while K fits: by conjugate gradients to the accuracy of a factor where alpha makes
+        them quick, by "cholesky" elsewhere; beyond, it is "falkon", announced.
     approximation : {None, "nystroem", "fourier"}, default=None
         Work on features instead: `n_components` landmarks drawn from the rows, or random Fourier
         features of a stationary kernel. One pass over rows in any container, Dask included.
@@ -236,7 +237,9 @@ class KernelRidge(KernelPredictor):
                 *problem, m=plan.centres, stored=plan.stored, rng=rng, limits=limits
             )
         precision: Precision = "lean" if plan.name == "lean" else "auto"
-        return kernel_fit.exact(*problem, precision, limits.callback)
+        fit = kernel_fit.exact(*problem, precision, self.solver == "auto", limits.callback)
+        self.solver_ = fit.found.road or self.solver_
+        return fit
 
     def _on_features(self, kernel: Kernel, rows: Rows, name: str, m: int | None) -> Fit:
         self.kernel_ = kernel.resolve(rows.X)

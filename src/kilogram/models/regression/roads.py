@@ -19,7 +19,7 @@ from kilogram.models.regression import primal
 from kilogram.models.regression.primal import CentredColumns, Normal, by_alpha
 from kilogram.models.regression.targets import Rows, check_alpha
 from kilogram.solvers.linear.cg import Tick
-from kilogram.solvers.linear.positive import add_diagonal
+from kilogram.solvers.linear.kernel_forms import add_diagonal
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import JointMoments
 

@@ -19,7 +19,7 @@ from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import cast, wide
 from kilogram.operators.centred import KernelMeans, centre
-from kilogram.solvers.linear.positive import add_diagonal
+from kilogram.solvers.linear.kernel_forms import add_diagonal
 
 
 @dataclass(frozen=True, eq=False)

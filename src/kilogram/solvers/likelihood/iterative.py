@@ -31,8 +31,8 @@ from kilogram.operators import Gram
 from kilogram.solvers.likelihood.exact import Observations, from_parts, gradient_from
 from kilogram.solvers.linear.cg import Tick, cg
 from kilogram.solvers.linear.kernel_cg import default_rank, some_columns
+from kilogram.solvers.linear.kernel_forms import Ridged, Weighted
 from kilogram.solvers.linear.nystroem import NystroemPreconditioner
-from kilogram.solvers.linear.positive import Ridged, Weighted
 from kilogram.solvers.solution import Solution
 
 PROBES = 16

@@ -12,8 +12,8 @@ from typing import Any
 from kilogram.arrays.namespace import like, namespace
 from kilogram.operators import Gram
 from kilogram.solvers.linear.cg import Tick, cg
+from kilogram.solvers.linear.kernel_forms import Ridged, Weighted
 from kilogram.solvers.linear.nystroem import NystroemPreconditioner
-from kilogram.solvers.linear.positive import Ridged, Weighted
 from kilogram.solvers.solution import Solution
 
 

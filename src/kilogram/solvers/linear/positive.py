@@ -10,6 +10,10 @@ roads of the same accuracy, with their memory in units of one float64 K:
                float32 (cheaper to compute anew than to convert)                             1.0
     lean       mixed, with K computed anew at every product                                  0.5
 
+Where alpha is not tiny beside the tail of the spectrum, the last two need no factor: a rough solve
+by conjugate gradients on the float32 matrix (single_cg.py) serves in its place and costs n^2. They
+try it first, and factor when it is slow.
+
 With M = (L L')^-1, M (S K S + alpha I) = I + E where |E| is about 6e-8 |K| / alpha times a modest
 growth in n: while that is below one half, each step gains at least a few bits. When float32 breaks
 down or the steps stall, the double road is taken and the message says so. A matrix that is not
@@ -28,8 +32,16 @@ from typing import Any, Literal
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve, eigh
 from kilogram.arrays.namespace import is_numpy, namespace
-from kilogram.kernels import FromCallable, Kernel, Precomputed
+from kilogram.kernels import Kernel
 from kilogram.solvers.linear.cg import Tick, cg
+from kilogram.solvers.linear.kernel_forms import (
+    HalfStored,
+    Recomputed,
+    Ridged,
+    add_diagonal,
+    scaled_gram,
+)
+from kilogram.solvers.linear.single_cg import SingleIteration
 from kilogram.solvers.solution import Solution
 
 Precision = Literal["auto", "double", "mixed", "lean"]
@@ -43,7 +55,6 @@ SINGULAR = "K + alpha I is not positive definite"
 REFINED = 1e-13  # relative residual at which the mixed road ends
 WORTH = 1e-3  # shrinking of the residual in one step up to which plain refinement is taken
 PATIENCE = 40  # steps of refinement before the double road is the cheaper one
-PANEL = 512  # rows of K in one panel of the lower half
 
 
 def solve_positive(
@@ -54,9 +65,13 @@ def solve_positive(
     *,
     scale: Any = None,
     precision: Precision = "auto",
+    iterate: bool = True,
     callback: Tick | None = None,
 ) -> Solution:
-    """Z (n, t) for B (n, t), a sequence of t penalties alpha, and scale (n,) or None."""
+    """Z (n, t) for B (n, t), a sequence of t penalties alpha, and scale (n,) or None.
+
+    `iterate` allows the mixed and lean roads to try conjugate gradients before they factor.
+    """
     different = sorted(set(alpha))
     if len(different) >= EIGEN_FROM:
         return _by_eigenvectors(kernel, X, B, alpha, scale, "one decomposition for all alphas.")
@@ -64,7 +79,8 @@ def solve_positive(
         precision = _fastest(kernel, X, B)
     why = ""
     if precision != "double":
-        found, why = _mixed(kernel, X, B, alpha, scale, precision == "lean", callback)
+        K = Recomputed(kernel, X, scale) if precision == "lean" else HalfStored.of(kernel, X, scale)
+        found, why = _mixed(K, B, alpha, iterate and kernel.is_compiled(X), callback)
         if found is not None:
             return found
     found = _solve_each(_double(kernel, X, scale), B, alpha)
@@ -80,12 +96,11 @@ def _fastest(kernel: Kernel, X: Any, B: Any) -> Precision:
 
 
 def _mixed(
-    kernel: Kernel, X: Any, B: Any, alpha: Any, scale: Any, lean: bool, callback: Tick | None
+    K: Any, B: Any, alpha: Any, iterate: bool, callback: Tick | None
 ) -> tuple[Solution | None, str]:
     """The mixed or the lean road: a Solution, or None and the reason."""
-    K = Recomputed(kernel, X, scale) if lean else HalfStored.of(kernel, X, scale)
     try:
-        found = _solve_each(lambda R, a: _refined(K, R, a, callback), B, alpha)
+        found = _solve_each(lambda R, a: _refined(K, R, a, iterate, callback), B, alpha)
     except NotPositiveDefinite as broken:
         return None, f"float32 broke down at order {broken.order}; solved in float64. "
     if found.converged:
@@ -98,7 +113,7 @@ def _solve_each(solve: Callable[[Any, float], Solution], B: Any, alpha: Any) -> 
     xp = namespace(B)
     if len(set(alpha)) == 1:
         return solve(B, alpha[0])
-    Z, steps, good, message = [None] * len(alpha), 0, True, ""
+    Z, steps, good, message, roads = [None] * len(alpha), 0, True, "", set()
     for a in sorted(set(alpha)):
         mine = [j for j, other in enumerate(alpha) if other == a]
         found = solve(xp.stack([B[:, j] for j in mine], axis=1), a)
@@ -106,7 +121,9 @@ def _solve_each(solve: Callable[[Any, float], Solution], B: Any, alpha: Any) -> 
             Z[j] = found.value[:, k]
         steps, good = max(steps, found.n_iter), good and found.converged
         message = message or found.message
-    return Solution(xp.stack(Z, axis=1), steps, None, good, message)
+        roads.add(found.road)
+    road = roads.pop() if len(roads) == 1 else ""
+    return Solution(xp.stack(Z, axis=1), steps, None, good, message, road)
 
 
 def _double(kernel: Kernel, X: Any, scale: Any) -> Callable[[Any, float], Solution]:
@@ -123,20 +140,46 @@ def _double(kernel: Kernel, X: Any, scale: Any) -> Callable[[Any, float], Soluti
     return solve
 
 
-def _refined(K: Any, B: Any, alpha: float, callback: Tick | None) -> Solution:
-    """The mixed road for one alpha.
+def _refined(K: Any, B: Any, alpha: float, iterate: bool, callback: Tick | None) -> Solution:
+    """The mixed road for one alpha: rough solves in float32, by products or by a factor."""
+    A, F = Ridged(K, alpha), K.single()
+    if iterate:
+        source = getattr(K, "source", K)
+        rough = SingleIteration.promising(
+            source.kernel, source.X, source.scale, F, alpha, B.shape[1]
+        )
+        found = None if rough is None else _refine(A, B, rough.solve, callback)
+        if found is not None and found.converged:
+            return replace(found, road="cg")
+    factor = SingleFactor(cholesky(add_diagonal(F, alpha), overwrite=True))
+    found = _refine(A, B, lambda R: Solution(factor @ R), callback)
+    if found.converged:
+        return found
+    # the factor float32 allows is poor: conjugate gradients go on from there
+    return cg(
+        A,
+        B,
+        x0=found.value,
+        preconditioner=factor,
+        tol=REFINED,
+        max_iter=PATIENCE,
+        callback=callback,
+    )
 
-    Plain refinement Z += M (B - A Z) shrinks the residual by the same factor at every step, so when
-    two residuals are known the third is too, and its product with K is saved. Where the factor
-    float32 allows is poor, conjugate gradients go on from there.
+
+def _refine(A: Any, B: Any, rough: Callable[[Any], Solution], callback: Tick | None) -> Solution:
+    """Z += rough(B - A Z) until the residual is REFINED; not converged where it shrinks too slowly.
+
+    It shrinks by about the same factor at every step, so when two residuals are known the third is
+    too, and its product with K is saved.
     """
     xp = namespace(B)
-    A, M = Ridged(K, alpha), SingleFactor(cholesky(add_diagonal(K.single(), alpha), overwrite=True))
     size = xp.linalg.vector_norm(B, axis=0)
     size = xp.where(size > 0, size, xp.ones_like(size))
-    Z, before = M @ B, 1.0
+    found, before = rough(B), 1.0
+    Z = found.value
     for step in range(1, PATIENCE):
-        if callback is not None and callback(step, None):
+        if not found.converged or (callback is not None and callback(step, None)):
             break
         R = B - A @ Z
         far = float(xp.max(xp.linalg.vector_norm(R, axis=0) / size))
@@ -145,10 +188,11 @@ def _refined(K: Any, B: Any, alpha: float, callback: Tick | None) -> Solution:
             return Solution(Z, step)
         if not rate <= WORTH:  # NaN is not below it either
             break
-        Z = Z + M @ R
-        if step > 1 and far * rate <= REFINED:
+        found = rough(R)
+        Z = Z + found.value
+        if step > 1 and far * rate <= REFINED and found.converged:
             return Solution(Z, step)
-    return cg(A, B, x0=Z, preconditioner=M, tol=REFINED, max_iter=PATIENCE, callback=callback)
+    return Solution(Z, step, None, False)
 
 
 def _by_eigenvectors(kernel: Kernel, X: Any, B: Any, alpha: Any, scale: Any, why: str) -> Solution:
@@ -160,116 +204,6 @@ def _by_eigenvectors(kernel: Kernel, X: Any, B: Any, alpha: Any, scale: Any, why
     kept = xp.abs(shifted) > size * l.shape[0] * float(xp.finfo(l.dtype).eps)
     inverse = xp.where(kept, 1.0 / xp.where(kept, shifted, xp.ones_like(shifted)), 0.0 * shifted)
     return Solution(Q @ (inverse * (Q.T @ B)), 1, None, True, why)
-
-
-def scaled_gram(kernel: Kernel, X: Any, scale: Any) -> Any:
-    """S k(X, X) S as an array of its own, free to be overwritten."""
-    K = kernel(X)
-    if isinstance(kernel, Precomputed | FromCallable):  # theirs may be the user's own array
-        K = namespace(K).asarray(K, copy=True)
-    if scale is None:
-        return K
-    if is_numpy(K):
-        K *= scale[:, None]
-        K *= scale[None, :]
-        return K
-    return scale[:, None] * K * scale[None, :]
-
-
-def add_diagonal(K: Any, alpha: float) -> Any:
-    """K + alpha I, in place where the library allows it without a second matrix."""
-    n = K.shape[0]
-    if is_numpy(K):
-        K.reshape(-1)[:: n + 1] += alpha
-        return K
-    xp = namespace(K)
-    return K + alpha * xp.eye(n, dtype=K.dtype, device=K.device)
-
-
-@dataclass(frozen=True, eq=False)
-class HalfStored:
-    """The lower half of S K S in float64: panel i holds its rows up to their own last column."""
-
-    panels: tuple[Any, ...]
-    source: Recomputed
-
-    @classmethod
-    def of(cls, kernel: Kernel, X: Any, scale: Any) -> HalfStored:
-        n, panels = X.shape[0], []
-        for start in range(0, n, PANEL):
-            stop = min(start + PANEL, n)
-            if isinstance(kernel, Precomputed):
-                P = X[start:stop, :stop].copy()
-            else:
-                P = kernel(X[start:stop], X[:stop])
-            if scale is not None:
-                P = P * scale[start:stop, None]
-                P *= scale[None, :stop]
-            panels.append(P)
-        return cls(tuple(panels), Recomputed(kernel, X, scale))
-
-    def __matmul__(self, V: Any) -> Any:
-        out, stop = namespace(V).zeros_like(V), 0
-        for P in self.panels:
-            start, stop = stop, stop + P.shape[0]
-            out[start:stop] += P @ V[:stop]
-            out[:start] += P[:, :start].T @ V[start:stop]
-        return out
-
-    def single(self) -> Any:
-        """The matrix in float32; a factor reads its lower half only."""
-        if self.source.kernel.is_compiled(self.source.X):
-            return self.source.single()
-        xp, n = namespace(self.panels[0]), self.panels[-1].shape[1]
-        F, stop = xp.empty((n, n), dtype=xp.float32), 0
-        for P in self.panels:
-            start, stop = stop, stop + P.shape[0]
-            F[start:stop, :stop] = P
-        return F
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """S A S for anything with `@`."""
-
-    A: Any
-    scale: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.A.shape
-
-    def __matmul__(self, V: Any) -> Any:
-        if self.scale is None:
-            return self.A @ V
-        s = self.scale[:, None]
-        return s * (self.A @ (s * V))
-
-
-@dataclass(frozen=True, eq=False)
-class Recomputed:
-    """S K S known by its kernel only."""
-
-    kernel: Kernel
-    X: Any
-    scale: Any
-
-    def __matmul__(self, V: Any) -> Any:
-        if self.scale is None:
-            return self.kernel.matmul(self.X, None, V)
-        s = self.scale[:, None]
-        return s * self.kernel.matmul(self.X, None, s * V)
-
-    def single(self) -> Any:
-        X, xp = self.X, namespace(self.X)
-        if self.kernel.stationary:
-            X = X - xp.mean(X, axis=0)  # an offset would take the digits that float32 has
-        K = self.kernel(xp.astype(X, xp.float32))
-        if self.scale is not None:
-            s = xp.astype(self.scale, xp.float32)
-            K *= s[:, None]
-            K *= s[None, :]
-        return K
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,14 +218,3 @@ class SingleFactor:
         size = xp.where(size > 0, size, xp.ones_like(size))  # float32 has a short range
         Z = cholesky_solve(self.L, xp.astype(R / size, xp.float32))
         return xp.astype(Z, R.dtype) * size
-
-
-@dataclass(frozen=True, eq=False)
-class Ridged:
-    """K + alpha I, with one alpha for all columns it is applied to, or one each (t,)."""
-
-    K: Any
-    alpha: Any
-
-    def __matmul__(self, V: Any) -> Any:
-        return self.K @ V + self.alpha * V

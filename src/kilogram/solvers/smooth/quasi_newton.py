@@ -108,6 +108,11 @@ def _factor(H: Array) -> Array:
     return np.diag(np.sqrt(np.where(empty, 1.0, diagonal)))
 
 
+def inner(A: Array, B: Array) -> float:
+    """sum_kj A_kj B_kj, not by BLAS: its idle threads would take the cores from the passes."""
+    return float(np.einsum("i,i->", A.ravel(), B.ravel()))
+
+
 class Memory:
     """The latest pairs, and the direction they and M give."""
 
@@ -116,33 +121,33 @@ class Memory:
         self.scale = 1.0
 
     def add(self, s: Array, y: Array, metric: Metric) -> None:
-        product = float(np.sum(s * y))
+        product = inner(s, y)
         if product > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(y)):
             self.pairs = [*self.pairs[1 - PAIRS :], (s, y, 1.0 / product)]
             # M may be right in shape but not in size: so that a full step is near the minimum
-            self.scale = product / float(np.sum(y * metric.times(y)))
+            self.scale = product / inner(y, metric.times(y))
 
     def times(self, G: Array, metric: Metric) -> Array:
         """B G, the two-loop recursion."""
-        q, kept = G.copy(), []
+        q, kept, change = G.copy(), [], np.empty_like(G)
         for s, y, rho in reversed(self.pairs):
-            a = rho * float(np.sum(s * q))
-            q -= a * y
+            a = rho * inner(s, q)
+            q -= np.multiply(y, a, out=change)
             kept.append(a)
         q = self.scale * metric.times(q)
         for (s, y, rho), a in zip(self.pairs, reversed(kept), strict=True):
-            q += (a - rho * float(np.sum(y * q))) * s
+            q += np.multiply(s, a - rho * inner(y, q), out=change)
         return q
 
 
 def search(problem: Problem, point: Point, d: Array, kind: str | None) -> tuple[Point, float]:
     """A point along d where the slope is at most 0.9 of its start and F has not risen; and t."""
     noise = 1e-6 if _is_single(problem) else 1e-13
-    start = float(np.sum(point.gradient * d))
+    start = inner(point.gradient, d)
     low, at_low, high, at_high, t = 0.0, start, math.inf, math.inf, 1.0
     for _ in range(25):
         new = problem.at(point.W + t * d, kind)
-        slope = float(np.sum(new.gradient * d))
+        slope = inner(new.gradient, d)
         good = math.isfinite(new.value) and math.isfinite(slope)
         risen = not good or new.value > point.value + noise * abs(point.value) + 1e-4 * t * start
         if good and abs(slope) <= 0.9 * abs(start) and not risen:
@@ -208,7 +213,7 @@ def minimise(
     memory, step, before, rest = Memory(), 0, math.inf, Rest(problem)
     while True:
         d = -memory.times(point.gradient, metric)
-        gain = -0.5 * float(np.sum(point.gradient * d))  # what a full step would still win
+        gain = -0.5 * inner(point.gradient, d)  # what a full step would still win
         if settled(problem, point, gain, stop) or rest.reached(point, gain):
             return Solution(point, step, point.value)
         message = stop_message(problem, point, step, stop)

@@ -23,7 +23,7 @@ from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.functions.logistic import Terms, logistic_terms, softmax_terms
-from kilogram.native.logistic import logistic_pass, softmax_rows
+from kilogram.native.logistic import logistic_pass, logistic_sparse, softmax_rows, softmax_sparse
 
 Array = np.ndarray
 ROWS = 4096  # rows of which the products p_k x are formed at a time
@@ -54,13 +54,15 @@ def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> Sums:
     """The sums of a block at W (t, D)."""
     X, y, c = block
     b = W[:, -1] - W[:, :-1] @ shift
-    if W.shape[0] == 1 and is_numpy(X):
-        found = logistic_pass(X, y, c, W[0, :-1], float(b[0]), curvatures=kind is not None)
+    sparse = is_sparse(X)
+    if W.shape[0] == 1 and (sparse or is_numpy(X)):
+        one_pass = logistic_sparse if sparse else logistic_pass
+        found = one_pass(X, y, c, W[0, :-1], float(b[0]), curvatures=kind is not None)
         G = np.append(found.pulled - found.pull * shift, found.pull)[None, :]
         H = None if kind is None else curvature(X, found.h, None, shift, kind)
         return Sums(found.loss, G, H)
-    if kind is None and is_numpy(X):
-        loss, pulled, total = softmax_rows(X, y, c, W[:, :-1], b)
+    if kind is None and (sparse or is_numpy(X)):
+        loss, pulled, total = (softmax_sparse if sparse else softmax_rows)(X, y, c, W[:, :-1], b)
         return Sums(loss, np.column_stack([pulled - total[:, None] * shift, total]))
     terms = _terms(block, W, b, kind is not None)
     R = terms.R if terms.R.ndim == 2 else terms.R[:, None]
