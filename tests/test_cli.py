@@ -36,6 +36,7 @@ def test_cook_then_predict(here):
     assert "y can be predicted" in done.stdout
     folder = here / "kilogram-report" / "curved-y"
     assert sorted(p.name for p in folder.iterdir()) == [
+        "model-card.md",
         "model.skops",
         "recipe.toml",
         "report.html",

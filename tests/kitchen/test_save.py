@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -107,5 +108,27 @@ def test_files_of_others_are_not_opened(tmp_path):
     with pytest.raises(KitchenError, match=r"subprocess\.run.*not opened"):
         load_model(path)
     path.write_bytes(skops.io.dumps(Ridge())[:200])
+    with pytest.raises(KitchenError, match="not a model file"):
+        load_model(path)
+
+
+def test_damaged_files_and_bombs_are_told_not_unpacked(cooked, tmp_path):
+    path = tmp_path / "m.skops"
+    content = model_bytes(cooked.model)
+    for cut in (len(content) // 2, len(content) - 30):
+        path.write_bytes(content[:cut])
+        with pytest.raises(KitchenError, match="not a model file"):
+            load_model(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * (200 << 20))
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(KitchenError, match="bomb"):
+        load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", "[" * 100_000)
+    with pytest.raises(KitchenError, match="not a model file"):
+        load_model(path)
+    held = {"format": "kilogram model 1", "pipeline": "rm -rf", "about": {}}
+    path.write_bytes(skops.io.dumps(held))
     with pytest.raises(KitchenError, match="not a model file"):
         load_model(path)

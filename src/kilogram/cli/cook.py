@@ -81,6 +81,9 @@ def cook(
     drop_duplicates: Annotated[
         bool, typer.Option(help="Cook one of each set of equal rows.")
     ] = False,
+    examples: Annotated[
+        bool, typer.Option(help="Keep some rows in the model, to explain its answers with.")
+    ] = True,
     numeric: Numeric = None,
     categorical: Categorical = None,
     ordinal: Ordinal = None,
@@ -118,7 +121,7 @@ def cook(
                     "categorical": categorical or (), "ordinal": ordinal or (),
                     "text": text or (), "date": date or (), "image": image or (),
                     "drop": drop or (), "group": group, "time": time, "accept": accept or (),
-                    "drop_duplicates": drop_duplicates, "header": header,
+                    "drop_duplicates": drop_duplicates, "examples": examples, "header": header,
                     "delimiter": unescaped(delimiter), "encoding": encoding, "sheet": sheet,
                     "max_memory": max_memory,
                 }  # fmt: skip
@@ -195,5 +198,5 @@ def show(cooked: Cooked) -> None:
 
 def _labels(files: dict[str, Path]) -> Iterator[tuple[str, Path]]:
     names = {"report.html": "report", "report.json": "numbers", "recipe.toml": "recipe",
-             "model.skops": "model"}  # fmt: skip
+             "model-card.md": "card", "model.skops": "model"}  # fmt: skip
     return ((names[name].ljust(8), path) for name, path in files.items())

@@ -22,6 +22,7 @@ from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
+from kilogram.kitchen.card import as_markdown
 from kilogram.kitchen.columns import refuse_unusable
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.facts import as_json
@@ -76,12 +77,14 @@ class Cooked:
         return self.model.predict(source)
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write report.html, report.json, recipe.toml and model.skops, all of them or none."""
+        """Write report, numbers, card, recipe and model, all of them or none."""
+        card = as_markdown(self)
         files = {
             "report.html": as_html(self),
             "report.json": as_json(self),
             "recipe.toml": as_toml(self),
-            "model.skops": model_bytes(self.model),
+            "model-card.md": card.encode(),
+            "model.skops": model_bytes(self.model, card=card),
         }
         return dict(zip(files, write_files(Path(folder), files), strict=True))
 
@@ -120,6 +123,7 @@ def cook(
     time: str | None = None,
     accept: Collection[str] = (),
     drop_duplicates: bool = False,
+    examples: bool = True,
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -155,6 +159,8 @@ def cook(
         Serious findings of the audit that are known and meant; any other one stops the run.
     drop_duplicates : bool, default=False
         Cook from one of each set of equal rows.
+    examples : bool, default=True
+        Keep some rows of the table in the model, to explain its answers with.
     header, delimiter, encoding, sheet, max_memory
         How a file is written, where it is found wrong, and what reading may take.
     progress : callable(done, steps, what), default=None
@@ -163,7 +169,7 @@ def cook(
     settings = Settings(task, measure, folds, repeats, seed, max_time, max_rows, keep,
                         tuple(numeric), tuple(categorical), (*ignore, *drop), said, tuple(text),
                         tuple(date), tuple(image), group, time, tuple(accept), drop_duplicates,
-                        )  # fmt: skip
+                        examples)  # fmt: skip
     check(settings)
     if table is None:
         table, target = BUNDLED, BUNDLED_TARGET if target is None else target
@@ -207,7 +213,7 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         tell("fitting the model on all rows")
         pipeline = clone(kept.recipe.pipeline).fit(X, y)
         evidence = gather(judged, chosen, X, layout, settings, budget, tell)
-        use = usage(kept, X, pipeline)
+        use = usage(kept, X, pipeline, examples=settings.examples)
     about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
              "winner": winner(pipeline), "rows": len(y), "table": table.name}  # fmt: skip
     model = Model(target, question.task, layout, pipeline, question.classes, table.header, about,

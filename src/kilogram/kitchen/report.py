@@ -211,7 +211,7 @@ def command(cooked: Cooked) -> str:
             ("ordinal", list(s.ordinal), []), ("text", list(s.text), []),
             ("date", list(s.date), []), ("image", list(s.image), []), ("group", s.group, None),
             ("time", s.time, None), ("accept", list(s.accept), []),
-            ("drop_duplicates", s.drop_duplicates, False),
+            ("drop_duplicates", s.drop_duplicates, False), ("examples", s.examples, True),
         )
         if value != default
     }  # fmt: skip
@@ -223,6 +223,7 @@ def command(cooked: Cooked) -> str:
     parts += ["--target", cooked.question.target]
     for name, value in changed.items():
         for one in value if isinstance(value, list) else [value]:
-            parts += [f"--{name.replace('_', '-')}", *([] if one is True else [str(one)])]
+            say = "no-" * (one is False) + name.replace("_", "-")
+            parts += [f"--{say}", *([] if isinstance(one, bool) else [str(one)])]
     parts += [] if cooked.table.header else ["--no-header"]
     return short(" ".join(shlex.quote(part) for part in parts), 2000)

@@ -19,11 +19,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from kilogram.kitchen.columns import Column, Layout
 from kilogram.kitchen.errors import KitchenError, some
 from kilogram.kitchen.model import Model
 
 FORMAT = "kilogram model 1"
+# An archive of numbers shrinks little; what says it shrank by more was made to explode.
+_BOMB_RATIO, _HARMLESS = 50, 64 << 20
 # Ours, and plain array types; scikit-learn's own types are known to skops.
 KNOWN = frozenset(
     {
@@ -124,8 +128,8 @@ def _skops() -> Any:
     return import_module("skops.io")
 
 
-def model_bytes(model: Model) -> bytes:
-    """A model as the content of a file."""
+def model_bytes(model: Model, *, card: str | None = None) -> bytes:
+    """A model as the content of a file, with its card."""
     return _skops().dumps(
         {
             "format": FORMAT,
@@ -134,7 +138,7 @@ def model_bytes(model: Model) -> bytes:
             "classes": list(model.classes),
             "header": model.header,
             "columns": [asdict(column) for column in model.layout.columns],
-            "about": dict(model.about),
+            "about": dict(model.about) | ({"card": card} if card else {}),
             "use": dict(model.use),
             "pipeline": model.pipeline,
         }
@@ -145,29 +149,58 @@ def load_model(path: str | Path) -> Model:
     """The model in a file, or an error if it is not one of ours or holds anything unknown."""
     path = Path(path)
     try:
+        _refuse_bomb(path)
         content = path.read_bytes()
     except OSError as bad:
         raise KitchenError(f"The model {path} cannot be read: {bad.strerror}.") from None
+    not_ours = f"{path.name} is not a model file made by kg cook, or it is damaged."
     try:
         unknown = set(_skops().get_untrusted_types(data=content)) - KNOWN
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
-        raise KitchenError(f"{path.name} is not a model file made by kg cook.") from None
+    except Exception as bad:  # whatever a stranger's archive makes its reader stumble over
+        raise KitchenError(not_ours) from bad
     if unknown:
         raise KitchenError(
             f"{path.name} holds types that no model of kg cook has: {some(sorted(unknown))}. It "
             "was not opened."
         )
-    held = _skops().loads(content, trusted=sorted(KNOWN))
+    try:
+        return _model(_skops().loads(content, trusted=sorted(KNOWN)))
+    except Exception as bad:
+        raise KitchenError(not_ours) from bad
+
+
+def _refuse_bomb(path: Path) -> None:
+    """An error if an archive says it unpacks to far more than it is; it cannot unpack to more."""
+    packed = path.stat().st_size
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise KitchenError(
+            f"{path.name} is not a model file made by kg cook, or it is damaged. Copy it again, or "
+            "cook it again with the recipe.toml beside it."
+        ) from None
+    if unpacked > _HARMLESS + _BOMB_RATIO * packed:
+        raise KitchenError(
+            f"{path.name} unpacks to {unpacked / 2**20:,.0f} MiB, far more than its size: that is "
+            "no model but a decompression bomb. It was not opened."
+        )
+
+
+def _model(held: Any) -> Model:
+    """The model in what a file held, each part of the type it should be."""
     if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise KitchenError(f"{path.name} is not a model file made by kg cook.")
+        raise ValueError("another format")
+    if not isinstance(held["pipeline"], Pipeline) or not isinstance(held["about"], dict):
+        raise TypeError("no pipeline")
     columns = (Column(**{**c, "levels": tuple(c["levels"])}) for c in held["columns"])
     return Model(
-        target=held["target"],
+        target=str(held["target"]),
         task=held["task"],
         layout=Layout(tuple(columns)),
         pipeline=held["pipeline"],
         classes=tuple(held["classes"]),
-        header=held["header"],
+        header=bool(held["header"]),
         about=held["about"],
         use=held.get("use", {}),
     )

@@ -35,6 +35,7 @@ class Settings:
     time: str | None = None
     accept: tuple[str, ...] = ()
     drop_duplicates: bool = False
+    examples: bool = True
 
     @property
     def told(self) -> Told:

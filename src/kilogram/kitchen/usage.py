@@ -3,6 +3,7 @@
 errors     sizes of the errors on held-out rows, for intervals         (numbers)
 scale      and shifts that make probabilities of margins               (classes)
 familiar   what training rows looked like, to know rows that do not
+remembered some of them, to show beside new ones
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.conformal import conformal_quantile
 from kilogram.evaluation.scaling import Scaling
-from kilogram.kitchen import familiar
+from kilogram.kitchen import familiar, remembered
 from kilogram.kitchen.evidence import answers
 from kilogram.kitchen.judge import Judged
 from kilogram.kitchen.model import Model
@@ -37,8 +38,10 @@ class Careful:
     beyond: np.ndarray
 
 
-def usage(kept: Judged, X: np.ndarray, pipeline: Pipeline) -> dict[str, Any]:
-    """Of the recipe that is kept, from its held-out answers."""
+def usage(
+    kept: Judged, X: np.ndarray, pipeline: Pipeline, *, examples: bool = True
+) -> dict[str, Any]:
+    """Of the recipe that is kept, from its held-out answers; `examples` are rows of the table."""
     said = answers(kept, X)
     found: dict[str, Any] = {}
     if kept.measure.task == "regression":
@@ -51,6 +54,8 @@ def usage(kept: Judged, X: np.ndarray, pipeline: Pipeline) -> dict[str, Any]:
         if scaled is not None:
             found |= {"scale": scaled.scale, "shifts": scaled.shifts}
     found["familiar"] = familiar.describe(X, features(pipeline, X))
+    if examples:
+        found["remembered"] = remembered.keep(X, kept.y)
     return found
 
 

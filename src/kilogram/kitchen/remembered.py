@@ -1,0 +1,55 @@
+"""Some of the rows a model was cooked from, kept in its file.
+
+A model that is asked "which rows like this one have you seen?" needs rows to answer with, and an
+export needs rows to be checked on. A uniform sample of at most `MAX_ROWS` rows and about
+`MAX_BYTES` is kept, cells as the pipeline gets them and answers beside: small enough to travel, and
+what a person would show as examples. The card says that they are there. Whoever must not hand on
+any row cooks with `examples=False`; explanations then need the table itself.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+MAX_ROWS = 300
+MAX_BYTES = 300_000
+
+
+def keep(X: np.ndarray, y: np.ndarray, *, seed: int = 0) -> dict[str, Any]:
+    """A sample of (n, d) cells and (n,) answers as plain arrays and one text."""
+    rows = _drawn(X, seed)
+    cells, words = X[rows], {}
+    if X.dtype == object:
+        words = {k: [str(c) for c in cells[:, k]] for k in range(X.shape[1]) if _is_text(X[:, k])}
+        cells = cells.copy()
+        cells[:, list(words)] = 0.0
+    return {"cells": cells.astype(np.float64), "words": json.dumps(words), "y": y[rows]}
+
+
+def recall(use: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """The cells and answers that were kept, or None."""
+    if "remembered" not in use:
+        return None
+    held = use["remembered"]
+    words = {int(k): column for k, column in json.loads(held["words"]).items()}
+    cells = held["cells"]
+    if words:
+        cells = cells.astype(object)
+        for k, column in words.items():
+            cells[:, k] = column
+    return cells, held["y"]
+
+
+def _drawn(X: np.ndarray, seed: int) -> np.ndarray:
+    """Places of the rows to keep: as many as may be, fewer if they hold long texts."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(X))[:MAX_ROWS]
+    sizes = np.cumsum([sum(len(c) if isinstance(c, str) else 8 for c in X[r]) for r in rows])
+    return np.sort(rows[: max(1, int(np.sum(sizes <= MAX_BYTES)))])
+
+
+def _is_text(column: np.ndarray) -> bool:
+    return isinstance(column[0], str)
