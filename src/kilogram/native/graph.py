@@ -1,0 +1,46 @@
+"""The nearest rows of each row, and the lengths of shortest paths in a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+
+from kilogram.native import _core
+from kilogram.native.buffers import Array, matrix, run
+
+_HEAP_WORK = 40  # what one step of a path costs, in multiplications
+
+
+def nearest_rows(X: Array, Y: Array | None, k: int) -> tuple[Array, Array]:
+    """Squared distances (n, k), nearest first, and positions (n, k) int32 of the k nearest rows.
+
+    Y = None looks among the other rows of X: a row is no neighbour of its own.
+    """
+    x = matrix("X", X)
+    y = x if Y is None else matrix("Y", Y, like=x)
+    if not 1 <= k <= len(y) - (Y is None):
+        raise ValueError(f"{k} neighbours were asked for among {len(y) - (Y is None)} rows")
+    shift = y.mean(axis=0, dtype=np.float64).astype(x.dtype)
+    norms = np.concatenate([((B - shift) ** 2).sum(axis=1) for B in np.array_split(y, 64)])
+    index = np.empty((len(x), k), np.int32)
+    squares = np.empty((len(x), k), x.dtype)
+    work = float(len(x)) * len(y) * (x.shape[1] + 4)
+    run(_core.nearest_rows, work, x, y, shift, norms, Y is None, index, squares)
+    return squares, index
+
+
+def shortest_paths(graph: scipy.sparse.csr_array, sources: Array) -> Array:
+    """(m, n) float64: lengths of the shortest paths from the sources (m,), infinite if none."""
+    n = graph.shape[0]
+    sources = np.ascontiguousarray(sources, np.int64)
+    out = np.empty((len(sources), n))
+    run(
+        _core.shortest_paths,
+        float(len(sources)) * graph.nnz * _HEAP_WORK,
+        np.ascontiguousarray(graph.indptr, np.int64),
+        np.ascontiguousarray(graph.indices, np.int32),
+        np.ascontiguousarray(graph.data, np.float64),
+        sources,
+        out,
+    )
+    return out

@@ -1,0 +1,65 @@
+"""Nearest rows and shortest paths against plain NumPy and SciPy, at awkward sizes."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+
+from kilogram.native.graph import nearest_rows, shortest_paths
+
+SIZES = [(2, 1, 1), (7, 3, 6), (250, 5, 3), (301, 13, 40), (249, 140, 9)]
+
+
+def plain(X, Y, k):
+    """All distances, sorted; a row is not its own neighbour."""
+    other = X if Y is None else Y
+    D = ((X[:, None].astype(float) - other[None].astype(float)) ** 2).sum(axis=2)
+    if Y is None:
+        np.fill_diagonal(D, np.inf)
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(D, order, axis=1), order
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_nearest(machine, size, dtype):
+    n, d, k = size
+    rng = np.random.default_rng(n)
+    X, Y = ((rng.standard_normal((m, d)) + 3).astype(dtype) for m in (n, max(k, 2 * n // 3)))
+    for x, y in ((X, None), (np.asfortranarray(X), Y), (np.repeat(X, 2, axis=0)[::2], None)):
+        squares, index = nearest_rows(x, y, k)
+        want, order = plain(X, y, k)
+        np.testing.assert_allclose(squares, want, rtol=1e-5 if dtype == np.float32 else 1e-12)
+        if dtype == np.float64:  # rounded to float32, distances have ties
+            np.testing.assert_array_equal(index, order)
+
+
+def test_copies_are_neighbours_of_each_other(machine):
+    X = np.repeat(np.arange(3.0)[:, None], 5, axis=0)
+    squares, index = nearest_rows(X, None, 4)
+    assert (squares == 0).all()
+    assert (index != np.arange(15)[:, None]).all()
+    assert (np.sort(index // 5) == (np.arange(15) // 5)[:, None]).all()
+
+
+def test_too_many_neighbours():
+    with pytest.raises(ValueError, match="neighbours"):
+        nearest_rows(np.zeros((4, 2)), None, 4)
+
+
+def test_shortest_paths(machine):
+    rng = np.random.default_rng(0)
+    A = sp.random(120, 120, 0.03, random_state=rng)
+    graph = sp.csr_array(A.maximum(A.T))
+    want = scipy.sparse.csgraph.shortest_path(graph, directed=True)
+    got = shortest_paths(graph, np.array([5, 0, 119]))
+    assert np.isinf(want).any()  # some nodes cannot be reached
+    np.testing.assert_allclose(got, want[[5, 0, 119]])
+
+
+def test_bad_graphs():
+    graph = sp.csr_array(np.array([[0.0, -1.0], [1.0, 0.0]]))
+    with pytest.raises(ValueError, match="negative"):
+        shortest_paths(graph, np.array([0]))
+    with pytest.raises(ValueError, match="source"):
+        shortest_paths(abs(graph), np.array([2]))
