@@ -178,3 +178,26 @@ def cluster_pass(
 def distances_to(
     X: Array, shift: Array | None, C: Array, norms: Array, out: Array, threads: int
 ) -> None: ...
+def nearest_rows(
+    X: Array,
+    Y: Array,
+    shift: Array,
+    norms: Array,
+    skip_self: bool,
+    index: Array,
+    squares: Array,
+    threads: int,
+) -> None: ...
+def shortest_paths(
+    start: Array, index: Array, length: Array, sources: Array, out: Array, threads: int
+) -> None: ...
+def medoid_sweep(
+    D: Array, w: Array | None, medoids: Array, eager: bool, quiet: int, threads: int
+) -> tuple[int, int, float]: ...
+def medoid_build(D: Array, w: Array | None, medoids: Array, threads: int) -> None: ...
+def link_rows(
+    X: Array, size: Array, ward: bool, children: Array, heights: Array, weights: Array
+) -> None: ...
+def link_matrix(
+    D: Array, size: Array, linkage: str, children: Array, heights: Array, weights: Array
+) -> None: ...

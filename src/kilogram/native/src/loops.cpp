@@ -25,6 +25,7 @@ using i64 = std::int64_t;
 #include "loops_factor.hpp"
 #include "loops_thin.hpp"
 #include "loops_nearest.hpp"
+#include "loops_linkage.hpp"
 
 template <class T> void cosine(T* tile, i64 rows, i64 cols, i64 ld, const T* b, T scale) {
   for (i64 i = 0; i < rows; ++i) {
@@ -68,6 +69,7 @@ template <class T> constexpr Loops<T> table() {
           transpose<T>,       add<T>,             add_powers<T>,         row_dots<T>,
           add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
           pack_four<T>,       nearest<T>,          half_distances<T>,      squared_distance<T>, add_row<T>, shift_lanes<T>,
+          kPanel, panel_distances<T>, row_min<T>, ward_scale<T>, relax<T>, places_below<T>, gain_over<T>,
           exp_array<T>,
           cos_array<T>,       log_array<T>};
 }

@@ -110,6 +110,15 @@ template <class T> struct Loops {
   void (*add_row)(const T* x, std::int64_t depth, T w, double* sum);
   // strips[k][lane] -= shift[k], one strip of pack_lanes
   void (*shift_lanes)(T* strips, std::int64_t depth, const T* shift);
+  // One point against panels of `panel` rows, and searches along a row; see loops_linkage.hpp.
+  std::int64_t panel;
+  void (*panel_distances)(const T* panels, std::int64_t depth, std::int64_t count, const T* c,
+                          T* out);
+  std::int64_t (*row_min)(const T* v, std::int64_t n);
+  void (*ward_scale)(T* v, const T* size, T mine, std::int64_t n);
+  void (*relax)(const T* v, std::int64_t n, std::int32_t mark, T* near, std::int32_t* from);
+  std::int64_t (*places_below)(const T* v, const T* bound, std::int64_t n, std::int32_t* at);
+  double (*gain_over)(const T* v, const T* near, const T* w, std::int64_t n);
   // y = exp(x), y = cos(x), y = log(x): the vectorised functions themselves, for the tests
   void (*exp)(const T* x, T* y, std::int64_t n);
   void (*cos)(const T* x, T* y, std::int64_t n);

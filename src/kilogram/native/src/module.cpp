@@ -62,8 +62,12 @@ Spec make_spec(const std::string& kind, const std::vector<double>& params) {
 
 void bind_svm(nb::module_& m);       // svm_module.cpp
 void bind_logistic(nb::module_& m);  // logistic_module.cpp
+void bind_sparse(nb::module_& m);    // sparse_module.cpp
 void bind_classes(nb::module_& m);  // class_module.cpp
 void bind_kmeans(nb::module_& m);   // kmeans_module.cpp
+void bind_density(nb::module_& m);  // density_module.cpp
+void bind_structure(nb::module_& m);  // structure_module.cpp
+void bind_graph(nb::module_& m);    // graph_module.cpp
 
 namespace {
 
@@ -168,8 +172,12 @@ NB_MODULE(_core, m) {
   kg::bind_functions<double>(m);
   kg::bind_svm(m);
   kg::bind_logistic(m);
+  kg::bind_sparse(m);
   kg::bind_classes(m);
   kg::bind_kmeans(m);
+  kg::bind_density(m);
+  kg::bind_structure(m);
+  kg::bind_graph(m);
   m.def("simd_level", &kg::simd_level);
   m.def("set_simd_level", [](const std::string& name) { kg::set_simd_level(name.c_str()); });
   m.def("max_threads", &omp_get_max_threads);
