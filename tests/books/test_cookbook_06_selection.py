@@ -13,7 +13,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from kilogram.evaluation import fold_map, make_splits, nested_cross_validate
+from kilogram.evaluation import (
+    Real,
+    Search,
+    Space,
+    expected_improvement,
+    fold_map,
+    make_splits,
+    nested_cross_validate,
+)
 
 
 def line(seed=0, n=60, d=3):
@@ -31,6 +39,21 @@ def test_T6_6_enough_random_draws_are_the_grid():
     assert draws == grid
     few = list(ParameterSampler(space, 3, random_state=0))
     assert len({tuple(sorted(p.items())) for p in few}) == 3
+
+
+@covers("cookbook M6.3")
+def test_M6_3_a_surrogate_predicts_the_next_setting():
+    """A Gaussian process of the scores: it looks where it expects most, not where it has been."""
+    space = Space({"x": Real(0.0, 1.0)})
+    points = [{"x": v} for v in (0.0, 0.3, 0.5, 0.7, 1.0)]
+    fresh = [{"x": v} for v in np.linspace(0, 1, 101)]
+    worth = expected_improvement(space, points, [-((p["x"] - 0.6) ** 2) for p in points], fresh)
+    assert (worth >= 0).all()
+    assert fresh[int(np.argmax(worth))]["x"] == pytest.approx(0.6, abs=0.06)
+    assert worth[50] < worth.max() / 2  # a point that has been tried has little to add
+    X, y = line()
+    found = Search(KNeighborsClassifier(), {"n_neighbors": list(range(1, 30))}, n_iter=8)
+    assert found.fit(X, (y > 0).astype(int)).best_score_ > 0.7
 
 
 @covers("cookbook M6.4")

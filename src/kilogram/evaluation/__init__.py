@@ -1,6 +1,8 @@
 """Honest evaluation of any scikit-learn estimator: what it leaves to the expert, made plain.
 
     nested_cross_validate, compare_models     tuned scores with optimism and intervals; ties
+    Search, Real, Whole                       parameters searched: grid, random, coarse to fine,
+                                              Bayesian, halving; paths and closed forms used
     make_splits, bootstrap_error              ways to part the rows; .632+ and out of the bag
     corrected_cross_validate, covariance_penalty, learning_curve, permutation_test
     curve, auc_interval, best_threshold       ranking, its intervals, costs
@@ -40,6 +42,9 @@ _ROOMS = {
         "no_narrower", "rows_error",
     ),
     "models": ("McNemar", "compare_models", "mcnemar"),
+    "search": ("Search", "Tried"),
+    "space": ("Choice", "Real", "Space", "Whole"),
+    "proposals": ("expected_improvement",),
     "splits": ("ReversedFolds", "fold_map", "make_splits"),
     "bootstrap": ("Bootstrap", "bootstrap_error", "no_information_error"),
     "optimism": (

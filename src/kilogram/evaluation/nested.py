@@ -32,6 +32,7 @@ from sklearn.pipeline import Pipeline
 # in scikit-learn's __all__ and its API reference, for all the underscore
 from sklearn.utils import _safe_indexing as take
 
+from kilogram.evaluation.along import Along, fit_rows, part
 from kilogram.evaluation.intervals import Comparison, Interval, compare, corrected_interval
 
 # Attributes that the searches and CV classes of scikit-learn and Kilogram leave after `fit`.
@@ -114,13 +115,15 @@ def nested_cross_validate(
 ) -> Nested:
     """Judge `estimator` (a search, a CV class, a pipeline ending in one, or a plain model).
 
-    `cv` is the outer splitter as scikit-learn takes it, `scoring` one scorer, `progress(done, all)`
-    is called after each fold; `keep_models` leaves the fitted clone on every fold.
+    `cv` is the outer splitter as scikit-learn takes it; `groups` are kept together by it, and by
+    the folds inside `estimator` if its fit takes them. `scoring` is one scorer,
+    `progress(done, all)` is called after each fold; `keep_models` leaves the fitted clone on it.
     """
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     splits = list(splitter.split(X, y, groups))
     folds = []
-    for fold in judge_folds(estimator, X, y, splits, scoring=scoring):
+    along = None if groups is None else {"groups": np.asarray(groups)}
+    for fold in judge_folds(estimator, X, y, splits, scoring=scoring, along=along):
         folds.append(fold if keep_models else replace(fold, model=None))
         if progress is not None:
             progress(len(folds), len(splits))
@@ -128,20 +131,35 @@ def nested_cross_validate(
 
 
 def judge_folds(
-    estimator: Any, X: Any, y: Any, splits: Iterable[tuple[Any, Any]], *, scoring: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    splits: Iterable[tuple[Any, Any]],
+    *,
+    scoring: Any = None,
+    along: Along | None = None,
 ) -> Iterator[Fold]:
     """The folds of (train, test) index pairs, one at a time, so that a caller can stop between."""
     scorer = check_scoring(estimator, scoring=scoring)
     for train, test in splits:
-        yield judge_fold(estimator, X, y, np.asarray(train), np.asarray(test), scorer)
+        yield judge_fold(estimator, X, y, np.asarray(train), np.asarray(test), scorer, along)
 
 
 def judge_fold(
-    estimator: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray, scorer: Callable
+    estimator: Any,
+    X: Any,
+    y: Any,
+    train: np.ndarray,
+    test: np.ndarray,
+    scorer: Callable,
+    along: Along | None = None,
 ) -> Fold:
-    """Fit a clone on the rows `train`, score it on the rows `test`."""
+    """Fit a clone on the rows `train`, score it on the rows `test`.
+
+    `along` holds "groups" or "moments" of all rows, for searches that cut folds of their own.
+    """
     started = time.perf_counter()
-    model = clone(estimator).fit(take(X, train), take(y, train))
+    model = fit_rows(clone(estimator), take(X, train), take(y, train), part(along, train))
     held_out, answers = take(X, test), take(y, test)
     return Fold(
         score=float(scorer(model, held_out, answers)),

@@ -1,0 +1,310 @@
+"""`kg cook` on twelve tables, against gradient boosting and logistic regression tuned as long.
+
+    KILOGRAM_DATA=folder python -m benchmarks.tables --table adult --max-time 180 --out folder
+
+A part of every table is kept aside. `kg cook` sees the rest, as a file, through the command line;
+its model answers the part kept aside. The peers are scikit-learn's: histogram gradient boosting,
+and logistic (for numbers ridge) regression on scaled and one-hot columns, text as tf-idf, searched
+at random with three folds until they have spent the processor time that `kg cook` spent.
+
+    stated     score and 95 % interval of the report
+    aside      score of the delivered model on the rows kept aside, and whether the interval held it
+    peer       score of the best of the peers on the same rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+MEASURES = {
+    "r2": r2_score,
+    "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is learnt from, what is kept aside, the target, and what `kg cook` is told besides."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    target: str
+    said: tuple[str, ...] = ()
+
+
+def _parted(frame: pd.DataFrame, target: str, *said: str, classes: bool = True) -> Case:
+    frame = frame.dropna(subset=[target])
+    train, test = train_test_split(
+        frame, test_size=0.25, random_state=0, stratify=frame[target] if classes else None
+    )
+    return Case(train, test, target, said)
+
+
+def adult(data: Path) -> Case:
+    parts = [pd.read_csv(data / f"dirty/adult_{p}.csv.gz", na_values="?", skipinitialspace=True)
+             for p in ("train", "test")]  # fmt: skip
+    target = parts[0].columns[-1]
+    parts[1].columns = parts[0].columns
+    parts[1][target] = parts[1][target].str.rstrip(".")
+    return Case(parts[0], parts[1], target, ("--accept", "KG-A04"))
+
+
+def diamonds(data: Path) -> Case:
+    return _parted(pd.read_csv(data / "dirty/diamonds.csv.gz"), "price", classes=False)
+
+
+def sms_spam(data: Path) -> Case:
+    frame = pd.read_csv(data / "sms_spam.csv.gz")
+    # copies of a message on both sides would be remembered
+    return _parted(frame.drop_duplicates(), frame.columns[0])
+
+
+def newsgroups(data: Path) -> Case:
+    train, test = (pd.read_csv(data / f"newsgroups20_{p}.csv.gz") for p in ("train", "test"))
+    return Case(train, test.dropna(), "label", ("--text", "text"))
+
+
+def auto_imports(data: Path) -> Case:
+    frame = pd.read_csv(data / "dirty/auto_imports.csv.gz", header=None, na_values="?")
+    frame.columns = [f"c{k}" for k in frame.columns]
+    return _parted(frame, frame.columns[-1], classes=False)
+
+
+def horse_colic(data: Path) -> Case:
+    frame = pd.read_csv(data / "dirty/horse_colic.csv.gz", header=None, na_values="?")
+    frame.columns = [f"c{k}" for k in frame.columns]
+    return _parted(frame.drop(columns="c2"), "c23")
+
+
+def penguins(data: Path) -> Case:
+    frame = pd.read_csv(data / "dirty/penguins_raw.csv.gz")
+    return _parted(frame.drop(columns=["Species"]), "Body Mass (g)", classes=False)
+
+
+def california(data: Path) -> Case:
+    held = np.load(data / "uci_regression/california.npz")
+    frame = pd.DataFrame(held["X"], columns=[f"x{k}" for k in range(held["X"].shape[1])])
+    return _parted(frame.assign(value=held["y"]), "value", classes=False)
+
+
+def wine(data: Path) -> Case:
+    frame = pd.read_csv(data / "uci_regression/wine_white.csv.gz")
+    frame.columns = [*(f"x{k}" for k in range(frame.shape[1] - 1)), "quality"]
+    frame = frame.drop_duplicates()
+    return _parted(frame, "quality", "--task", "regression", classes=False)
+
+
+def spambase(data: Path) -> Case:
+    frame = pd.read_csv(data / "keel/spambase.csv.gz", header=None).drop_duplicates()
+    frame.columns = [*(f"x{k}" for k in range(frame.shape[1] - 1)), "spam"]
+    return _parted(frame, "spam")
+
+
+def faces(data: Path) -> Case:
+    held = np.load(data / "orl_faces.npz")
+    X = held["X"][:, ::4, ::4].reshape(len(held["X"]), -1).astype(float)
+    frame = pd.DataFrame(X, columns=[f"p{k}" for k in range(X.shape[1])])
+    return _parted(frame.assign(who=[f"person {k}" for k in held["y"]]), "who")
+
+
+def mfeat(data: Path) -> Case:
+    held = np.load(data / "mfeat.npz")
+    names = sorted(set(held.files) - {"y"})
+    X = np.hstack([held[name] for name in names])
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    return _parted(frame.assign(digit=[f"digit {k}" for k in held["y"]]), "digit")
+
+
+TABLES: dict[str, Callable[[Path], Case]] = {
+    one.__name__: one
+    for one in (adult, diamonds, sms_spam, newsgroups, auto_imports, horse_colic, penguins,
+                california, wine, spambase, faces, mfeat)
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One table: what was stated, what came, what the peer reached."""
+
+    table: str
+    rows: int
+    columns: int
+    measure: str
+    recipe: str
+    stated: float
+    low: float
+    high: float
+    aside: float
+    peer: float
+    peer_name: str
+    minutes: float
+    cpu_minutes: float
+    report_kb: float
+
+    @property
+    def held(self) -> bool:
+        return self.low <= self.aside <= self.high
+
+    @property
+    def line(self) -> str:
+        held = "yes" if self.held else "no"
+        return (
+            f"| {self.table} | {self.rows:,} x {self.columns} | {self.measure} | {self.recipe} | "
+            f"{self.stated:.3f} ({self.low:.3f} to {self.high:.3f}) | {self.aside:.3f} | {held} | "
+            f"{self.peer:.3f} ({self.peer_name}) | {self.minutes:.1f} |"
+        )
+
+
+HEAD = (
+    "| table | rows | measure | recipe | stated | aside | held | peer | minutes |\n" + "|---" * 9
+    + "|"
+)  # fmt: skip
+
+
+def cooked(case: Case, folder: Path, max_time: float) -> tuple[dict[str, Any], float, float]:
+    """The report of `kg cook`, and the wall and processor minutes it took."""
+    path = folder / "table.csv"
+    case.train.to_csv(path, index=False)
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    said = ["--target", case.target, "--out", str(folder), "--max-time", str(max_time), *case.said]
+    command = [sys.executable, "-m", "kilogram.cli", "cook", str(path), "--quiet", *said]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"kg cook: {done.stderr}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report = json.loads((folder / "report.json").read_text())
+    return report, (time.perf_counter() - started) / 60, cpu / 60
+
+
+def answers(case: Case, folder: Path) -> np.ndarray:
+    """What the delivered model says of the rows kept aside."""
+    from kilogram.kitchen.save import load_model
+
+    path = folder / "aside.csv"
+    case.test.drop(columns=case.target).to_csv(path, index=False)
+    return load_model(folder / "model.skops").predict(path)
+
+
+def peers(case: Case, numbers: bool, seed: int = 0) -> Iterator[tuple[str, Any]]:
+    """Peers with parameters drawn at random, without end."""
+    rng = np.random.default_rng(seed)
+    X = case.train.drop(columns=case.target)
+    text = [c for c in X if not pd.api.types.is_numeric_dtype(X[c]) and X[c].str.len().mean() > 40]
+    plain = [c for c in X if pd.api.types.is_numeric_dtype(X[c])]
+    words = [c for c in X if c not in (*plain, *text) and X[c].nunique() < 200]
+    while True:
+        steps: list[Any] = [(c, TfidfVectorizer(sublinear_tf=True, min_df=2), c) for c in text]
+        scaled = Pipeline([("fill", SimpleImputer(strategy="median")), ("s", StandardScaler())])
+        hot = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=3)
+        alpha = float(10 ** rng.uniform(-3, 3))
+        linear = Ridge(alpha) if numbers else LogisticRegression(C=1 / alpha, max_iter=300)
+        ready = ColumnTransformer([*steps, ("n", scaled, plain), ("w", hot, words)])
+        yield "linear", Pipeline([("columns", ready), ("model", linear)])
+        if not (plain or words):
+            continue  # trees on thousands of words cost more than they bring
+        code = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1,
+                              encoded_missing_value=-1, max_categories=250)  # fmt: skip
+        kind = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+        trees = kind(
+            learning_rate=float(10 ** rng.uniform(-2, -0.3)),
+            max_iter=int(10 ** rng.uniform(1.7, 2.8)),
+            max_leaf_nodes=int(10 ** rng.uniform(0.7, 2)),
+            min_samples_leaf=int(10 ** rng.uniform(0.5, 1.8)),
+            l2_regularization=float(10 ** rng.uniform(-4, 1)),
+            early_stopping=False,
+        )
+        ready = ColumnTransformer([("w", code, words), ("n", "passthrough", plain)])
+        yield "boosting", Pipeline([("columns", ready), ("model", trees)])
+
+
+def tuned(case: Case, measure: str, cpu_minutes: float) -> tuple[str, float]:
+    """The best peer by three folds within the processor time, and its score aside."""
+    X, y = case.train.drop(columns=case.target), case.train[case.target]
+    left, best = 60 * cpu_minutes, (-np.inf, "", None)
+    for name, model in peers(case, measure == "r2"):
+        started = time.process_time()
+        score = float(np.mean(cross_val_score(model, X, y, cv=3, scoring=measure)))
+        best = max(best, (score, name, model), key=lambda one: one[0])
+        left -= time.process_time() - started
+        if left < 0:
+            break
+    assert best[2] is not None
+    said = best[2].fit(X, y).predict(case.test.drop(columns=case.target))
+    return best[1], float(MEASURES[measure](case.test[case.target], said))
+
+
+def trial(name: str, data: Path, max_time: float, out: Path | None, known: dict | None) -> Row:
+    """One table from file to row; `known` is an earlier row whose peer is taken over."""
+    case = TABLES[name](data)
+    with tempfile.TemporaryDirectory() as passing:
+        folder = Path(passing) if out is None else out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        report, wall, cpu = cooked(case, folder, max_time)
+        said = answers(case, folder)
+        size = (folder / "report.html").stat().st_size / 1000
+    measure = report["measure"]["name"]
+    truth = case.test[case.target]
+    if measure != "r2":
+        truth, said = truth.astype(str), np.asarray(said, dtype=str)
+    kept = next(r for r in report["recipes"] if r["name"] == report["model"]["recipe"])
+    if known is not None:
+        peer_name, peer = known["peer_name"], known["peer"]
+    else:
+        peer_name, peer = tuned(case, measure, cpu)
+    return Row(
+        name, len(case.train), case.train.shape[1] - 1, measure, kept["name"],
+        kept["score"]["mean"], kept["score"]["low"], kept["score"]["high"],
+        float(MEASURES[measure](truth, said)), peer, peer_name, wall, cpu, size,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--table", action="append", choices=sorted(TABLES), help="default: all")
+    parser.add_argument("--max-time", type=float, default=180.0)
+    parser.add_argument("--out", type=Path, help="folder for reports and rows.json")
+    parser.add_argument("--known-peers", action="store_true", help="take peers from rows.json")
+    said = parser.parse_args()
+    if "KILOGRAM_DATA" not in os.environ:
+        raise SystemExit("Say where the tables are: KILOGRAM_DATA=folder.")
+    data, rows = Path(os.environ["KILOGRAM_DATA"]), {}
+    file = None if said.out is None else said.out / "rows.json"
+    if file is not None and file.exists():
+        rows = json.loads(file.read_text())
+    print(HEAD)
+    for name in said.table or TABLES:
+        known = rows.get(name) if said.known_peers else None
+        row = trial(name, data, said.max_time, said.out, known)
+        print(row.line, flush=True)
+        rows[name] = asdict(row)
+        if file is not None:
+            file.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The search of any estimator: what each way of walking tries, roads along penalties, time."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeCV as PeerCV
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeClassifier
+
+from kilogram import SVC, Gaussian, KernelRidge, LogisticRegression, Ridge
+from kilogram.evaluation import Choice, Real, Search, Space, Whole, nested_cross_validate
+from kilogram.evaluation.along import inner_splits
+from kilogram.evaluation.paths import fit_along
+from kilogram.evaluation.proposals import METHODS
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-3, 3, (120, 2))
+Y = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=120)
+C = (Y > 0).astype(int)
+HILL = Space({"x": Real(-1.0, 3.0), "y": Real(1e-4, 1e4, log=True), "kind": ["flat", "hill"]})
+
+
+def height(point):
+    far = (point["x"] - 1.3) ** 2 + (0.25 * np.log10(point["y"] / 10)) ** 2
+    return -far - (point["kind"] == "flat")
+
+
+def walked(method, count, seed=0):
+    """Scores of a walk on a hill whose top is known."""
+    walk, scores, shares = METHODS[method](HILL, count, np.random.default_rng(seed)), [], []
+    try:
+        trial = next(walk)
+        while True:
+            scores.append(height(trial.params))
+            shares.append(trial.share)
+            trial = walk.send(scores[-1])
+    except StopIteration:
+        return np.array(scores), np.array(shares)
+
+
+@pytest.mark.parametrize("method", ["grid", "random", "coarse", "bayes"])
+def test_walks_keep_their_number(method):
+    scores, shares = walked(method, 24)
+    assert 4 <= len(scores) <= 27
+    assert set(shares) == {1.0}
+
+
+def test_bayes_climbs_higher_than_random_draws():
+    best = {m: np.mean([walked(m, 20, seed)[0].max() for seed in range(4)])
+            for m in ("random", "bayes")}  # fmt: skip
+    assert best["bayes"] > best["random"]
+    assert best["bayes"] > -0.05
+
+
+def test_coarse_to_fine_gets_finer():
+    scores, _ = walked("coarse", 60)
+    assert scores[20:].max() > scores[:18].max()
+
+
+def test_halving_gives_more_rows_to_fewer_points():
+    _, shares = walked("halving", 9)
+    assert [int(np.sum(shares == s)) for s in (1 / 9, 1 / 3, 1.0)] == [9, 3, 1]
+
+
+def test_space_places_and_lists():
+    space = Space({"n": Whole(1, 9), "a": [0.1, 1.0, 10.0], "k": ["u", "v", None]})
+    far = [space.place({"n": 1, "a": 0.1, "k": k}) for k in ("u", "v", None)]
+    assert np.linalg.norm(far[0] - far[1]) == pytest.approx(np.linalg.norm(far[0] - far[2]))
+    assert space.place({"n": 9, "a": 10.0, "k": "u"})[:2] == pytest.approx([1, 1])
+    assert space.values("n", 3) == [1, 5, 9]
+    assert Choice((3, 1)).ordered is False
+    near = Space({"n": Whole(1, 100, log=True)}).around({"n": 10}, 0.5)
+    assert 1 < near.axes["n"].low < 10 < near.axes["n"].high < 100
+    for bad in ({"a": 3}, {"a": []}, {"a": "text"}, {}):
+        with pytest.raises(ValueError):
+            Space(bad)
+    with pytest.raises(ValueError, match="0 < low"):
+        Real(0, 1, log=True)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_every_method_tunes_an_estimator_of_scikit_learn(method):
+    space = {"n_neighbors": Whole(1, 40), "weights": ["uniform", "distance"]}
+    search = Search(KNeighborsRegressor(), space, method=method, n_iter=8).fit(X, Y)
+    assert search.best_score_ > 0.6
+    assert search.score(X, Y) > 0.8
+    assert search.predict(X[:3]).shape == (3,)
+    again = Search(KNeighborsRegressor(), space, method=method, n_iter=8).fit(X, Y)
+    assert again.best_params_ == search.best_params_
+
+
+def test_penalties_along_a_path_score_as_one_by_one():
+    values = [0.1, 1.0, 10.0]
+    for model in (SVC(kernel="rbf"), LogisticRegression()):
+        search = Search(model, {"C": values}, method="grid", cv=3).fit(X, C)
+        splits = inner_splits(model, X, C, 3)
+        alone = [cross_val_score(model.set_params(C=v), X, C, cv=splits).mean() for v in values]
+        assert [t.score for t in search.trials_] == pytest.approx(alone, abs=0.02)
+    pipe = Pipeline([("scale", StandardScaler()), ("model", LogisticRegression())])
+    models = fit_along(pipe, values, X, C)
+    assert models[1].predict(X).tolist() == pipe.fit(X, C).predict(X).tolist()
+
+
+def test_ridge_is_scored_by_exact_leave_one_out():
+    pipe = Pipeline([("more", PolynomialFeatures()), ("model", Ridge())])
+    alphas = [0.1, 1.0, 10.0]
+    space = {"model__alpha": alphas, "more__degree": [1, 3]}
+    search = Search(pipe, space, method="grid", scoring="neg_mean_squared_error").fit(X, Y)
+    assert len(search.trials_) == 6
+    Z = PolynomialFeatures(search.best_params_["more__degree"]).fit_transform(X)
+    peer = PeerCV(alphas).fit(Z, Y)
+    assert search.best_params_["model__alpha"] == peer.alpha_
+    assert search.best_score_ == pytest.approx(peer.best_score_)
+    kernel = Search(KernelRidge(kernel=Gaussian(1.0)),
+                    {"alpha": [0.01, 0.1], "kernel__sigma": [0.5, 1.0]}, method="grid")  # fmt: skip
+    assert kernel.fit(X, Y).best_score_ > 0.8
+
+
+def test_an_estimator_that_tunes_itself_is_believed():
+    pipe = Pipeline([("more", PolynomialFeatures()), ("model", PeerCV([0.1, 1.0]))])
+    search = Search(pipe, {"more__degree": [1, 2, 5]}, method="grid", cv="own").fit(X, Y)
+    assert search.best_params_["more__degree"] == 5
+    assert search.best_params_["alpha"] == search.best_estimator_[-1].alpha_
+    with pytest.raises(ValueError, match="tunes itself"):
+        Search(SVR(), {"C": [1.0]}, cv="own").fit(X, Y)
+    with pytest.raises(ValueError, match="Ridge and KernelRidge"):
+        Search(SVR(), {"C": [1.0]}, cv="loo").fit(X, Y)
+
+
+def test_inner_folds_keep_groups_together_and_time_in_order():
+    groups = np.repeat(np.arange(12), 10)
+    tree = DecisionTreeClassifier()
+    for train, test in inner_splits(tree, X, C, 3, {"groups": groups}):
+        assert not set(groups[train]) & set(groups[test])
+    moments = RNG.permutation(120).astype(float)
+    for train, test in inner_splits(tree, X, C, 3, {"moments": moments}):
+        assert moments[train].max() < moments[test].min()
+    # a column that names the group is worth nothing across groups, and much within them
+    y = RNG.normal(size=12)[groups] + 0.1 * RNG.normal(size=120)
+    name = groups[:, None] / 12.0
+    space = {"n_neighbors": [1, 40]}
+    torn = Search(KNeighborsRegressor(), space, method="grid").fit(name, y)
+    whole = Search(KNeighborsRegressor(), space, method="grid").fit(name, y, groups=groups)
+    assert torn.best_params_ == {"n_neighbors": 1}
+    assert whole.best_score_ < 0.5 < torn.best_score_
+    nested = nested_cross_validate(whole, name, y, groups=groups, cv=[*inner_splits(
+        whole, name, y, 3, {"groups": groups})])  # fmt: skip
+    assert nested.optimism < 0.8
+
+
+def test_time_and_bad_settings():
+    space = {"max_depth": Whole(1, 30), "min_samples_leaf": Whole(1, 30)}
+    quick = Search(DecisionTreeClassifier(random_state=0), space, method="random", max_time=1e-6)
+    assert quick.fit(X, C).cut_short_
+    assert len(quick.trials_) == 1
+    assert quick.predict_proba(X[:2]).shape == (2, 2)
+    for change, message in (({"method": "guess"}, "method"), ({"n_iter": 0}, "n_iter")):
+        with pytest.raises(ValueError, match=message):
+            Search(SVR(), space).set_params(**change).fit(X, Y)
