@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from kilogram.kitchen import KitchenError
+from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.predict import Tally, answered_blocks, with_columns
 from kilogram.kitchen.save import load_model, model_bytes
 from kilogram.kitchen.sink import writing
@@ -122,3 +122,41 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 def test_nothing_is_overwritten():
     table = with_columns(pa.table({"probability": [1]}), {"probability": np.array([0.5])})
     assert table.column_names == ["probability", "probability'"]
+
+
+@pytest.fixture(scope="module")
+def german(tmp_path_factory):
+    """A model cooked from a table with decimal commas and points between thousands."""
+    folder = tmp_path_factory.mktemp("german")
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1000, 9000, 60).round(1)
+    frame = pd.DataFrame({"x": [f"{v:,.1f}".translate(str.maketrans(",.", ".,")) for v in x],
+                          "y": [str(v).replace(".", ",") for v in (x / 500).round(3)]})  # fmt: skip
+    frame.to_csv(folder / "t.csv", sep=";", index=False)
+    found = cook(folder / "t.csv", "y", folds=2, repeats=1, accept=["KG-A07"])
+    return found.model, folder
+
+
+def test_numbers_are_read_as_the_training_table_wrote_them(german):
+    model, folder = german
+    assert model.about["written"] == {"x": "comma", "y": "comma"}
+    # three thousand and two hundred here, 3.2 elsewhere: the row alone does not tell
+    (folder / "new.csv").write_text("x;y\n3.200;6,4\n8.000;16,0\n")
+    found, tally = answered(model, folder / "new.csv")
+    assert found["x"].tolist() == [3200, 8000]
+    assert found["predicted y"].to_numpy() == pytest.approx([6.4, 16.0], abs=0.2)
+    assert any("R² 1.000" in note for note in tally.notes(model, "new.csv"))
+    assert model.predict(folder / "new.csv") == pytest.approx([6.4, 16.0], abs=0.2)
+    (folder / "point.csv").write_text("x,y\n3200.0,6.4\n")
+    assert answered(model, folder / "point.csv")[0]["x"].tolist() == [3200.0]
+    (folder / "other.csv").write_text("x;y\n3200.55;6.4\n")
+    assert answered(model, folder / "other.csv")[0]["x"].tolist() == [3200.55]
+
+
+def test_long_tables_with_decimal_commas(german):
+    model, folder = german
+    rows = "".join(f"{k % 9 + 1}.000,5;{k % 9 * 2},5\n" for k in range(40_000))
+    (folder / "long.csv").write_text("x;y\n" + rows)
+    found, _ = answered(model, folder / "long.csv", max_memory="1MB")
+    assert found["x"].iloc[:2].tolist() == [1000.5, 2000.5]
+    assert len(found) == 40_000

@@ -215,7 +215,8 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         evidence = gather(judged, chosen, X, layout, settings, budget, tell)
         use = usage(kept, X, pipeline, examples=settings.examples)
     about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
-             "winner": winner(pipeline), "rows": len(y), "table": table.name}  # fmt: skip
+             "winner": winner(pipeline), "rows": len(y), "table": table.name,
+             "written": dict(table.written)}  # fmt: skip
     model = Model(target, question.task, layout, pipeline, question.classes, table.header, about,
                   use)  # fmt: skip
     return Cooked(

@@ -43,7 +43,9 @@ class Model:
 
     def predict(self, source: Any) -> np.ndarray:
         """Answers for a path or data frame: numbers, or names of classes."""
-        return self.answer(read_table(source, header=self.header)).values
+        return self.answer(
+            read_table(source, header=self.header, written=self.about.get("written"))
+        ).values
 
     def answer(self, table: Table) -> Prediction:
         """Answers for a table that has been read, with notes."""

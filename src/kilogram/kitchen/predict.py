@@ -65,7 +65,8 @@ def answered_blocks(
     """The table with its answers, block by block; `how` says how a file is read."""
     if not 0 < coverage < 1:
         raise KitchenError(f"coverage is a share between 0 and 1, such as 0.9, not {coverage}.")
-    for block in table_blocks(source, block_rows=block_rows, header=model.header, **how):
+    how = {"header": model.header, "written": model.about.get("written"), **how}
+    for block in table_blocks(source, block_rows=block_rows, **how):
         if block.data.num_rows:
             yield _answered(model, block, tally, coverage, bare)
     if not tally.rows:

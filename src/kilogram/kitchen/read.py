@@ -15,8 +15,8 @@ from __future__ import annotations
 import gzip
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ class Table:
     """An Arrow table, where it came from, and what was noticed on the way.
 
     `path` is the file as it was given, None for a data frame; `rows` counts the rows of the
-    source, more than those of `data` when only a sample of them fitted into memory.
+    source, more than those of `data` when only a sample of them fitted into memory; `written`
+    has the columns of a text table whose numbers were "comma" (1.234,5) or "thousands" (1,234.5).
     """
 
     data: pa.Table
@@ -52,6 +53,7 @@ class Table:
     header_looks_like_data: bool = False
     path: str | None = None
     rows: int | None = None
+    written: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sampled(self) -> bool:
@@ -68,16 +70,18 @@ def read_table(
     sheet: str | None = None,
     max_memory: str | int | None = None,
     seed: int = 0,
+    written: Mapping[str, str] | None = None,
 ) -> Table:
     """A table from a path or any data frame narwhals knows.
 
     `delimiter`, `encoding`, `header` are of text tables, where found wrong; `sheet` is the table
-    of a database or the sheet of a workbook; `seed` draws the rows kept of what is too large.
+    of a database or the sheet of a workbook; `seed` draws the rows kept of what is too large;
+    `written` is that of a table like it, and decides where 1.234 could be read in two ways.
     """
     if not isinstance(source, str | Path):
         return _checked(Table(_from_frame(source), "the table"))
     limit = memory_limit(max_memory)
-    origin = Origin(Path(source), limit, delimiter, encoding, header, sheet)
+    origin = Origin(Path(source), limit, delimiter, encoding, header, sheet, written)
     blocks = open_blocks(origin)
     data, rows = gather(blocks, limit // blocks.effort, seed)
     notes = list(blocks.notes())
@@ -87,7 +91,16 @@ def read_table(
             f"{data.num_rows:,} of them, drawn at random, stand for all."
         )
     return _checked(
-        Table(data, origin.name, tuple(notes), header, blocks.looks_like_data, str(source), rows)
+        Table(
+            data,
+            origin.name,
+            tuple(notes),
+            header,
+            blocks.looks_like_data,
+            str(source),
+            rows,
+            blocks.written(),
+        )
     )
 
 

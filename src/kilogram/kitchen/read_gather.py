@@ -10,7 +10,7 @@ below one another they take the type that holds both, text if there is no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,10 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True)
 class Origin:
-    """A file, what may be spent on it, and what its reader was told."""
+    """A file, what may be spent on it, and what its reader was told.
+
+    `written` says how numbers of a column were written in a table like it: "comma", "thousands".
+    """
 
     path: Path
     limit: int
@@ -29,6 +32,7 @@ class Origin:
     encoding: str | None = None
     header: bool = True
     sheet: str | None = None
+    written: Mapping[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -49,6 +53,7 @@ class Blocks:
     typed: Callable[[pa.Table], pa.Table] = field(default=lambda table: table)
     looks_like_data: bool = False
     effort: int = 6
+    written: Callable[[], dict[str, str]] = dict
 
 
 def gather(blocks: Blocks, limit: int, seed: int = 0) -> tuple[pa.Table, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,11 @@ _HEAD = 1 << 20
 _POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+_EITHER = r"^[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$"
+_SAID = {
+    "comma": "numbers with a decimal comma",
+    "thousands": "numbers with commas between thousands",
+}
 
 
 @dataclass
@@ -40,6 +45,7 @@ class Seen:
     rows: int = 0
     bad: int = 0
     first_bad: Any = None
+    written: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, row: Any) -> str:
         self.bad += 1
@@ -78,13 +84,25 @@ def text_table(origin: Origin) -> Blocks:
     seen = Seen(_encoding_note(origin.name, used))
 
     def run() -> Iterator[pa.Table]:
-        data = _parsed(text, found, origin.name, seen)
+        data = _parsed(text, found, origin.name, seen, origin.written)
         seen.judge(found, origin.name)
-        data, repaired = repair(data, found.delimiter)
-        seen.notes.extend(repaired)
-        yield data
+        yield repair(data, found.delimiter, seen, origin.written)
 
-    return Blocks(run, lambda: seen.notes, looks_like_data=origin.header and found.looks_like_data)
+    looks = origin.header and found.looks_like_data
+    return Blocks(
+        run, lambda: seen.notes, looks_like_data=looks, written=lambda: dict(seen.written)
+    )
+
+
+def text_bytes(raw: bytes, name: str, *, written: Mapping[str, str] | None = None) -> pa.Table:
+    """A text table with a header that is already in memory."""
+    text, _ = decode(raw, name)
+    found = shape(text, name)
+    _refuse_twins(found, name)
+    seen = Seen()
+    data = _parsed(text, found, name, seen, written)
+    seen.judge(found, name)
+    return repair(data, found.delimiter, seen, written)
 
 
 def _in_blocks(head: bytes, origin: Origin) -> Blocks:
@@ -106,12 +124,12 @@ def _in_blocks(head: bytes, origin: Origin) -> Blocks:
         seen.judge(found, origin.name)
 
     def typed(table: pa.Table) -> pa.Table:
-        data, repaired = retyped(table, found)
-        seen.notes.extend(repaired)
-        return data
+        return retyped(table, found, seen, origin.written)
 
     looks = origin.header and found.looks_like_data
-    return Blocks(run, lambda: seen.notes, typed, looks, effort=16)
+    return Blocks(
+        run, lambda: seen.notes, typed, looks, effort=16, written=lambda: dict(seen.written)
+    )
 
 
 def _word_blocks(
@@ -126,7 +144,9 @@ def _word_blocks(
         )
         for batch in reader:
             seen.rows += batch.num_rows
-            yield pa.Table.from_batches([batch])
+            block = pa.Table.from_batches([batch])
+            # words stay words until all rows are here, but for what is known to be numbers
+            yield _as_written(block, found.delimiter, origin.written)
     except (pa.ArrowInvalid, UnicodeDecodeError) as bad:
         raise KitchenError(
             f"{origin.name} cannot be read as a table: {bad}. Say --encoding or --delimiter if "
@@ -134,13 +154,15 @@ def _word_blocks(
         ) from None
 
 
-def retyped(table: pa.Table, found: Shape) -> tuple[pa.Table, list[str]]:
-    """A table of words with the types its values have, and what was recovered."""
+def retyped(
+    table: pa.Table, found: Shape, seen: Seen, written: Mapping[str, str] | None = None
+) -> pa.Table:
+    """A table of words with the types its values have."""
     buffer = io.BytesIO()
     pyarrow.csv.write_csv(table, buffer)
     plain = Shape(",", found.names, 1, False)
-    data = _typed(buffer.getvalue(), plain, Seen())
-    return repair(data, found.delimiter)
+    data = _typed(buffer.getvalue(), plain, Seen(), written)
+    return repair(data, found.delimiter, seen, written)
 
 
 def _encoding_note(name: str, used: str) -> list[str]:
@@ -159,24 +181,26 @@ def _refuse_twins(found: Shape, name: str) -> None:
         )
 
 
-def _parsed(text: str, found: Shape, name: str, seen: Seen) -> pa.Table:
+def _parsed(
+    text: str, found: Shape, name: str, seen: Seen, written: Mapping[str, str] | None
+) -> pa.Table:
     """Typed columns; rows with a wrong number of cells are counted in `seen`."""
     if found.delimiter == BLANKS:
         text = "\n".join(re.sub(r"[ \t]+", "\t", line.strip()) for line in text.splitlines())
     try:
-        return _typed(text.encode("utf-8"), found, seen)
+        return _typed(text.encode("utf-8"), found, seen, written)
     except pa.ArrowInvalid as error:
         if not text.splitlines()[found.header_lines :]:
             raise KitchenError(f"{name} has a header but no rows.") from None
         raise KitchenError(f"{name} cannot be read as a table: {error}") from None
 
 
-def _typed(raw: bytes, found: Shape, seen: Seen) -> pa.Table:
+def _typed(raw: bytes, found: Shape, seen: Seen, written: Mapping[str, str] | None) -> pa.Table:
     data = pyarrow.csv.read_csv(
         pa.BufferReader(raw),
         _read_options(found, max(_BLOCK, min(len(raw) + 1, 1 << 30)), "utf-8"),
         _parse_options(found, seen),
-        _convert_options({}),
+        _convert_options({n: pa.string() for n in found.names if n in (written or {})}),
     )
     seen.rows += data.num_rows
     return data
@@ -206,31 +230,49 @@ def _convert_options(types: dict[str, pa.DataType]) -> pyarrow.csv.ConvertOption
     )
 
 
-def repair(data: pa.Table, delimiter: str) -> tuple[pa.Table, list[str]]:
+def repair(
+    data: pa.Table, delimiter: str, seen: Seen, written: Mapping[str, str] | None = None
+) -> pa.Table:
     """Text columns trimmed, missing marks found again, numbers written the local way recovered."""
-    notes = []
     for k, column_field in enumerate(data.schema):
         if not pa.types.is_string(column_field.type):
             continue
+        name = column_field.name
         column = pc.utf8_trim_whitespace(data.column(k))
         column = pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
-        column, note = _recover_numbers(column, delimiter)
-        if note:
-            notes.append(f"{column_field.name!r} {note}")
-        data = data.set_column(k, column_field.name, column)
-    return data, notes
+        column, how = _recover_numbers(column, delimiter, (written or {}).get(name, ""))
+        if how:
+            seen.notes.append(f"{name!r} was read as {_SAID[how]}.")
+            seen.written[name] = how
+        data = data.set_column(k, name, column)
+    return data
 
 
-def _recover_numbers(column: Any, delimiter: str) -> tuple[Any, str]:
+def _as_written(block: pa.Table, delimiter: str, written: Mapping[str, str] | None) -> pa.Table:
+    """A block of words with the numbers of the columns that are known to hold them."""
+    for name in set(written or {}) & set(block.column_names):
+        k = block.column_names.index(name)
+        column = pc.utf8_trim_whitespace(block.column(k))
+        column, _ = _recover_numbers(column, delimiter, (written or {})[name])
+        block = block.set_column(k, name, column)
+    return block
+
+
+def _recover_numbers(column: Any, delimiter: str, written: str = "") -> tuple[Any, str]:
+    """Numbers of a column of words, and how they were written: "" for the plain way, or none."""
+
     def all_match(pattern: str) -> bool:
         return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=1).as_py())
 
+    # "1.234" and "1,234" can be read in two ways: a table like this one decides
+    plain = written == "" or delimiter == ","
+    if plain and all_match(_POINT):
+        return pc.cast(column, pa.float64()), ""
+    if delimiter != "," and written != "thousands" and all_match(_COMMA):
+        commas = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
+        return pc.cast(commas, pa.float64()), "comma"
+    if all_match(_THOUSANDS) or (written == "thousands" and all_match(_EITHER)):
+        return pc.cast(pc.replace_substring(column, ",", ""), pa.float64()), "thousands"
     if all_match(_POINT):
         return pc.cast(column, pa.float64()), ""
-    if delimiter != "," and all_match(_COMMA):
-        plain = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-        return pc.cast(plain, pa.float64()), "was read as numbers with a decimal comma."
-    if all_match(_THOUSANDS):
-        plain = pc.replace_substring(column, ",", "")
-        return pc.cast(plain, pa.float64()), "was read as numbers with commas between thousands."
     return column, ""
