@@ -177,3 +177,26 @@ def test_bad_labels_and_weights():
         kg.LogisticRegression().fit(X, y, np.zeros(30))
     with pytest.raises(ValueError, match="class"):
         kg.LogisticRegression().fit(X, y, (y == 1).astype(float))
+
+
+def test_absolute_values_with_one_curvature_for_all_classes(monkeypatch):
+    from kilogram.solvers.smooth import elastic
+
+    X, y = problem(300, 5)
+    want = kg.LogisticRegression(l1_ratio=1.0, C=0.1, tol=1e-7).fit(X, y)
+    monkeypatch.setattr(elastic, "FULL", 0)
+    monkeypatch.setattr(elastic, "kind_of", lambda problem: "shared")
+    got = kg.LogisticRegression(l1_ratio=1.0, C=0.1, tol=1e-7, max_iter=500).fit(X, y)
+    np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-5)
+
+
+def test_counts_with_a_mean_far_from_zero():
+    rng = np.random.default_rng(5)
+    X = sp.random(400, 4000, density=0.02, random_state=0, format="csr")
+    X.data += 3.0
+    total = np.asarray(X[:, :40].sum(axis=1)).ravel()
+    y = (total > np.median(total)).astype(int)
+    for labels in (y, y + rng.integers(2, size=400)):
+        ours = kg.LogisticRegression(tol=1e-8).fit(X, labels)
+        peer = Peer(tol=1e-8, max_iter=2000).fit(X, labels)
+        np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from kilogram.functions.online import LOSSES
 from kilogram.native.logistic import (
@@ -9,9 +10,11 @@ from kilogram.native.logistic import (
     OnlineRows,
     elastic_step,
     logistic_pass,
+    logistic_sparse,
     online_pass,
     softmax_inplace,
     softmax_rows,
+    softmax_sparse,
 )
 
 SHAPES = [(1, 1), (7, 3), (161, 5), (2050, 17)]
@@ -36,6 +39,29 @@ def test_logistic_pass(machine, shape, dtype, order):
     np.testing.assert_allclose(found.pulled, X.T.astype(float) @ r, atol=tol * n)
     np.testing.assert_allclose(found.pull, r.sum(), atol=tol * n)
     np.testing.assert_allclose(found.h, c * q * (1 - q), atol=tol)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (161, 50), (2050, 17)])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sparse_passes_equal_dense(machine, shape, dtype, index):
+    rng = np.random.default_rng(3)
+    n, d = shape
+    X = rng.standard_normal(shape).astype(dtype) * (rng.random(shape) < 0.2)
+    X[n // 3 : n // 2] = 0  # rows without entries
+    S = sp.csr_array(X)
+    S.indices, S.indptr = S.indices.astype(index), S.indptr.astype(index)
+    c, w, tol = rng.uniform(0, 3, n), rng.standard_normal(d), 1e-11 if dtype == "float64" else 2e-4
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    for weights in (c, None):
+        found = logistic_sparse(S, y, weights, w, 0.3, curvatures=True)
+        plain = logistic_pass(X, y, weights, w, 0.3, curvatures=True)
+        for a, b in zip(found, plain, strict=True):
+            np.testing.assert_allclose(a, b, rtol=tol, atol=tol * n)
+    W, b, codes = rng.standard_normal((3, d)), rng.standard_normal(3), rng.integers(3, size=n)
+    found, plain = softmax_sparse(S, codes, c, W, b), softmax_rows(X, codes, c, W, b)
+    for p, q in zip(found, plain, strict=True):
+        np.testing.assert_allclose(p, q, rtol=tol, atol=tol * n)
 
 
 @pytest.mark.parametrize("t", [2, 3, 10])

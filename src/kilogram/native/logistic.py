@@ -3,7 +3,7 @@ and the steps of online classifiers."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,47 @@ def softmax_rows(
         weights, vector(b, t, x.dtype, "b"), sums,
     )  # fmt: skip
     return float(sums[-1]), sums[: t * d].reshape(t, d), sums[t * d : -1]
+
+
+def logistic_sparse(
+    X: Any, y: Array, c: Array | None, w: Array, b: float, *, curvatures: bool = False
+) -> Pass:
+    """`logistic_pass` of a CSR matrix."""
+    n, d = X.shape
+    labels, weights = vector(y, n, X.dtype, "y"), vector(c, n, X.dtype, "c")
+    h = np.empty(n, dtype=X.dtype) if curvatures else None
+    sums = np.empty(d + 2)
+    run(
+        _core.logistic_sparse, _sparse_work(X, 1), *_compressed(X), labels, weights,
+        vector(w, d, X.dtype, "w"), b, h, sums,
+    )  # fmt: skip
+    return Pass(float(sums[d + 1]), sums[:d], float(sums[d]), h)
+
+
+def softmax_sparse(
+    X: Any, y: Array, c: Array | None, W: Array, b: Array
+) -> tuple[float, Array, Array]:
+    """`softmax_rows` of a CSR matrix."""
+    (n, d), t = X.shape, len(W)
+    sums = np.empty(t * (d + 1) + 1)
+    run(
+        _core.softmax_sparse, _sparse_work(X, t), *_compressed(X), _codes(y, n, t),
+        vector(c, n, X.dtype, "c"), np.ascontiguousarray(W, dtype=X.dtype),
+        vector(b, t, X.dtype, "b"), sums,
+    )  # fmt: skip
+    return float(sums[-1]), sums[: t * d].reshape(t, d), sums[t * d : -1]
+
+
+def _sparse_work(X: Any, t: int) -> float:
+    """An entry that lies anywhere costs about four multiplications."""
+    return t * (8.0 * X.nnz + _EXP_WORK * X.shape[0])
+
+
+def _compressed(X: Any) -> tuple[Array, Array, Array]:
+    """Entries, columns and row starts, the last two of one type."""
+    kind = np.promote_types(X.indices.dtype, X.indptr.dtype)
+    parts = (X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False))
+    return tuple(np.ascontiguousarray(part) for part in parts)  # type: ignore[return-value]
 
 
 def _codes(y: Array, n: int, t: int) -> Array:

@@ -25,6 +25,7 @@ from kilogram.solvers.smooth.softmax import Array, Point, Problem
 from kilogram.solvers.solution import Solution
 
 WIDE = 64  # columns from which a working set is used
+FULL = 1000  # t D up to which the whole Hessian is worth its price: its steps are far fewer
 FIRST = 32  # columns it begins with
 
 
@@ -45,18 +46,15 @@ def direction(problem: Problem, point: Point, tol: float) -> Array:
     H, W, G = point.H, point.W, point.gradient
     assert H is not None
     mu, t = problem.absolute, problem.t
-    if H.shape == W.shape:
-        curve = np.maximum(H + problem.quadratic, 1e-12)
+    if H.ndim == 3:  # a diagonal
+        curve = np.maximum(H[:, 0] + problem.quadratic, 1e-12)
         z = W - G / curve
         return np.sign(z) * np.maximum(np.abs(z) - mu / curve, 0.0) - W
-    if H.ndim == 2:
+    if len(H) == t * problem.D:
         H = H + np.diag(np.tile(problem.quadratic, t))
         return elastic_step(H, G.ravel(), W.ravel(), np.tile(mu, t), tol=tol).reshape(W.shape)
-    parts = [
-        elastic_step(block + np.diag(problem.quadratic), g, w, mu, tol=tol)
-        for block, g, w in zip(H, G, W, strict=True)
-    ]
-    return np.stack(parts)
+    H = H + np.diag(problem.quadratic)  # one for all classes
+    return np.stack([elastic_step(H, g, w, mu, tol=tol) for g, w in zip(G, W, strict=True)])
 
 
 def minimise_elastic(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solution:
@@ -68,7 +66,7 @@ def minimise_elastic(problem: Problem, W: Array, stop: Stop, *, in_memory: bool)
 
 def proximal_newton(problem: Problem, W: Array, stop: Stop) -> Solution:
     """All columns at once."""
-    kind = kind_of(problem)
+    kind = "full" if problem.t * problem.D <= FULL else kind_of(problem)
     point, step = problem.at(W, kind), 0
     problem.ensure_finite(point.gradient)
     while True:

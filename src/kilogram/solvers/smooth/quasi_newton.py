@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
+from kilogram.solvers.smooth.metric import Metric
 from kilogram.solvers.smooth.softmax import Array, Point, Problem
 from kilogram.solvers.solution import Solution
 
@@ -43,71 +43,6 @@ def kind_of(problem: Problem) -> str:
     return "shared" if problem.D <= SHARED else "diagonal"
 
 
-class Metric:
-    """M^-1 from the curvature at a point."""
-
-    def __init__(self, problem: Problem, H: Array):
-        self.shape = (problem.t, problem.D)
-        self.diagonal = H if H.shape == self.shape else None
-        if self.diagonal is not None:
-            diagonal = H + problem.quadratic
-            self.diagonal = np.where(diagonal > 0, diagonal, 1.0)
-            return
-        self.shared = problem.t > 1 and len(H) == problem.D
-        self.L = _factor(_penalised(problem, H) if self.shared else _tied(problem, H))
-        if self.shared:  # used at every step: a product takes the threads that X's products use
-            root = np.linalg.inv(self.L)
-            self.inverse = root.T @ root
-
-    def times(self, G: Array) -> Array:
-        """M^-1 G."""
-        if self.diagonal is not None:
-            return G / self.diagonal
-        if self.shared:
-            return G @ self.inverse
-        return cholesky_solve(self.L, G.ravel()).reshape(self.shape)
-
-
-def _penalised(problem: Problem, H: Array) -> Array:
-    H = H + np.diag(problem.quadratic)
-    if not problem.intercept:
-        H[-1, :] = H[:, -1] = 0.0
-        H[-1, -1] = 1.0
-    return H
-
-
-def _tied(problem: Problem, H: Array) -> Array:
-    """The whole Hessian with penalties. Where nothing ties the classes' common shift (it changes no
-    chance), a multiple of it is added: the gradient has none, so the step stays the same."""
-    t, D = problem.t, problem.D
-    H = H + np.diag(np.tile(problem.quadratic, t))
-    diagonal = np.diagonal(H).copy()
-    if t > 1:
-        for j in np.nonzero(problem.quadratic <= 0)[0]:
-            at = np.arange(t) * D + j
-            H[np.ix_(at, at)] += diagonal[at].mean() / t
-    if not problem.intercept:
-        at = np.arange(t) * D + D - 1
-        H[at, :] = H[:, at] = 0.0
-        H[at, at] = 1.0
-    return H
-
-
-def _factor(H: Array) -> Array:
-    """A Cholesky factor, with as little added to the diagonal as lets it exist."""
-    diagonal = np.diagonal(H).copy()
-    H = H.copy()
-    empty = ~(diagonal > 0)
-    H[empty, empty] = 1.0
-    for jitter in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-        H[np.diag_indices_from(H)] += jitter * np.where(empty, 0.0, diagonal)
-        try:
-            return cholesky(H)
-        except NotPositiveDefinite:
-            continue
-    return np.diag(np.sqrt(np.where(empty, 1.0, diagonal)))
-
-
 def inner(A: Array, B: Array) -> float:
     """sum_kj A_kj B_kj, not by BLAS: its idle threads would take the cores from the passes."""
     return float(np.einsum("i,i->", A.ravel(), B.ravel()))
@@ -122,7 +57,7 @@ class Memory:
 
     def add(self, s: Array, y: Array, metric: Metric) -> None:
         product = inner(s, y)
-        if product > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+        if product > 1e-14 * math.sqrt(inner(s, s) * inner(y, y)):
             self.pairs = [*self.pairs[1 - PAIRS :], (s, y, 1.0 / product)]
             # M may be right in shape but not in size: so that a full step is near the minimum
             self.scale = product / inner(y, metric.times(y))
@@ -144,7 +79,9 @@ def search(problem: Problem, point: Point, d: Array, kind: str | None) -> tuple[
     """A point along d where the slope is at most 0.9 of its start and F has not risen; and t."""
     noise = 1e-6 if _is_single(problem) else 1e-13
     start = inner(point.gradient, d)
-    low, at_low, high, at_high, t = 0.0, start, math.inf, math.inf, 1.0
+    low, at_low, high, at_high = 0.0, start, math.inf, math.inf
+    # no step wins more than F itself: a promise of more tells how much too long d is
+    t = min(1.0, 2.0 * point.value / abs(start)) if start else 1.0
     for _ in range(25):
         new = problem.at(point.W + t * d, kind)
         slope = inner(new.gradient, d)

@@ -8,7 +8,7 @@ nothing: it is kept at 0. The curvature comes in three sizes:
 
     full        (t D, t D)    Newton's Hessian  X~'diag(p_a (1[a = b] - p_b)) X~
     shared      (D, D)        the mean of its diagonal blocks
-    diagonal    (t, D)
+    diagonal    (t, 2, D)     sums h_i x~_i^2 and h_i x~_i: its diagonal, and the mean row
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Block(NamedTuple):
 def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> Sums:
     """The sums of a block at W (t, D)."""
     X, y, c = block
-    b = W[:, -1] - W[:, :-1] @ shift
+    b = W[:, -1] - (W[:, :-1] * shift).sum(axis=1)  # not BLAS: its idle threads take the cores
     sparse = is_sparse(X)
     if W.shape[0] == 1 and (sparse or is_numpy(X)):
         one_pass = logistic_sparse if sparse else logistic_pass
@@ -119,13 +119,14 @@ def curvature(X: Any, P: Any, c: Any, shift: Array, kind: str) -> Array:
 
 
 def _scattered(X: Any, h: Any, shift: Array, kind: str) -> Array:
-    """sum_i h_i x~_i x~_i', (D, D), or its diagonal."""
+    """sum_i h_i x~_i x~_i', (D, D), or sums of h_i x~_i^2 and h_i x~_i, (2, D)."""
     if kind == "diagonal":
         squares = X.power(2) if is_sparse(X) else X * X
         second, first = (np.asarray(to_numpy(A.T @ h), dtype=np.float64) for A in (squares, X))
         total = float(namespace(h).sum(h))
         # sum h (x - s)^2, kept from falling below 0 by rounding
-        return np.append(np.maximum(second - 2 * first * shift + total * shift**2, 0.0), total)
+        second = np.maximum(second - 2 * first * shift + total * shift**2, 0.0)
+        return np.stack([np.append(second, total), np.append(first - total * shift, total)])
     S, s = scatter(X, h, None if is_sparse(X) and not shift.any() else like(shift, X))
     D = X.shape[1] + 1
     H = np.empty((D, D))
