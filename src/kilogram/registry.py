@@ -94,6 +94,8 @@ PUBLIC: dict[str, str] = {
     # clusters
     "KMeans": "kilogram.models.clusters.kmeans",
     "KernelKMeans": "kilogram.models.clusters.kernel_kmeans",
+    "SpectralClustering": "kilogram.models.clusters.spectral",
+    "KMedoids": "kilogram.models.clusters.medoids",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

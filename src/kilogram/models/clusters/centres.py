@@ -35,7 +35,7 @@ class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
 
 def check_counts(model: Any) -> None:
-    """n_clusters, max_iter, n_init and tol make sense."""
+    """n_clusters, max_iter, n_init and, where there is one, tol make sense."""
     for name in ("n_clusters", "max_iter"):
         value = getattr(model, name)
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
@@ -43,7 +43,7 @@ def check_counts(model: Any) -> None:
     starts = model.n_init
     if starts != "auto" and (not isinstance(starts, Integral) or starts < 1):
         raise ValueError(f"n_init must be 'auto' or an integer of at least 1, got {starts!r}.")
-    if not model.tol >= 0:
+    if not getattr(model, "tol", 0) >= 0:
         raise ValueError(f"tol must be 0 or more, got {model.tol!r}.")
 
 

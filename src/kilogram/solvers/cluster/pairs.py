@@ -1,0 +1,134 @@
+"""Distances between rows: by name, by a function of two rows, of a kernel, or given.
+
+    euclidean    |x - y|            sqeuclidean    |x - y|^2
+    a Kernel     |phi(x) - phi(y)| = sqrt(k(x, x) - 2 k(x, y) + k(y, y))
+    others       as scikit-learn's `pairwise_distances` names them; a callable gets two rows
+
+A full matrix is made block by block, its lower half copied from the upper: searches for nearest
+neighbours end only where d(x, y) and d(y, x) are the same number. By the product of matrices near
+rows lose digits, so these pairs are taken again by their differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import pairwise_distances
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.functions.distances import squared_distances
+from kilogram.kernels import Kernel
+from kilogram.kernels.pairs import wide
+
+BLOCK = 256  # rows of a block: with n columns it should stay in cache
+NEAR = 1e-9  # squared distances below this share of the squares have lost half their digits
+
+Metric = str | Kernel | Callable[[Any, Any], float]
+
+
+class Distance:
+    """d(x, y) for rows: `between` two tables, or the `matrix` of one."""
+
+    def __init__(self, metric: Metric, params: dict[str, Any] | None = None):
+        self.metric, self.params = metric, dict(params or {})
+        self.squared = isinstance(metric, str) and metric == "sqeuclidean"
+        self.euclidean = self.squared or (
+            isinstance(metric, str) and metric in ("euclidean", "l2") and not self.params
+        )
+        self.given = isinstance(metric, str) and metric == "precomputed"
+
+    def resolved(self, X: Any) -> Distance:
+        """With the numbers of a kernel found from the rows."""
+        if isinstance(self.metric, Kernel):
+            return Distance(self.metric.resolve(X))
+        return self
+
+    def between(self, X: Any, Y: Any) -> Any:
+        """(n, m) of the rows of X and Y, in float64 in the library of X."""
+        if self.euclidean:
+            D = squared_distances(wide(X), _like_rows(Y, X))
+            return D if self.squared else namespace(D).sqrt(D)
+        if isinstance(self.metric, Kernel):
+            x, y = wide(X), _like_rows(Y, X)
+            K, xp = self.metric(x, y), namespace(X)
+            D = self.metric.diag(x)[:, None] - 2.0 * K + self.metric.diag(y)[None, :]
+            return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
+        x, y = to_numpy(X), to_numpy(Y)
+        D = pairwise_distances(x, y, metric=self.metric, **self.params)
+        return D if is_sparse(X) or is_numpy(X) else like(np.asarray(D, np.float64), wide(X))
+
+    def matrix(self, X: Any) -> np.ndarray:
+        """(n, n) on the host, symmetric, 0 on the diagonal, in the float type of X."""
+        if self.given:
+            return checked_matrix(X)
+        dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
+        D = np.empty((X.shape[0], X.shape[0]), dtype)
+        if self.euclidean and is_numpy(X):
+            _euclidean(X, D, self.squared)
+            return D
+        for a in range(0, len(D), BLOCK):
+            b = min(a + BLOCK, len(D))
+            D[a:b] = to_numpy(self.between(X[a:b, :], X))
+            _mirror(D, a)
+        return D
+
+
+def checked_matrix(X: Any) -> np.ndarray:
+    """A copy of given distances (n, n): square, not negative, symmetric up to rounding."""
+    D = np.array(to_numpy(X.toarray() if is_sparse(X) else X), order="C")
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise ValueError(f"metric='precomputed' needs a square matrix of distances, not {D.shape}.")
+    for a in range(0, len(D), BLOCK):
+        upper, lower = D[a : a + BLOCK, a:], D[a:, a : a + BLOCK].T
+        if upper.min() < 0 or lower.min() < 0:
+            raise ValueError("metric='precomputed': a distance is negative.")
+        if not np.allclose(upper, lower, rtol=1e-4, atol=1e-6 * float(upper.max())):
+            raise ValueError(
+                "metric='precomputed': the matrix is not symmetric, so these are no distances; "
+                "(D + D.T) / 2 would be."
+            )
+    for a in range(0, len(D), BLOCK):
+        _mirror(D, a)
+    return D
+
+
+def _like_rows(Y: Any, X: Any) -> Any:
+    """Y in the library of X, in float64."""
+    return wide(Y if is_sparse(Y) or is_sparse(X) else like(Y, X))
+
+
+def _mirror(D: np.ndarray, a: int) -> None:
+    """Rows a..a + BLOCK are right from column a on: the columns below take their numbers."""
+    b = min(a + BLOCK, len(D))
+    own = np.triu(D[a:b, a:b], 1)
+    D[a:b, a:b] = own + own.T
+    D[b:, a:b] = D[a:b, b:].T
+
+
+def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
+    """D = |x_i - x_j|, or its square."""
+    X = np.asarray(X - X.mean(axis=0), dtype=np.float64)
+    norms = np.einsum("ij,ij->i", X, X)
+    for a in range(0, len(X), BLOCK):
+        own = norms[a : a + BLOCK, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is lost
+            G = X[a : a + BLOCK] @ X[a:].T
+            G *= -2.0
+            G += norms[a:]
+            G += own
+        _again(X, G, a, NEAR * own)
+        D[a : a + BLOCK, a:] = G if squared else np.sqrt(G, out=G)
+        _mirror(D, a)
+
+
+def _again(X: np.ndarray, G: np.ndarray, a: int, limit: np.ndarray) -> None:
+    """Squared distances below the limit, from the differences; none stays negative."""
+    i, j = np.nonzero(limit > G)
+    step = max(1, 2**20 // X.shape[1])
+    for s in range(0, len(i), step):
+        at, to = i[s : s + step], j[s : s + step]
+        gap = X[a + at] - X[a + to]
+        G[at, to] = np.einsum("ij,ij->i", gap, gap)
+    np.maximum(G, 0.0, out=G)
