@@ -22,7 +22,7 @@ from kilogram.functions.distances import squared_distances
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import wide
 
-BLOCK = 256  # rows of a block: with n columns it should stay in cache
+BLOCK, WIDTH = 256, 512  # rows and columns of a tile: it should stay in cache
 NEAR = 1e-9  # squared distances below this share of the squares have lost half their digits
 
 Metric = str | Kernel | Callable[[Any, Any], float]
@@ -108,27 +108,35 @@ def _mirror(D: np.ndarray, a: int) -> None:
 
 
 def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
-    """D = |x_i - x_j|, or its square."""
+    """D = |x_i - x_j|, or its square, tile by tile on and above the diagonal, and their mirrors."""
     X = np.asarray(X - X.mean(axis=0), dtype=np.float64)
-    norms = np.einsum("ij,ij->i", X, X)
-    for a in range(0, len(X), BLOCK):
-        own = norms[a : a + BLOCK, None]
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is lost
-            G = X[a : a + BLOCK] @ X[a:].T
-            G *= -2.0
-            G += norms[a:]
-            G += own
-        _again(X, G, a, NEAR * own)
-        D[a : a + BLOCK, a:] = G if squared else np.sqrt(G, out=G)
-        _mirror(D, a)
+    n, norms = len(X), np.einsum("ij,ij->i", X, X)
+    room = np.empty(BLOCK * WIDTH)  # one tile, used again: fresh memory is dear
+    for a in range(0, n, BLOCK):
+        b = min(a + BLOCK, n)
+        for c in range(a, n, WIDTH):
+            e = min(c + WIDTH, n)
+            G = room[: (b - a) * (e - c)].reshape(b - a, e - c)
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is lost
+                np.matmul(X[a:b], X[c:e].T, out=G)
+                G *= -2.0
+                G += norms[c:e]
+                G += norms[a:b, None]
+            _again(X[a:b], X[c:e], G, NEAR * norms[a:b, None])
+            D[a:b, c:e] = G if squared else np.sqrt(G, out=G)
+            D[max(b, c) : e, a:b] = D[a:b, max(b, c) : e].T
+        own = np.triu(D[a:b, a:b], 1)
+        D[a:b, a:b] = own + own.T
 
 
-def _again(X: np.ndarray, G: np.ndarray, a: int, limit: np.ndarray) -> None:
+def _again(X: np.ndarray, Y: np.ndarray, G: np.ndarray, limit: np.ndarray) -> None:
     """Squared distances below the limit, from the differences; none stays negative."""
-    i, j = np.nonzero(limit > G)
-    step = max(1, 2**20 // X.shape[1])
-    for s in range(0, len(i), step):
-        at, to = i[s : s + step], j[s : s + step]
-        gap = X[a + at] - X[a + to]
-        G[at, to] = np.einsum("ij,ij->i", gap, gap)
+    below = limit > G
+    if below.any():
+        i, j = np.nonzero(below)
+        step = max(1, 2**20 // X.shape[1])
+        for s in range(0, len(i), step):
+            at, to = i[s : s + step], j[s : s + step]
+            gap = X[at] - Y[to]
+            G[at, to] = np.einsum("ij,ij->i", gap, gap)
     np.maximum(G, 0.0, out=G)
