@@ -36,7 +36,9 @@ def watch_weights(w: Any, X: Any) -> Any:
     if w is None:
         return None
     found = _watched(w, check := Weights())
-    if not (is_dask(found) or isinstance(found, RowSource)):
+    if is_dask(found):  # a number per row: little beside the rows, which no fit need read in vain
+        check.total = float(found.sum().compute())
+    if not isinstance(found, RowSource):
         check.finish()
     return found
 

@@ -16,6 +16,10 @@ from kilogram.models.classification.online import OnlinePredictor
 class Adaline(OnlinePredictor):
     """Adaptive linear neuron: the squared-cost classifier by stochastic gradients.
 
+    The order of the rows matters. Rows that come in blocks (a file, an iterable, a Dask collection)
+    are shuffled within a block only, and the blocks are taken as they come: blocks sorted by class
+    mislead, so mix such rows before.
+
     Parameters
     ----------
     eta0 : float, default=0.01

@@ -155,6 +155,7 @@ class FisherDiscriminant(
         self.classes_ = distinct_classes(y)
         found = class_moments(X, y, w, self.classes_)
         self._ensure_finite(found.means, X)
+        self._ensure_finite(found.within, X)
         self._fit_directions(found, X, y, w)
         if self.rule == "shared":
             centres = to_numpy((self.means_ - self.mean_) @ self.scalings_)

@@ -33,6 +33,7 @@ from kilogram.base.progress import Tick, ticking, with_callbacks
 from kilogram.models.classification.logistic_fit import class_factors
 from kilogram.models.classification.online_fit import (
     ONLINE_ADVICE,
+    ONLINE_LAWS,
     Source,
     check_online,
     run_passes,
@@ -40,18 +41,6 @@ from kilogram.models.classification.online_fit import (
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.solution import Solution
 from kilogram.solvers.stochastic.online import Machines, Pace, Rule, one_pass
-
-ONLINE_LAWS = Laws(
-    shift="the steps see the origin: their size is that of the row",
-    weight="a weight is the length of a step; two rows are two steps",
-    permutation="the order of the rows is the order of the steps",
-    block="blocks are passed in their order, shuffled within: another order of steps",
-    partial_fit="each call is one pass in the order given, fit makes several in shuffled order",
-    backend="one row a step is no work for a device: rows come to the host, answers stay there",
-    budget=True,
-    example={"random_state": 0, "max_iter": 50, "tol": None},
-    budget_example={"tol": 1e-12, "max_iter": 1000},
-)
 
 
 class OnlinePredictor(ClassifierMixin, Estimator):
@@ -203,6 +192,9 @@ class OnlinePredictor(ClassifierMixin, Estimator):
 
 class OnlineClassifier(OnlinePredictor):
     """A linear classifier that learns from one row (or a batch) at a time.
+
+    Rows that come in blocks (a file, an iterable, a Dask collection) are shuffled within a block
+    only, and the blocks are taken as they come: blocks sorted by class mislead; mix them before.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, row_blocks
+from kilogram.base import Laws
 from kilogram.base.progress import Tick
 from kilogram.functions.online import LOSSES
 from kilogram.models.classification.svm_kernel import is_number
@@ -20,6 +21,18 @@ from kilogram.solvers.stochastic.online import Data, Machines, Rule, one_pass
 
 ONLINE_ADVICE = (
     "Raise max_iter or max_time, scale the columns, or let the steps shrink (power > 0)."
+)
+
+ONLINE_LAWS = Laws(
+    shift="the steps see the origin: their size is that of the row",
+    weight="a weight is the length of a step; two rows are two steps",
+    permutation="the order of the rows is the order of the steps",
+    block="blocks are passed in their order, shuffled within: another order of steps",
+    partial_fit="each call is one pass in the order given, fit makes several in shuffled order",
+    backend="one row a step is no work for a device: rows come to the host, answers stay there",
+    budget=True,
+    example={"random_state": 0, "max_iter": 50, "tol": None},
+    budget_example={"tol": 1e-12, "max_iter": 1000},
 )
 
 
@@ -41,7 +54,7 @@ class Source(NamedTuple):
         blocks = row_blocks(self.X, self.y, self.w) if is_streamed(self.X) else None
         for X, y, w in blocks or [(self.X, self.y, self.w)]:
             codes = np.searchsorted(self.classes, np.asarray(to_numpy(y)).ravel())
-            weights = None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
+            weights = None if w is None else np.ascontiguousarray(to_numpy(w), dtype=np.float64)
             if not np.all(self.factors == 1.0):
                 weights = self.factors[codes] * (1.0 if weights is None else weights)
             yield Data(host_rows(X), codes, weights)
@@ -55,6 +68,13 @@ def host_rows(X: Any) -> Any:
     elif not is_numpy(X):
         X = np.asarray(X)
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def overflows(data: Data) -> bool:
+    """Whether the squared length of some row is not finite."""
+    values = data.X.data if is_sparse(data.X) else data.X
+    with np.errstate(over="ignore"):
+        return not math.isfinite(float(np.sum(np.square(values))))
 
 
 def check_online(model: Any) -> None:
@@ -89,10 +109,15 @@ def run_passes(
             loss, moved = one_pass(data, order, rule, machines)
             total, changes = total + loss, changes + moved
             weight += n if data.c is None else float(data.c.sum())
-        if not np.isfinite(machines.W).all():
+        if not np.isfinite(machines.W).all() or not math.isfinite(total):
             raise ValueError(
                 f"the steps diverged in pass {step}: eta0={rule.pace.eta0:g} is too large for rows "
                 "of this length. Lower eta0, or scale the columns (StandardScaler)."
+            )
+        if step == 1 and not machines.W.any() and any(map(overflows, source.blocks())):
+            raise ValueError(
+                "the squares of the values of X overflow, so that no step is short enough. Divide "
+                "the columns by their scale first (StandardScaler does)."
             )
         mean = total / weight
         if changes == 0:

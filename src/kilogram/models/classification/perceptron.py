@@ -38,7 +38,8 @@ VARIANTS = ("passes", "mistakes", "draws")
 class Perceptron(OnlinePredictor):
     """Linear classifier that learns from its mistakes only.
 
-    Takes scikit-learn's parameters; `variant`, `average` and `max_time` are Kilogram's.
+    Takes scikit-learn's parameters; `variant`, `average` and `max_time` are Kilogram's. Rows that
+    come in blocks are shuffled within a block only: blocks sorted by class mislead.
 
     Parameters
     ----------

@@ -52,6 +52,20 @@ def scale_gamma(X: Any, w: np.ndarray | None) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
+def refuse_overflow(model: Any, X: Any) -> None:
+    """Refuse values whose inner products overflow: no kernel can be made of them."""
+    values = X.data if is_sparse(X) else X
+    if model.__dict__.get("kernel") == "precomputed" or 0 in values.shape:
+        return
+    xp = namespace(values)
+    largest = max(float(xp.max(values)), -float(xp.min(values)))
+    if largest > math.sqrt(float(xp.finfo(values.dtype).max) / (4 * X.shape[1])):
+        raise ValueError(
+            f"{type(model).__name__}: the values of X are finite, but their squares overflow "
+            f"{values.dtype}. Divide the columns by their scale first (StandardScaler does)."
+        )
+
+
 def make_kernel(model: Any, X: Any, w: np.ndarray | None) -> Kernel:
     """The kernel a model asks for, with numbers for parameters; gamma as scikit-learn has it."""
     spec = model.kernel
@@ -161,6 +175,7 @@ class KernelMachine(Estimator, ABC):
         for model in models:
             check_numbers(model)
         rows = self._enter_rows(X, y, sample_weight, reset=True)
+        refuse_overflow(self, rows.X)
         self.kernel_ = make_kernel(self, rows.X, rows.w)
         square_or_refuse(rows.X, self.kernel_)
         factors = [1.0 if m.C == self.C else m.C / self.C for m in models]

@@ -25,7 +25,7 @@ from kilogram.base import Budget, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.losses import Bent
-from kilogram.models.classification.svm_kernel import entered, is_number
+from kilogram.models.classification.svm_kernel import entered, is_number, refuse_overflow
 from kilogram.models.classification.svm_linear_roads import Trail, in_primal, solve_one, together
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.smooth.curvature import Task
@@ -207,6 +207,8 @@ class LinearMachine(Estimator, ABC):
             stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
             with blas_threads(1) if is_small(rows.X) else nullcontext():
                 answers = self._solve(rows, stop, [m.C / self.C for m in models])
+        if not math.isfinite(answers[0].gap) and in_arrays(rows.X):
+            refuse_overflow(self, rows.X)
         for model, answer in zip(models, answers, strict=True):
             vars(model).update(entered(self))
             model._keep_coefficients(answer, rows.X)

@@ -9,6 +9,7 @@ does as well. `Nystroem` turns them so that their inner product is the kernel.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -28,7 +29,8 @@ class RadialBasisFeatures(RowFeatures):
     Parameters
     ----------
     centers : array-like of shape (m, d), int or None, default=None
-        The centres; a number draws that many rows, None takes every row.
+        The centres; a number draws that many rows (all, with a warning, if there are fewer), None
+        takes every row.
     sigma : float or "median", default=1.0
         Width of the bumps, as in `Gaussian`.
     kernel : Kernel or None, default=None
@@ -90,6 +92,12 @@ class RadialBasisFeatures(RowFeatures):
         if self.centers is None or isinstance(self.centers, int | np.integer):
             m = row_count(X) if self.centers is None else check_count("centers", self.centers)
             self.centers_ = sample_rows(X, m, generator(self.random_state))
+            if self.centers_.shape[0] < m:
+                warnings.warn(
+                    f"RadialBasisFeatures: centers={m} asks for more rows than X has; all "
+                    f"{self.centers_.shape[0]} of them are centres now.",
+                    stacklevel=2,
+                )
         else:
             self.centers_ = self._given(self.centers)
 

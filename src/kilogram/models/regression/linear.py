@@ -20,7 +20,9 @@ References: Gauss 1809; Golub and Van Loan, Matrix Computations, chapter 5; Paig
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -151,6 +153,7 @@ class LinearRegression(MomentPredictor):
         self
         """
         operator = isinstance(X, LinearOperator)
+        check_numbers(self)
         check_solver(
             self.solver, positive=self.positive, operator=operator, streamed=is_streamed(X)
         )
@@ -244,6 +247,18 @@ class LinearRegression(MomentPredictor):
         road = "moments of the columns" if n >= d else "inner products of the rows"
         work = n * d * side / 2 + side**3 / 6
         return within(self, n, d, road, work / rates(size).multiply_adds, 8.0 * 3 * side**2)
+
+
+def check_numbers(model: LinearRegression) -> None:
+    """Numbers that say nothing are refused."""
+    n_jobs, tol = model.n_jobs, model.tol
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be a whole number other than 0 (-1: all threads) or None, got {n_jobs!r}."
+        )
+    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= tol < math.inf:
+        raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
 
 
 def _threads(n_jobs: int) -> int:

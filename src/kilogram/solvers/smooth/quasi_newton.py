@@ -185,6 +185,7 @@ def _metric(problem: Problem, sample: Problem | None, point: Point, kind: str) -
     """M at the point: from its own curvature, or from a pass over the sample or all rows."""
     H = point.H if point.H is not None else (sample or problem).at(point.W, kind).H
     assert H is not None
+    problem.ensure_finite(H)
     return Metric(problem, H)
 
 

@@ -1,0 +1,63 @@
+"""Input that makes no problem, over the classes that take rows of any size: it is refused."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import kilogram as kg
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((40, 3))
+LABELS, TARGETS = (X[:, 0] > 0).astype(int), X @ [1.0, 2.0, 3.0]
+CLASSIFIERS = [
+    "LogisticRegression", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis",
+    "GaussianNB", "NearestCentroid", "FisherDiscriminant", "LinearSVC", "SVC", "Perceptron",
+    "Adaline", "OnlineClassifier",
+]  # fmt: skip
+REGRESSORS = ["LinearRegression", "Ridge", "LinearSVR", "SVR"]
+
+
+def targets(name):
+    return TARGETS if name in REGRESSORS else LABELS
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS + REGRESSORS)
+@pytest.mark.filterwarnings("ignore")
+def test_squares_that_overflow_are_refused_with_advice(name):
+    with pytest.raises(ValueError, match="StandardScaler"):
+        getattr(kg, name)().fit(1e200 * X, targets(name))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS + REGRESSORS)
+@pytest.mark.filterwarnings("ignore")
+def test_large_values_whose_squares_do_not_overflow_are_served(name):
+    model = getattr(kg, name)().fit(1e100 * X, targets(name))
+    assert model.score(1e100 * X, targets(name)) > 0.7
+
+
+@pytest.mark.parametrize("name", [n for n in CLASSIFIERS + REGRESSORS if "SV" not in n])
+def test_weights_of_zero_on_dask(name):
+    rows = [da.from_array(a, chunks=10) for a in (X, targets(name))]
+    with pytest.raises(ValueError, match="weights are zero"):
+        getattr(kg, name)().fit(*rows, sample_weight=da.zeros(40, chunks=10))
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "Adaline", "LogisticRegression", "GaussianNB"])
+def test_weights_that_dask_does_not_lay_out(name):
+    rows = [da.from_array(a, chunks=10) for a in (X, LABELS)]
+    model = getattr(kg, name)().fit(*rows, sample_weight=da.ones(40, chunks=10))
+    assert model.score(X, LABELS) > 0.8
+
+
+@pytest.mark.parametrize(
+    "params", [{"n_jobs": 0}, {"n_jobs": 1.5}, {"tol": -1}, {"tol": np.nan}, {"tol": "small"}]
+)
+def test_numbers_of_least_squares(params):
+    with pytest.raises(ValueError, match=f"{next(iter(params))} must be"):
+        kg.LinearRegression(**params).fit(X, TARGETS)
+
+
+def test_more_centres_than_rows_are_said():
+    with pytest.warns(UserWarning, match="centers=100"):
+        found = kg.RadialBasisFeatures(100).fit_transform(X)
+    assert found.shape == (40, 41)
