@@ -49,7 +49,7 @@ def test_too_many_neighbours():
 
 def test_shortest_paths(machine):
     rng = np.random.default_rng(0)
-    A = sp.random(120, 120, 0.03, random_state=rng)
+    A = sp.random(120, 120, 0.012, random_state=rng)
     graph = sp.csr_array(A.maximum(A.T))
     want = scipy.sparse.csgraph.shortest_path(graph, directed=True)
     got = shortest_paths(graph, np.array([5, 0, 119]))

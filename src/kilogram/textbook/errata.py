@@ -53,6 +53,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "perceptron": ("Perceptron", "Adaline", "OnlineClassifier"),
     "cca": ("CCA", "KernelCCA", "MultiviewCCA"),
     "k_means": ("KMeans", "KernelKMeans"),
+    "spectral": ("SpectralClustering",),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),
     "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),

@@ -1,0 +1,234 @@
+"""How near rows are to each other, as a graph, and the smoothest functions on it.
+
+With affinities A (n, n), degrees d = A w and D = diag(d) (w: weights of the rows, or ones),
+
+    normalised   S = W^1/2 D^-1/2 A D^-1/2 W^1/2,  S u = lambda u,  f = W^-1/2 D^-1/2 u
+    plain        W^1/2 A W^1/2 u = lambda u,                        f = W^-1/2 u
+
+The f of the largest lambda change least between rows that are near: 1 - lambda is the eigenvalue of
+the normalised Laplacian. As D^-1 A W f = lambda f, a new row x has
+
+    f(x) = sum_j a(x, x_j) w_j f_j / (lambda d(x)),    d(x) = sum_j a(x, x_j) w_j
+
+(the plain one without d), which gives the training rows their own f again: Nystroem's extension.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.base import warn_if_unfinished
+from kilogram.kernels import Precomputed, as_kernel
+from kilogram.kernels.pairs import cast, wide
+from kilogram.models.manifolds.graphs import check_neighbours, warn_if_apart
+from kilogram.models.subspace.projection import turns
+from kilogram.operators import neighbours
+from kilogram.operators.gram import Gram
+from kilogram.operators.rescaled import Rescaled
+from kilogram.solvers.eigen import eigenpairs
+from kilogram.solvers.eigen.full import full
+from kilogram.solvers.eigen.graphs import smoothest
+from kilogram.solvers.solution import Solution
+
+GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+SOLVERS = {None: None, "auto": None, "dense": "dense", "factor": "factor"} | dict.fromkeys(
+    ("arpack", "lobpcg", "amg"), "products"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """f (n, k) on the rows, g = W f, the eigenvalues (k,), and whether degrees divide."""
+
+    f: Any
+    g: Any
+    values: Any
+    normalised: bool
+    found: Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """A (n, n), a Gram or a sparse matrix, of the rows X; `kernel` is None for graphs."""
+
+    A: Any
+    X: Any
+    kernel: Any
+    n_neighbors: int
+    weights: Any = None
+
+    def functions(self, k: int, normalised: bool, **how: Any) -> Functions:
+        """The k smoothest; see `solvers.eigen.graphs` for the graphs' roads."""
+        ref = np.empty(0) if is_sparse(self.A) else self.A.diag()
+        xp, n = namespace(ref), self.A.shape[0]
+        w = like(np.ones(n), ref) if self.weights is None else self.weights
+        d = self.A @ w if normalised else like(np.ones(n), ref)
+        _check_degrees(d)
+        some = xp.where(d > 0, d, xp.ones_like(d))
+        r = xp.sqrt(w / some)
+        found = self._pairs(r, k, ref, how)
+        values, u = found.value
+        known = xp.astype(xp.abs(values) > 1e-12 * xp.max(xp.abs(values)), values.dtype)
+        g = r[:, None] * u * known  # W f; of eigenvalue 0 there is any number of f, so none
+        f = g if self.weights is None else self._averages(self.A @ g, some, values)
+        seen = f if self.weights is None else xp.where((w > 0)[:, None], f, xp.zeros_like(f))
+        signs = turns(seen.T).T
+        return Functions(f * signs, g * signs, values, normalised, found)
+
+    def _pairs(self, r: Any, k: int, ref: Any, how: dict[str, Any]) -> Solution:
+        if is_sparse(self.A):
+            R = scipy.sparse.diags_array(r)
+            return smoothest(scipy.sparse.csr_array(R @ self.A @ R), k, **how)
+        how = dict(how)
+        operator = Rescaled(self.A, r)
+        if how.pop("solver", None) == "dense":
+            return full(operator, k)
+        return eigenpairs(operator, k, ref=ref, **how)
+
+    @staticmethod
+    def _averages(Ag: Any, d: Any, values: Any) -> Any:
+        """A g / (lambda d); a function of eigenvalue 0 is 0 where it is not known."""
+        xp = namespace(values)
+        size = xp.abs(values)
+        kept = size > 1e-12 * xp.max(size)
+        scale = xp.where(kept, 1.0 / xp.where(kept, values, xp.ones_like(values)), 0.0 * values)
+        return (Ag / d[:, None]) * scale
+
+    def extend(self, block: Any, functions: Functions) -> Any:
+        """f of the rows of a block, (m, k), float64 in their library."""
+        g, values = functions.g, functions.values
+        if self.kernel is None:
+            return self._from_neighbours(block, functions)
+        precise = wide(block)
+        g = to_numpy(g) if is_sparse(precise) else like(g, precise)
+        values = to_numpy(values) if is_sparse(precise) else like(values, precise)
+        xp = namespace(g)
+        w = to_numpy(self.weights) if is_sparse(precise) else self.weights
+        ones = xp.ones_like(g[:, 0]) if w is None else like(w, g)
+        columns = xp.concat([g, ones[:, None]], axis=1)
+        if isinstance(self.kernel, Precomputed):
+            found = precise @ columns
+        else:
+            rows = cast(self.X, precise.dtype)
+            rows = rows if is_sparse(rows) or is_sparse(precise) else like(rows, precise)
+            found = self.kernel.matmul(precise, rows, columns)
+        d = found[:, -1] if functions.normalised else xp.ones_like(found[:, -1])
+        lost = d <= 0
+        f = self._averages(found[:, :-1], xp.where(lost, xp.ones_like(d), d), values)
+        if bool(xp.any(lost)) and not isinstance(self.kernel, Precomputed):
+            f = xp.where(lost[:, None], self._from_nearest(block, functions, f), f)
+        return f
+
+    def _from_nearest(self, block: Any, functions: Functions, ref: Any) -> Any:
+        """Rows so far away that no affinity is left take f of the nearest training row."""
+        at = neighbours.nearest(self.X, 1, _rows_like(block, self.X)).indices[:, 0]
+        return like(np.asarray(to_numpy(functions.f))[at], ref)
+
+    def _from_neighbours(self, block: Any, functions: Functions) -> Any:
+        """The mean of f over the nearest training rows, over lambda."""
+        g, values = np.asarray(functions.f), np.asarray(functions.values)
+        k = min(self.n_neighbors, self.A.shape[0])
+        if isinstance(self.X, scipy.sparse.sparray) and self.X is self.A:
+            A = scipy.sparse.csr_array(block)  # distances from new rows to the training rows
+            links = scipy.sparse.csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+        else:
+            at = neighbours.nearest(self.X, k, _rows_like(block, self.X)).indices
+            links = neighbours.graph(np.ones(at.shape), at, self.A.shape[0])
+        d = np.maximum(links.sum(axis=1), 1.0)
+        f = self._averages(links @ g, d if functions.normalised else np.ones_like(d), values)
+        return f if is_sparse(block) else like(f, wide(block))
+
+
+def affinity_of(model: Any, X: Any, w: Any = None) -> Affinity:
+    """What `model.affinity` means for the rows X: a graph of neighbours or a kernel."""
+    named = isinstance(model.affinity, str)
+    if named and model.affinity in GRAPHS:
+        if w is not None:
+            raise ValueError(
+                "sample_weight needs an affinity that is a kernel: in a graph of neighbours a row "
+                "of weight 2 is not the same as two rows."
+            )
+        return _graph(model, X)
+    params = {name: getattr(model, name, None) for name in ("gamma", "degree", "coef0")}
+    own = isinstance(model.affinity, str) or callable(model.affinity)
+    given = {name: value for name, value in params.items() if value is not None}
+    if not named:
+        given.pop("gamma", None)
+    kernel = as_kernel(
+        model.affinity, params=getattr(model, "kernel_params", None) if own else None, **given
+    ).resolve(X)
+    if isinstance(kernel, Precomputed):
+        _check_square(X)
+        if is_sparse(X):
+            A = scipy.sparse.csr_array(X).astype(np.float64)
+            return Affinity(A, X, kernel, 0, _wide(w))
+    A = Gram(kernel, wide(X), max_memory=getattr(model, "max_memory", None))
+    return Affinity(A, X, kernel, 0, _wide(w))
+
+
+def _graph(model: Any, X: Any) -> Affinity:
+    """A_ij = 1 for neighbours of each other, 1/2 if only one is the other's; A_ii = 1."""
+    n = X.shape[0]
+    if model.affinity == "nearest_neighbors":
+        k = check_neighbours(model.n_neighbors, n, most=n)
+        at = neighbours.nearest(X, k - 1).indices if k > 1 else np.empty((n, 0), np.int32)
+        C, rows = neighbours.graph(np.ones(at.shape), at, n), X
+    else:
+        _check_square(X)
+        G = scipy.sparse.csr_array(X)
+        C = rows = scipy.sparse.csr_array((np.ones(G.nnz), G.indices, G.indptr), G.shape)
+        C.setdiag(0.0)
+        k = model.n_neighbors or 1
+    A = scipy.sparse.csr_array(0.5 * (C + C.T) + scipy.sparse.eye_array(n))
+    return Affinity(A, A if rows is C else rows, None, k)
+
+
+def embedded(model: Any, affinity: Affinity, k: int, normalised: bool, **how: Any) -> Functions:
+    """The functions, with a word on what went wrong."""
+    functions = affinity.functions(k, normalised, **how)
+    warn_if_unfinished(type(model).__name__, functions.found, "Raise eigen_tol or max_time.")
+    return functions
+
+
+def connected(model: Any, affinity: Affinity, most: int = 1) -> Affinity:
+    """The graph with its parts joined by the shortest edges, if it has more than `most` parts."""
+    if affinity.kernel is not None:
+        return affinity
+    count, labels = neighbours.components(affinity.A)
+    if count <= most:
+        return affinity
+    warn_if_apart(model, count)
+    if affinity.X is affinity.A:
+        return affinity
+    a, b, _ = neighbours.joined(affinity.X, labels)
+    extra = scipy.sparse.coo_array((np.full(len(a), 0.5), (a, b)), affinity.A.shape).tocsr()
+    A = scipy.sparse.csr_array(affinity.A + (extra + extra.T))
+    return Affinity(A, affinity.X, None, affinity.n_neighbors)
+
+
+def _rows_like(block: Any, X: Any) -> Any:
+    block = to_numpy(block)
+    return block if is_sparse(block) or is_sparse(X) else np.asarray(block)
+
+
+def _wide(w: Any) -> Any:
+    return None if w is None else wide(w)
+
+
+def _check_square(X: Any) -> None:
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"A precomputed affinity is square (n, n), got shape {tuple(X.shape)}.")
+
+
+def _check_degrees(d: Any) -> None:
+    least = float(namespace(d).min(d))
+    if least < 0:
+        raise ValueError(
+            f"Some row has affinities that sum to {least:.3g}: affinities must not be negative. "
+            "Take a kernel such as 'rbf', or relaxation='trace', which divides by no degree."
+        )

@@ -1,0 +1,145 @@
+"""Graphs of neighbours: the k nearest rows of every row, as a sparse matrix.
+
+    nearest     distances and positions of the k nearest rows, no n by n matrix:
+                few columns and many rows by a tree, everything else by tiles of products
+    graph       one entry for each neighbour, a row at a time: not symmetric, as nearness is not
+    components  rows that a path connects
+    joined      the shortest edges that connect all components, so that every path exists
+
+A row is no neighbour of its own, but copies of it are neighbours of each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+from scipy.spatial import cKDTree
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.threads import n_threads
+from kilogram.native.graph import nearest_rows
+
+# A tree looks at 2^d cells and more around each row, the tiles at all rows, but quickly: measured
+# on 2 to 16 columns, the tree wins from this many rows on, times 2^d.
+TREE_ROWS = 300
+BLOCK_ENTRIES = 2**22  # entries of a block of distances between sparse rows
+
+
+class Neighbours(NamedTuple):
+    """distances (n, k), nearest first, and positions (n, k), of the nearest rows."""
+
+    distances: np.ndarray
+    indices: np.ndarray
+
+
+def nearest(X: Any, k: int, new: Any = None) -> Neighbours:
+    """The k nearest rows among X of every row of `new`; None: of the rows of X, but for itself.
+
+    Rows of any library are looked at on the host.
+    """
+    X, new = to_numpy(X), to_numpy(new)
+    if is_sparse(X) or is_sparse(new):
+        return _by_blocks(X, X if new is None else new, k, new is None)
+    new = None if new is None else np.asarray(new, dtype=X.dtype)
+    n, d = X.shape
+    if n >= TREE_ROWS * 2.0**d:
+        return _by_tree(X, new, k)
+    squares, indices = nearest_rows(X, new, k)
+    return Neighbours(np.sqrt(squares), indices)
+
+
+def _by_tree(X: np.ndarray, new: np.ndarray | None, k: int) -> Neighbours:
+    tree, others = cKDTree(X), new is not None
+    distances, indices = tree.query(new if others else X, np.arange(1, k + 1 + (not others)),
+                                    workers=n_threads())  # fmt: skip
+    if not others:
+        # the row itself is among its copies somewhere, or beyond them: then the last one goes
+        own = indices == np.arange(len(X))[:, None]
+        own[:, -1] |= ~own.any(axis=1)
+        distances, indices = (a[~own].reshape(len(X), k) for a in (distances, indices))
+    return Neighbours(distances.astype(X.dtype), indices.astype(np.int32))
+
+
+def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
+    """Sparse rows: blocks of inner products, of which the k smallest distances are kept."""
+    X, new = (scipy.sparse.csr_array(A) for A in (X, new))
+    squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    n, m = new.shape[0], X.shape[0]
+    distances, indices = np.empty((n, k)), np.empty((n, k), np.int32)
+    step = max(1, BLOCK_ENTRIES // m)
+    for a in range(0, n, step):
+        B = new[a : a + step]
+        rows = np.arange(B.shape[0])
+        D = squares - 2 * (B @ X.T).toarray()
+        D += np.asarray(B.multiply(B).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+        if itself:
+            D[rows, a + rows] = np.inf
+        near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+        kept = np.take_along_axis(D, near, axis=1)
+        order = np.argsort(kept, axis=1, kind="stable")
+        indices[a : a + step] = np.take_along_axis(near, order, axis=1)
+        distances[a : a + step] = np.sqrt(np.maximum(np.take_along_axis(kept, order, axis=1), 0))
+    return Neighbours(distances.astype(X.dtype), indices)
+
+
+def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_array:
+    """(m, n): row i holds values[i] (m, k) at indices[i] (m, k); zeros are entries too."""
+    m, k = indices.shape
+    start = np.arange(0, m * k + 1, k)
+    return scipy.sparse.csr_array((values.ravel(), indices.ravel(), start), (m, n))
+
+
+def either_way(A: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+    """The graph with every edge in both directions: the longer of the two where they differ."""
+    return scipy.sparse.csr_array(A.maximum(A.T))
+
+
+def components(A: Any) -> tuple[int, np.ndarray]:
+    """How many parts no edge connects, and the part (n,) of each row."""
+    count, labels = scipy.sparse.csgraph.connected_components(A, directed=False)
+    return int(count), labels
+
+
+def joined(X: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Edges (from, to, length) that connect all parts: each part to the nearest row outside it.
+
+    Boruvka's rounds: every part takes its shortest way out, and parts that meet become one.
+    """
+    X, labels = to_numpy(X), np.array(labels)
+    ends: list[tuple[int, int, float]] = []
+    while (parts := np.unique(labels)).size > 1:
+        found = [_way_out(X, labels == part) for part in parts]
+        ends += found
+        both = scipy.sparse.coo_array(
+            (np.ones(len(found)), (labels[[e[0] for e in found]], labels[[e[1] for e in found]])),
+            (int(parts[-1]) + 1,) * 2,
+        )
+        labels = components(both)[1][labels]
+    a, b, length = (np.array(column) for column in zip(*ends, strict=True))
+    return a, b, length
+
+
+def _way_out(X: Any, inside: np.ndarray) -> tuple[int, int, float]:
+    here, there = np.flatnonzero(inside), np.flatnonzero(~inside)
+    found = nearest(X[there], 1, X[here])
+    i = int(found.distances[:, 0].argmin())
+    return int(here[i]), int(there[found.indices[i, 0]]), float(found.distances[i, 0])
+
+
+def growth_dimension(A: scipy.sparse.csr_array) -> float:
+    """d of a graph in which the rows within h steps grow like h^d: from 2 steps to 4."""
+    n = A.shape[0]
+    some = np.unique(np.linspace(0, n - 1, 32).astype(int))
+    reached = scipy.sparse.csr_array(
+        (np.ones(len(some)), (np.arange(len(some)), some)), (len(some), n)
+    )
+    steps = scipy.sparse.csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+    counts = []
+    for _ in range(4):
+        reached = reached @ steps + reached
+        reached.data[:] = 1.0
+        counts.append(reached.nnz / len(some))
+    return float(np.log2(counts[3] / counts[1]))

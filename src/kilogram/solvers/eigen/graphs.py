@@ -1,0 +1,112 @@
+"""Eigenpairs of sparse matrices that come from graphs of neighbours.
+
+The wanted pairs lie close together at one end of the spectrum: products alone part them slowly
+where the graph is like a sheet, and fast where it is like a cloud in many dimensions. A sparse
+factor is the reverse: little fill where the graph is like a sheet, nearly dense for the cloud. So
+
+    factor    (A + sigma I)^-1 by a sparse LU in symmetric mode, and block Lanczos on it
+    products  block Lanczos on A itself
+
+and the dimension in which the graph grows chooses between them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from kilogram.operators.neighbours import growth_dimension
+from kilogram.solvers.eigen.full import full
+from kilogram.solvers.eigen.leading import leading
+from kilogram.solvers.linear.cg import Tick
+from kilogram.solvers.solution import Solution
+
+SMALL_ORDER = 256  # below it all pairs are found in the time of a few steps
+FACTOR_DIMENSION = 2.3  # a factor of a graph that grows faster fills up
+MOST_STEPS = 400  # of products, before a factor is tried after all
+
+
+class Inverse:
+    """(A + sigma I)^-1 of a sparse symmetric positive semidefinite A, through its factor."""
+
+    def __init__(self, A: Any, sigma: float):
+        n = A.shape[0]
+        self.shape = (n, n)
+        moved = (A + sigma * scipy.sparse.eye_array(n)).tocsc()
+        self._factor = scipy.sparse.linalg.splu(
+            moved,
+            permc_spec="MMD_AT_PLUS_A",  # the ordering for symmetric patterns
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+    def __matmul__(self, V: Any) -> Any:
+        return self._factor.solve(np.ascontiguousarray(V))
+
+
+def smallest(
+    A: Any,
+    k: int,
+    *,
+    sigma: float,
+    tol: float = 0.0,
+    callback: Tick | None = None,
+    deadline: float | None = None,
+) -> Solution:
+    """Values (k,), smallest first, and vectors (n, k) of a sparse positive semidefinite A.
+
+    sigma > 0 keeps the factor away from the zero eigenvalue of A; the vectors do not depend on it.
+    """
+    n = A.shape[0]
+    if n <= max(SMALL_ORDER, 4 * k):
+        values, vectors = full(-A.toarray(), k).value
+        return Solution((-values, vectors))
+    found: Any = leading(
+        Inverse(A, sigma),
+        k,
+        tol=tol,
+        ref=np.empty(0),
+        block=min(n, k + 2),
+        callback=callback,
+        deadline=deadline,
+    )
+    values, vectors = found.value
+    # of the vectors themselves: 1 / value - sigma has lost the digits of a small eigenvalue
+    values = np.einsum("ij,ij->j", vectors, A @ vectors)
+    return Solution((values, vectors), found.n_iter, None, found.converged, found.message)
+
+
+def smoothest(
+    S: Any,
+    k: int,
+    *,
+    tol: float,
+    solver: str | None = None,
+    callback: Tick | None = None,
+    deadline: float | None = None,
+) -> Solution:
+    """Values (k,), largest first, and vectors of S = D^-1/2 A D^-1/2, sparse, values at most 1.
+
+    `solver` is "dense", "factor", "products" or None, which chooses.
+    """
+    n = S.shape[0]
+    if solver == "dense" or (solver is None and n <= max(SMALL_ORDER, 4 * k)):
+        return full(S.toarray(), k)
+    how: dict[str, Any] = {"callback": callback, "deadline": deadline}
+    if solver == "factor" or (solver is None and growth_dimension(S) <= FACTOR_DIMENSION):
+        return _by_factor(S, k, tol, how)
+    width = min(n, k + 2)
+    found = leading(S, k, tol=tol, ref=np.empty(0), block=width, max_iter=MOST_STEPS, **how)
+    if found.converged or solver is not None or found.n_iter < MOST_STEPS:
+        return found
+    return _by_factor(S, k, tol, how)
+
+
+def _by_factor(S: Any, k: int, tol: float, how: dict[str, Any]) -> Solution:
+    L = scipy.sparse.eye_array(S.shape[0]) - S
+    found: Any = smallest(L, k, sigma=1e-6, tol=tol, **how)
+    values, vectors = found.value
+    return Solution((1.0 - values, vectors), found.n_iter, None, found.converged, found.message)
