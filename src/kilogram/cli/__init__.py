@@ -14,6 +14,7 @@ from kilogram.cli.choose import choose
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
 from kilogram.cli.predict import predict
+from kilogram.cli.serve import serve
 
 app = typer.Typer(
     help="Kilogram: from a table and a question to an answer one can defend.",
@@ -22,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (cook, predict, audit, choose, explain, version):
+for _command in (cook, predict, serve, audit, choose, explain, version):
     app.command()(_command)
 
 

@@ -11,14 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
-
 from kilogram.kitchen import words
 from kilogram.kitchen.columns import Column
 from kilogram.kitchen.facts import candidates, versions
 from kilogram.kitchen.judge import Judged
 from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.pages import TEMPLATES, render
 from kilogram.kitchen.plots import pictures, scores
 from kilogram.kitchen.svg import short
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 2_000_000
 MAX_COLUMNS_LISTED = 200
 MAX_GROUPS = 12
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def as_html(cooked: Cooked) -> bytes:
@@ -42,18 +39,7 @@ def as_card(cooked: Cooked) -> str:
 
 
 def _render(template: str, cooked: Cooked, **more: Any) -> bytes:
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        figure=words.figure, signed=words.signed, between=words.between, seconds=words.seconds
-    )
-    environment.filters["safe_svg"] = Markup  # drawn by us; the words in it are escaped there
-    return environment.get_template(template).render(_context(cooked) | more).encode()
+    return render(template, **_context(cooked), **more)
 
 
 def _context(cooked: Cooked) -> dict[str, Any]:
@@ -218,7 +204,7 @@ def command(cooked: Cooked) -> str:
     if cooked.table.path is None:
         extra = "".join(f", {name}={value!r}" for name, value in changed.items())
         return f"kilogram.cook(table, {cooked.question.target!r}{extra})"
-    bundled = Path(cooked.table.path).parent == _TEMPLATES.parent / "data"
+    bundled = Path(cooked.table.path).parent == TEMPLATES.parent / "data"
     parts = ["kg", "cook", *([] if bundled else [cooked.table.path])]
     parts += ["--target", cooked.question.target]
     for name, value in changed.items():

@@ -1,0 +1,147 @@
+"""What a served model says of itself: columns, an example, the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kilogram.kitchen.card import card_of
+from kilogram.kitchen.columns import AS_NUMBER, Column
+from kilogram.kitchen.model import Model
+from kilogram.kitchen.remembered import recall
+from kilogram.kitchen.serve.limits import Limits
+
+MAX_LEVELS = 50
+
+
+def described(model: Model) -> dict[str, Any]:
+    """The model as plain values, with its card."""
+    about = {k: v for k, v in model.about.items() if k not in ("card", "written")}
+    return {
+        "target": model.target,
+        "task": model.task,
+        "classes": list(model.classes),
+        **about,
+        "columns": [_column(column) for column in model.layout.used],
+        "card": card_of(model),
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": column.name, "kind": column.kind, "how": how(column)}
+    if column.levels:
+        said["levels"] = list(column.levels[:MAX_LEVELS])
+    return said
+
+
+def how(column: Column) -> str:
+    """How a value of the column is written."""
+    if column.kind in ("date", "time"):
+        if column.form == AS_NUMBER:
+            return "a number"
+        return f"a date, written {column.form}" if column.form else "a date, such as 2024-05-31"
+    if column.kind in ("categorical", "ordinal"):
+        more = "" if len(column.levels) <= 6 else ", …"
+        return "one of " + ", ".join(column.levels[:6]) + more
+    return {"numeric": "a number", "text": "free text"}.get(column.kind, column.kind)
+
+
+def example(model: Model) -> dict[str, Any]:
+    """A row as it may be sent: the first that the model remembers, or typical words and zeros."""
+    held = recall(model.use)
+    return {c.name: _value(c, None if held is None else held[0][0, k])
+            for k, c in enumerate(model.layout.used)}  # fmt: skip
+
+
+def _value(column: Column, cell: Any) -> Any:
+    if column.kind in ("text", "image"):
+        return "some words" if cell is None else str(cell)[:200]
+    number = np.nan if cell is None else float(cell)
+    if column.kind in ("date", "time") and column.form != AS_NUMBER:
+        moment = np.datetime64(int(np.floor(number)) if np.isfinite(number) else 0, "D")
+        return moment.item().strftime(column.form or "%Y-%m-%d")
+    if column.kind == "categorical":
+        return column.levels[int(number) if number >= 0 else 0]
+    if column.kind == "ordinal":
+        place = round(number * len(column.levels)) - 1 if np.isfinite(number) else 0
+        return column.levels[place]
+    if cell is None:
+        return 0.0
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+def openapi(model: Model, limits: Limits, version: str) -> dict[str, Any]:
+    """OpenAPI 3.1 of a served model, its columns in it."""
+    properties = {c.name: _schema(c) for c in model.layout.used}
+    row = {"type": "object", "properties": properties, "required": list(properties)}
+    rows = {"type": "array", "items": {"$ref": "#/components/schemas/Row"}, "minItems": 1,
+            "maxItems": limits.max_rows}  # fmt: skip
+    request = {"type": "object", "properties": {"rows": rows}, "required": ["rows"]}
+    errors = {
+        "400": "The body is no JSON or no table.", "408": "The body came too slowly.",
+        "413": "Too many bytes or rows.", "415": "Neither JSON nor CSV.",
+        "422": "A column is missing or holds something else than it should.",
+        "503": "Too busy; Retry-After says when to come back.",
+    }  # fmt: skip
+    refused = {status: _response(text, "Error") for status, text in errors.items()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"Predicting {model.target}", "version": version,
+                 "description": f"A {model.task} model served by Kilogram."},
+        "paths": {
+            "/predict": {"post": {
+                "operationId": "predict",
+                "summary": f"Predict {model.target} for some rows.",
+                "parameters": [{
+                    "name": "coverage", "in": "query", "required": False,
+                    "description": "How often intervals of numbers should hold the truth.",
+                    "schema": {"type": "number", "default": 0.9, "exclusiveMinimum": 0,
+                               "exclusiveMaximum": 1}}],
+                "requestBody": {"required": True, "content": {
+                    "application/json": {"schema": {"$ref": "#/components/schemas/Request"},
+                                         "example": {"rows": [example(model)]}},
+                    "text/csv": {"schema": {"type": "string"}}}},
+                "responses": {"200": _response("The answers; as CSV if asked for.", "Answers"),
+                              **refused}}},
+            "/health": {"get": {"operationId": "health", "summary": "Is it there, and how busy?",
+                                "responses": {"200": {"description": "It is."}}}},
+            "/model": {"get": {"operationId": "model",
+                               "summary": "What the model is: columns, scores, model card.",
+                               "responses": {"200": {"description": "The model."}}}},
+        },
+        "components": {"schemas": {
+            "Row": row, "Request": request, "Answers": _answers(model),
+            "Error": {"type": "object", "required": ["error"],
+                      "properties": {"error": {"type": "string"}, "row": {"type": "integer"},
+                                     "column": {"type": "string"}}}}},
+    }  # fmt: skip
+
+
+def _answers(model: Model) -> dict[str, Any]:
+    prediction = {"type": "string", "enum": list(model.classes)} if model.classes else {
+        "type": "number"}  # fmt: skip
+    properties: dict[str, Any] = {"prediction": prediction}
+    if "errors" in model.use:
+        properties |= {"low": {"type": "number"}, "high": {"type": "number"}}
+    if "scale" in model.use:
+        properties["probability"] = {"type": "number", "minimum": 0, "maximum": 1}
+    properties["unlike_training"] = {"type": "boolean"}
+    one = {"type": "object", "properties": properties, "required": ["prediction"]}
+    return {"type": "object", "properties": {
+        "target": {"type": "string"}, "predictions": {"type": "array", "items": one},
+        "notes": {"type": "array", "items": {"type": "string"}}}}  # fmt: skip
+
+
+def _schema(column: Column) -> dict[str, Any]:
+    number = column.kind == "numeric" or column.form == AS_NUMBER
+    said: dict[str, Any] = {"type": ["number" if number else "string", "null"],
+                            "description": how(column)}  # fmt: skip
+    if column.levels:
+        said["examples"] = list(column.levels[:MAX_LEVELS])
+    return said
+
+
+def _response(text: str, schema: str) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"description": text, "content": content}

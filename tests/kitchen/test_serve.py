@@ -1,0 +1,240 @@
+"""A real server, asked over real HTTP: answers, clear refusals, limits that hold, a clean end."""
+
+import http.client
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import psutil
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from kilogram.kitchen import KitchenError
+from kilogram.kitchen.columns import Column, Layout
+from kilogram.kitchen.save import model_bytes
+from kilogram.kitchen.serve import Limits
+from kilogram.kitchen.serve.app import make_app, refuse_pictures
+from kilogram.kitchen.serve.describe import described, example, openapi
+from tests.kitchen.conftest import curved
+
+# one server for all: the tests of this file stay on one worker, in their order
+pytestmark = pytest.mark.xdist_group("serve")
+JSON = {"Content-Type": "application/json"}
+CSV = {"Content-Type": "text/csv"}
+ROWS = [{"x": 0.5, "noise": None, "word": "red"}, {"x": -1, "noise": 2.0, "word": "blue"}]
+
+
+def start(path, *options):
+    command = [sys.executable, "-m", "kilogram.cli", "serve", str(path), "--port", "0", *options]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = server.stdout.readline()
+    assert "http://127.0.0.1:" in line, server.stderr.read()
+    return server, int(line.split("http://127.0.0.1:")[1].split()[0])
+
+
+@pytest.fixture(scope="module")
+def served(cooked, tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "model.skops"
+    path.write_bytes(model_bytes(cooked.model, card="# A card"))
+    server, port = start(path, "--waiting", "4", "--timeout", "3")
+    yield server, port
+    if server.poll() is None:
+        server.kill()
+        server.communicate()
+
+
+def ask(port, body, headers=JSON, path="/predict", method="POST"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    body = body if isinstance(body, bytes | str | None) else json.dumps(body)
+    connection.request(method, path, body, headers)
+    reply = connection.getresponse()
+    text = reply.read().decode()
+    connection.close()
+    return reply, json.loads(text) if "json" in reply.headers["content-type"] else text
+
+
+def test_answers_are_those_of_the_model(served, cooked):
+    frame = curved(30, seed=8)
+    expected = cooked.predict(frame)
+    reply, said = ask(served[1], frame.drop(columns="y").to_csv(index=False), CSV)
+    assert reply.status == 200
+    values = np.array([row["prediction"] for row in said["predictions"]])
+    assert values == pytest.approx(expected)
+    assert all(row["low"] < row["prediction"] < row["high"] for row in said["predictions"])
+    rows = json.loads(frame.drop(columns="y").to_json(orient="records", double_precision=15))
+    _, bare = ask(served[1], rows)
+    assert [row["prediction"] for row in bare["predictions"]] == pytest.approx(expected)
+    _, text = ask(served[1], {"rows": ROWS}, JSON | {"Accept": "text/csv"})
+    assert text.splitlines()[0].startswith('"x","noise","word","predicted y"')
+    wide = ask(served[1], ROWS, path="/predict?coverage=0.95")[1]["predictions"]
+    narrow = ask(served[1], ROWS, path="/predict?coverage=0.5")[1]["predictions"]
+    assert wide[0]["high"] > narrow[0]["high"]
+
+
+def test_new_words_and_more_columns_are_answered_with_notes(served):
+    rows = [ROWS[0] | {"word": "purple", "more": 1}]
+    reply, said = ask(served[1], rows)
+    assert reply.status == 200
+    assert said["predictions"][0]["unlike_training"] is True
+    assert "'word'" in " ".join(said["notes"])
+    assert "'more'" in " ".join(said["notes"])
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "says"),
+    [
+        ('{"rows": [', JSON, 400, "No JSON"),
+        ("[" * 100_000, JSON, 400, "nested"),
+        ('[{"x": NaN}]', JSON, 400, "null"),
+        ('"rows"', JSON, 400, "list of rows"),
+        ("", JSON, 400, "empty"),
+        ("[]", JSON, 422, "no rows"),
+        ("[1]", JSON, 422, "Row 0 is not an object"),
+        ([{"x": 1, "word": "red"}], JSON, 422, "lacks the column 'noise'"),
+        ([ROWS[0] | {"x": "abc"}], JSON, 422, "a number is needed"),
+        ([ROWS[0] | {"x": True}], JSON, 422, "a number is needed"),
+        ('[{"x": 1e999, "noise": 1, "word": "red"}]', JSON, 422, "too large"),
+        ([ROWS[0] | {"word": {}}], JSON, 422, "a word is needed"),
+        ([ROWS[0]] * 10_001, JSON, 413, "10,000 rows"),
+        ("x,noise\n1,2\n", CSV, 422, "lacks the column 'word'"),
+        ("x,noise,word\n", CSV, 422, "no rows"),
+        ("x,noise,word\nabc,1,red\n", CSV, 422, "'x'"),
+        ("," * 20_000, CSV, 413, "columns"),
+        (b"\0\1\2\3" * 50, CSV, 400, "binary"),
+        ("x=1", {"Content-Type": "application/x-www-form-urlencoded"}, 415, "text/csv"),
+    ],
+)
+def test_refusals_say_what_to_do(served, body, headers, status, says):
+    reply, said = ask(served[1], body, headers)
+    assert reply.status == status, said
+    assert says in said["error"]
+
+
+def test_where_an_error_is_can_be_read_by_machines(served):
+    _, said = ask(served[1], [ROWS[0], ROWS[0] | {"x": "?"}])
+    assert (said["row"], said["column"]) == (1, "x")
+    assert ask(served[1], ROWS, path="/predict?coverage=2")[0].status == 422
+    assert ask(served[1], None, {}, "/nowhere", "GET")[0].status == 404
+    reply, said = ask(served[1], None, {}, "/predict", "GET")
+    assert reply.status == 405
+    assert "POST" in said["error"]
+
+
+def test_it_describes_itself_without_the_network(served):
+    health = ask(served[1], None, {}, "/health", "GET")[1]
+    assert health["status"] == "ok"
+    said = ask(served[1], None, {}, "/model", "GET")[1]
+    assert said["card"] == "# A card"
+    assert [column["name"] for column in said["columns"]] == ["x", "noise", "word"]
+    _, card = ask(served[1], None, {"Accept": "text/markdown"}, "/model", "GET")
+    assert card == "# A card"
+    document = ask(served[1], None, {}, "/openapi.json", "GET")[1]
+    body = document["paths"]["/predict"]["post"]["requestBody"]["content"]
+    assert ask(served[1], body["application/json"]["example"])[0].status == 200
+    reply, page = ask(served[1], None, {}, "/", "GET")
+    assert "default-src 'none'" in reply.headers["content-security-policy"]
+    assert "http" not in page.replace("HTTP", "")
+
+
+def test_a_gigabyte_is_refused_by_its_length_alone(served):
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
+        wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
+                     b"Content-Length: 1000000000\r\n\r\n")  # fmt: skip
+        assert wire.recv(1000).startswith(b"HTTP/1.1 413")
+
+
+def test_a_streamed_gigabyte_is_cut_off_and_never_held(served):
+    process = psutil.Process(served[0].pid)
+    before = process.memory_info().rss
+    chunk = b"100000\r\n" + b"1" * (1 << 20) + b"\r\n"
+    sent, most = 0, 0
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
+        wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
+                     b"Transfer-Encoding: chunked\r\n\r\n")  # fmt: skip
+        while sent < 1000 and not select.select([wire], [], [], 0)[0]:
+            wire.sendall(chunk)
+            sent += 1
+            most = max(most, process.memory_info().rss)
+        assert wire.recv(1000).startswith(b"HTTP/1.1 413")
+    assert 8 < sent < 200
+    assert most - before < 100 << 20
+    assert ask(served[1], ROWS)[0].status == 200
+
+
+def test_a_client_that_sends_all_before_it_reads_is_told_too(served):
+    reply, said = ask(served[1], b"1" * (24 << 20), CSV)
+    assert reply.status == 413
+    assert "kg predict" in said["error"]
+
+
+def test_two_hundred_at_once_are_answered_or_told_to_come_back(served):
+    found = []
+
+    def one():
+        reply, said = ask(served[1], [ROWS[0]] * 200)
+        found.append((reply.status, reply.headers.get("retry-after"), said))
+
+    crowd = [threading.Thread(target=one) for _ in range(200)]
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+    assert len(found) == 200
+    assert {status for status, _, _ in found} <= {200, 503}
+    assert sum(status == 200 for status, _, _ in found) >= 6
+    assert all(again == "1" for status, again, _ in found if status == 503)
+    assert ask(served[1], ROWS)[0].status == 200
+    assert ask(served[1], None, {}, "/health", "GET")[1]["at_work"] == 0
+
+
+def test_a_body_that_never_ends_is_given_up(served):
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
+        wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n[")
+        assert wire.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_models_that_open_paths_are_not_served(cooked):
+    layout = Layout((*cooked.model.layout.columns, Column("photo", "image", "said")))
+    with pytest.raises(KitchenError, match="not served"):
+        make_app(replace(cooked.model, layout=layout))
+    refuse_pictures(cooked.model)
+
+
+def test_every_kind_of_column_has_an_example():
+    columns = (
+        Column("d", "date", "", form="%d.%m.%Y"), Column("e", "date", ""),
+        Column("s", "ordinal", "", levels=("S", "M", "L")), Column("t", "text", ""),
+        Column("n", "numeric", ""), Column("y", "time", "", form="number"),
+        Column("c", "categorical", "", levels=tuple("abcdefgh")),
+    )  # fmt: skip
+    from kilogram.kitchen.model import Model
+    from kilogram.kitchen.serve.bodies import from_rows
+
+    model = Model("target", "regression", Layout(columns), None)
+    row = example(model)
+    assert row["d"] == "01.01.1970"
+    X = model.layout.array(from_rows([row], model.layout, Limits()))
+    assert X[0].tolist() == [0.0, 0.0, 1 / 3, "some words", 0.0, 0.0, 0.0]
+    assert "properties" in openapi(model, Limits(), "1")["components"]["schemas"]["Row"]
+    assert described(model)["columns"][6]["how"].endswith("…")
+    with pytest.raises(KitchenError, match="threads"):
+        Limits(threads=0)
+
+
+def test_ctrl_c_ends_it_cleanly(served):
+    """The last one: the server of all tests above is gone after it."""
+    server, port = served
+    assert ask(port, ROWS)[0].status == 200
+    server.send_signal(signal.SIGINT)
+    out, err = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "requests answered" in out
+    assert "Traceback" not in err
