@@ -8,8 +8,18 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[Any]]
 
 def kernel_block(
-    kind: str, X: Array, Y: Array, same: bool, params: Sequence[float], out: Array, threads: int
+    kind: str,
+    X: Array,
+    Y: Array,
+    same: bool,
+    params: Sequence[float],
+    out: Array,
+    threads: int,
 ) -> None: ...
+
+half_rows: int
+
+def half_matmul(half: Array, V: Array, out: Array, threads: int) -> None: ...
 def kernel_matmul(
     kind: str,
     X: Array,
@@ -200,4 +210,93 @@ def link_rows(
 ) -> None: ...
 def link_matrix(
     D: Array, size: Array, linkage: str, children: Array, heights: Array, weights: Array
+) -> None: ...
+def density_sums(
+    kind: int,
+    product: bool,
+    Y: Array,
+    w: Array,
+    Q: Array,
+    lo: Array,
+    hi: Array,
+    out: Array,
+    threads: int,
+) -> None: ...
+def exponential_line(y: Array, w: Array, q: Array, out: Array) -> None: ...
+def grow_density_tree(
+    X: Array,
+    order: Array,
+    w: Array,
+    box: Array,
+    likelihood: bool,
+    max_depth: int,
+    limits: Array,
+    columns: int,
+    seed: int,
+    links: Array,
+    values: Array,
+) -> int: ...
+def mixture_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array,
+    means: Array,
+    factors: Array,
+    constants: Array,
+    diagonal: bool,
+    shares: Array | None,
+    joint: bool,
+    norms: Array | None,
+    sums: Array | None,
+    threads: int,
+) -> float: ...
+def factor_pass(
+    X: Array,
+    W: Array,
+    H: Array,
+    B: Array,
+    c: Array | None,
+    s: Array | None,
+    update: int,
+    sweeps: int,
+    tol: float,
+    l1: float,
+    l2: float,
+    floor: float,
+    missing: bool,
+    measure: bool,
+    A: Array | None,
+    gram: Array,
+    threads: int,
+) -> tuple[float, float]: ...
+def factor_sweep(
+    H: Array, A: Array, B: Array, sweeps: int, l1: float, threads: int
+) -> tuple[float, float]: ...
+def factor_sparse(
+    entries: Array,
+    columns: Array,
+    starts: Array,
+    W: Array,
+    F: Array,
+    B: Array,
+    c: Array | None,
+    update: int,
+    sweeps: int,
+    tol: float,
+    l1: float,
+    l2: float,
+    floor: float,
+    measure: bool,
+    threads: int,
+) -> tuple[float, float]: ...
+def factor_lanes(wide: bool) -> int: ...
+def contrast_pass(
+    X: Array,
+    M: Array,
+    kind: int,
+    alpha: float,
+    G: Array,
+    slope: Array,
+    value: Array,
+    threads: int,
 ) -> None: ...

@@ -65,6 +65,8 @@ void bind_logistic(nb::module_& m);  // logistic_module.cpp
 void bind_sparse(nb::module_& m);    // sparse_module.cpp
 void bind_classes(nb::module_& m);  // class_module.cpp
 void bind_kmeans(nb::module_& m);   // kmeans_module.cpp
+void bind_factors(nb::module_& m);  // factor_module.cpp
+void bind_mixture(nb::module_& m);  // mixture_module.cpp
 void bind_density(nb::module_& m);  // density_module.cpp
 void bind_structure(nb::module_& m);  // structure_module.cpp
 void bind_graph(nb::module_& m);    // graph_module.cpp
@@ -88,6 +90,11 @@ template <class T> void bind_kernels(nb::module_& m) {
     kernel_block<T>(spec, x, y, same, out.data(), std::max<i64>(y.n, 1), threads);
   }, "kind"_a, "X"_a.noconvert(), "Y"_a.noconvert(), "same"_a, "params"_a, "out"_a.noconvert(),
      "threads"_a);
+  m.def("half_matmul", [](InV<T> half, InC<T> V, Out<T> out, int threads) {
+    const i64 n = static_cast<i64>(V.shape(0)), t = static_cast<i64>(V.shape(1));
+    Release release;
+    half_matmul<T>(half.data(), n, V.data(), t, out.data(), threads);
+  }, "half"_a.noconvert(), "V"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("kernel_matmul", [](const std::string& kind, In<T> X, In<T> Y, bool same, const Params& p,
                             InC<T> V, Out<T> out, int threads) {
     const Spec spec = make_spec(kind, p);
@@ -172,9 +179,12 @@ NB_MODULE(_core, m) {
   kg::bind_functions<double>(m);
   kg::bind_svm(m);
   kg::bind_logistic(m);
+  m.attr("half_rows") = kg::kHalfRows;
   kg::bind_sparse(m);
   kg::bind_classes(m);
   kg::bind_kmeans(m);
+  kg::bind_factors(m);
+  kg::bind_mixture(m);
   kg::bind_density(m);
   kg::bind_structure(m);
   kg::bind_graph(m);

@@ -1,0 +1,1 @@
+"""Densities: histograms, sums of kernels, trees, forests, copulas, and classifiers made of them."""

@@ -1,0 +1,87 @@
+"""A grid of bins over d columns, and the counts of those that hold a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.models.densities.density import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """starts (d,), widths (d,) and numbers (d,) of the bins of every column."""
+
+    starts: np.ndarray
+    widths: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def over(cls, low: np.ndarray, span: np.ndarray, numbers: np.ndarray) -> Grid:
+        """Bins over the ranges; a column without one gets width 1 around its value."""
+        if float(np.log2(numbers).sum()) >= 62:
+            raise ValueError(
+                f"{len(numbers)} columns with up to {int(numbers.max())} bins each make more bins "
+                "than can be counted; take fewer columns, fewer bins, or a DensityTree."
+            )
+        flat = span == 0
+        width = np.where(flat, 1.0, span) / numbers
+        return cls(np.where(flat, low - 0.5, low), width, numbers)
+
+    @property
+    def log_volume(self) -> float:
+        """log of the volume of one bin."""
+        return float(np.log(self.widths).sum())
+
+    @property
+    def log_cells(self) -> float:
+        """log of the number of bins."""
+        return float(np.log(self.numbers).sum())
+
+    def edges(self) -> list[np.ndarray]:
+        """The edges of the bins of every column."""
+        return [
+            start + width * np.arange(L + 1)
+            for start, width, L in zip(self.starts, self.widths, self.numbers, strict=True)
+        ]
+
+    def places(self, X: np.ndarray) -> np.ndarray:
+        """The bin of every value (n, d), -1 outside."""
+        at = np.floor((X - self.starts) / self.widths)
+        last = self.starts + self.numbers * self.widths
+        ends = (at == self.numbers) & (last + 1e-9 * self.widths >= X)  # the last holds its end
+        below = (at == -1) & (self.starts - 1e-9 * self.widths <= X)  # rounding of the start
+        at = np.where(ends, self.numbers - 1, np.where(below, 0, at))
+        inside = (at >= 0) & (at < self.numbers)
+        return np.where(inside, at, -1).astype(np.int64)
+
+    def cells(self, X: np.ndarray) -> np.ndarray:
+        """The bin of every row (n,), -1 outside."""
+        at = self.places(X)
+        inside = (at >= 0).all(axis=1)
+        cell = np.ravel_multi_index(np.maximum(at, 0).T, tuple(self.numbers))
+        return np.where(inside, cell, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Bins that hold a row, sorted, and the weight in each; additive."""
+
+    cells: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, w: Any = None, *, grid: Grid) -> CellCounts:
+        """Of rows X (n, d) with weights (n,) or None."""
+        rows, weights = counted(X, w)
+        cells, at = np.unique(grid.cells(rows), return_inverse=True)
+        found = np.bincount(at, weights=weights, minlength=len(cells)).astype(np.float64)
+        return cls(cells[cells >= 0], found[cells >= 0])
+
+    def __add__(self, other: CellCounts) -> CellCounts:
+        both = np.concatenate([self.cells, other.cells])
+        cells, at = np.unique(both, return_inverse=True)
+        counts = np.bincount(at, np.concatenate([self.counts, other.counts]), len(cells))
+        return CellCounts(cells, counts)

@@ -1,0 +1,157 @@
+"""A classifier from any density: one for each class, and Bayes' rule.
+
+    p(c | x) = prior_c p_c(x) / sum_k prior_k p_k(x)
+
+Where every class has density 0 the answer is the prior. A density of few rows is rough: classes
+should be judged by held-out rows, not by these.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, row_blocks
+from kilogram.arrays.rows_stream import stack_rows
+from kilogram.base import Laws
+from kilogram.base.labels import codes_of
+from kilogram.models.classification.discriminants import checked_priors
+from kilogram.models.classification.generative import GenerativeClassifier
+from kilogram.models.densities.density import generator, host
+from kilogram.models.densities.kernel_density import KernelDensity
+
+
+class Classes(NamedTuple):
+    """What was learnt of the classes: a density and a weight for each."""
+
+    densities: list[Any]
+    weights: np.ndarray
+
+
+class ClassDensities(GenerativeClassifier):
+    """log p(x, c) from one fitted density for each class; all rows at once."""
+
+    _door: ClassVar[dict[str, Any]] = {"finite": True, "sparse": False}
+    _use_door: ClassVar[dict[str, Any]] = {"sparse": False}
+
+    @property
+    def partial_fit(self) -> Any:
+        raise AttributeError(f"{type(self).__name__} needs all rows at once: it has no partial_fit")
+
+    def _statistic(self, X: Any, y: Any, w: Any) -> Classes:
+        if is_streamed(X):
+            parts = list(zip(*row_blocks(X, y, w), strict=True))
+            X, y, w = (None if part[0] is None else stack_rows(list(part)) for part in parts)
+            self._ensure_finite(namespace(X).sum(X), X)
+        rows, codes = host(X), codes_of(to_numpy(y), self.classes_)
+        weights = None if w is None else host(w)
+        totals = np.bincount(codes, weights, len(self.classes_)).astype(np.float64)
+        return Classes(self._fit_classes(rows, codes, weights), totals)
+
+    def _fit_classes(self, X: np.ndarray, codes: np.ndarray, w: Any) -> list[Any]:
+        """The densities of the classes, from all rows on the host."""
+        raise NotImplementedError
+
+    def _learn(self, found: Classes, X: Any, y: Any, w: Any) -> None:
+        self.densities_ = found.densities
+        self.class_count_ = found.weights
+        me: Any = self
+        self.class_prior_ = checked_priors(me.priors, found.weights / found.weights.sum())
+
+    def _continues(self, found: Classes) -> bool:
+        return False
+
+    @property
+    def _log_priors(self) -> Any:
+        return np.log(np.maximum(self.class_prior_, 1e-300))
+
+    def _joint(self, block: Any) -> Any:
+        rows = host(block)
+        found = [np.asarray(p.score_samples(rows)) for p in self.densities_]
+        return like(np.stack(found, axis=1) + self._log_priors, block)
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log p(x, c), (n, K)."""
+        return self._mapped(self._joint, X)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Rows drawn from the model, (n_samples, d), and their classes."""
+        rng = generator(random_state)
+        codes = rng.choice(len(self.classes_), n_samples, p=self.class_prior_)
+        out = np.empty((n_samples, self.n_features_in_))
+        for c, density in enumerate(self.densities_):
+            mine = np.flatnonzero(codes == c)
+            if len(mine):
+                out[mine] = density.sample(len(mine), random_state=int(rng.integers(2**31)))
+        return out, self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class DensityClassifier(ClassDensities):
+    """Bayes' rule with one density for each class.
+
+    Parameters
+    ----------
+    density : estimator or None, default=None
+        Anything with `fit` and `score_samples`; None is a `KernelDensity` with Silverman's width
+        in units of the columns' standard deviations.
+    priors : array-like of shape (n_classes,), default=None
+        Class probabilities; None takes their shares of the rows.
+
+    Attributes
+    ----------
+    densities_ : list of n_classes fitted densities
+    class_count_ : array of shape (n_classes,)
+    class_prior_ : array of shape (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import DensityClassifier, DensityTree
+    >>> x = np.linspace(-3, 3, 301)[:, None]
+    >>> inner = abs(x[:, 0]) < 1  # no line separates these
+    >>> bool(DensityClassifier(DensityTree()).fit(x, inner).score(x, inner) > 0.95)
+    True
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        sparse="densities are of dense rows",
+        partial_fit="a density needs all its rows at once",
+    )
+
+    def __init__(self, density: Any = None, *, priors: Any = None):
+        self.density = density
+        self.priors = priors
+
+    def _check_params(self) -> None:
+        if self.density is not None and not hasattr(self.density, "score_samples"):
+            raise ValueError(
+                f"density must have fit and score_samples, as KernelDensity does; got "
+                f"{self.density!r}."
+            )
+
+    def _fit_classes(self, X: np.ndarray, codes: np.ndarray, w: Any) -> list[Any]:
+        base = self.density
+        if base is None:
+            base = KernelDensity(bandwidth="silverman", standardize=True)
+        if w is not None and not has_fit_parameter(base, "sample_weight"):
+            raise ValueError(f"{type(base).__name__} takes no sample_weight, but some were given.")
+        return [_fitted(base, X, w, codes == c) for c in range(len(self.classes_))]
+
+
+def _fitted(base: Any, X: np.ndarray, w: Any, own: np.ndarray) -> Any:
+    fit = partial(clone(base).fit, X[own])
+    return fit() if w is None else fit(sample_weight=w[own])

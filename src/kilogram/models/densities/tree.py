@@ -1,0 +1,229 @@
+"""Density tree: boxes that follow the data, one constant density in each.
+
+    p_l = N_l / (N V_l)       leaves l that tile the bounding box of the rows
+
+The integrated squared error int (p - q)^2 = int q^2 - sum_l p_l^2 V_l falls with every split; a cut
+that gives a node's share q of its rows and s of its volume to one side gains
+
+    (N_l / N)^2 / V_l [q^2 / s + (1 - q)^2 / (1 - s) - 1]       0 at s = q, convex in s
+
+so of a gap between two values only the ends can be best: 2 N_l - 2 places for each column. The log
+likelihood gains (N_l / N) [q log(q/s) + (1 - q) log((1 - q)/(1 - s))] in the same way. As a child's
+volume goes to 0 either gain grows without bound: leaves have a least weight, and a least side.
+Where nothing was seen, outside the box, the density is 0. References: Ram and Gray 2011.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.base import Estimate, Laws
+from kilogram.base.estimate import within
+from kilogram.models.densities.density import Density, check_count, generator
+from kilogram.models.densities.tree_fit import CRITERIA, PRUNING, Rules, bounding_box, fitted
+from kilogram.operators.memory_plan import rates
+
+
+def column_count(spec: Any, d: int) -> int | None:
+    """How many columns a split looks at; None is all."""
+    if spec is None:
+        return None
+    if spec == "sqrt":
+        return max(int(d**0.5), 1)
+    if isinstance(spec, float) and 0 < spec <= 1:
+        return max(int(spec * d), 1)
+    if isinstance(spec, (int, np.integer)) and not isinstance(spec, bool) and spec >= 1:
+        return min(int(spec), d)
+    raise ValueError(
+        f"max_features must be None, 'sqrt', a share of the columns or their number, got {spec!r}."
+    )
+
+
+def checked_box(box: Any, X: np.ndarray) -> np.ndarray:
+    """The root's box (2, d), which must hold all rows."""
+    if box is None:
+        return bounding_box(X)
+    found = np.asarray(box, dtype=float)
+    if found.shape != (2, X.shape[1]) or not (found[0] < found[1]).all():
+        raise ValueError(
+            f"box must be two rows, lower below upper ends, of {X.shape[1]} numbers each."
+        )
+    if (found[0] > X).any() or (found[1] < X).any():
+        raise ValueError("some rows of X lie outside `box`; widen it or leave them out.")
+    return found
+
+
+class TreeParams(Density):
+    """The parameters that a tree and a forest share, checked."""
+
+    def _rules(self, d: int) -> Rules:
+        me: Any = self
+        check_count(me, "max_depth", none=True)
+        if me.criterion not in CRITERIA:
+            raise ValueError(f"criterion must be one of {CRITERIA}, got {me.criterion!r}.")
+        for name, least in (
+            ("min_samples_split", 0),
+            ("min_samples_leaf", 0),
+            ("min_density", 0),
+            ("min_improvement", 0),
+        ):
+            if not getattr(me, name) >= least:
+                raise ValueError(f"{name} must be {least} or more, got {getattr(me, name)!r}.")
+        if not 0 < me.min_width < 0.5:
+            raise ValueError(
+                f"min_width must lie between 0 and 1/2: a leaf without width would have an "
+                f"infinite density; got {me.min_width!r}."
+            )
+        if not 0 <= me.min_share < 0.5:
+            raise ValueError(f"min_share must lie in [0, 1/2), got {me.min_share!r}.")
+        if not 0 < me.epsilon < 0.5:
+            raise ValueError(f"epsilon must lie between 0 and 1/2, got {me.epsilon!r}.")
+        return Rules(
+            me.criterion,
+            me.max_depth,
+            float(me.min_samples_split),
+            float(me.min_samples_leaf),
+            float(me.min_density),
+            float(me.min_improvement),
+            float(me.min_width),
+            float(me.epsilon),
+            float(me.min_share),
+            column_count(me.max_features, d),
+        )
+
+
+class DensityTree(TreeParams):
+    """A density that is constant on boxes, found by greedy splitting.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "likelihood"}, default="squared_error"
+        What a split improves: the integrated squared error or the log likelihood.
+    max_depth : int or None, default=None
+    min_samples_split : float, default=2
+        Least weight of a node that is split.
+    min_samples_leaf : float, default=10
+        Least weight of a leaf.
+    min_density : float, default=0.0
+        A node is split while its density is at least this, in units of the root's.
+    min_improvement : float, default=0.0
+        Least gain of a split; the squared error in units of 1 / volume of the root.
+    min_width : float, default=1e-3
+        Least side of a leaf, as a share of the root's.
+    epsilon : float, default=1e-6
+        Distance of a cut from a value, as a share of the node's side.
+    min_share : float, default=0.0
+        Least share of a node's rows on either side of its split. Where no single cut gains, as
+        among ranks, the best one peels off an edge; a fifth or so keeps the tree in balance.
+    max_features : None, "sqrt", int or float, default=None
+        Columns that a split looks at, drawn at random; None is all.
+    prune : {None, "held_out", "cv"}, default=None
+        Cut the tree back on rows it was not grown on; "cv" by five folds.
+    box : array of shape (2, d) or None, default=None
+        Lower and upper ends of the root; None is the range of the rows.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    tree_ : Tree
+        Nodes with their boxes and weights.
+    n_leaves_ : int
+    leaf_boxes_ : array of shape (n_leaves, 2, d)
+    leaf_densities_ : array of shape (n_leaves,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    DensityForest : The average of many.
+
+    Examples
+    --------
+    >>> from kilogram import DensityTree
+    >>> x = [[0.0], [0.1], [0.2], [0.3], [4.0]]
+    >>> model = DensityTree(min_samples_leaf=1, max_depth=1).fit(x)
+    >>> model.leaf_boxes_[:, :, 0].round(3).tolist()
+    [[0.0, 0.3], [0.3, 4.0]]
+    >>> model.leaf_densities_.round(3).tolist()
+    [2.667, 0.054]
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        sparse="a density over mostly zero columns has no volume to speak of: rows are dense",
+        shift="after rounding a cut may fall on the other end of a gap of equal gain",
+    )
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 10,
+        min_density: float = 0.0,
+        min_improvement: float = 0.0,
+        min_width: float = 1e-3,
+        epsilon: float = 1e-6,
+        min_share: float = 0.0,
+        max_features: Any = None,
+        prune: str | None = None,
+        box: Any = None,
+        random_state: Any = None,
+    ):
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_density = min_density
+        self.min_improvement = min_improvement
+        self.min_width = min_width
+        self.epsilon = epsilon
+        self.min_share = min_share
+        self.max_features = max_features
+        self.prune = prune
+        self.box = box
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Split the box of the rows X (n, d); y is ignored.
+
+        Returns
+        -------
+        self
+        """
+        _, rows, w = self._enter_all(X, sample_weight)
+        rules = self._rules(rows.shape[1])
+        if self.prune not in PRUNING:
+            raise ValueError(f"prune must be one of {PRUNING}, got {self.prune!r}.")
+        box = checked_box(self.box, rows)
+        self.tree_ = fitted(rows, w, box, rules, self.prune, generator(self.random_state))
+        self._log_densities = self.tree_.log_densities()
+        leaves = self.tree_.leaves
+        self.n_leaves_ = len(leaves)
+        self.leaf_boxes_ = np.stack([self.tree_.lower[leaves], self.tree_.upper[leaves]], axis=1)
+        self.leaf_densities_ = np.exp(self._log_densities[leaves])
+        return self
+
+    def _log_density(self, X: np.ndarray) -> np.ndarray:
+        leaf = self.tree_.apply(X)
+        return np.where(leaf < 0, -np.inf, self._log_densities[leaf])
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The number of the leaf of each row among `leaf_boxes_`, (n,); -1 outside."""
+        check_is_fitted(self)
+        X = self._enter(X, reset=False, sparse=False).X
+        leaf = self.tree_.apply(np.asarray(X, dtype=float))
+        return np.where(leaf < 0, -1, np.searchsorted(self.tree_.leaves, leaf))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Rows drawn from the density, (n_samples, d): a leaf, then a place in its box."""
+        check_is_fitted(self)
+        return self.tree_.draw(n_samples, generator(random_state))
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        work = 60.0 * n * d * np.log2(n + 2) / rates(8).multiply_adds
+        return within(self, n, d, "sorting and splitting the columns", work, 24 * n * d)

@@ -1,0 +1,129 @@
+"""A grown density tree: nodes with boxes, the leaf of a row, what pruning leaves.
+
+Children come after their parents, so sums over subtrees are one run backwards. Volumes are shares
+of the root's, in logs: hundreds of columns do not overflow them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kilogram.native.density import Grown
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Column (-1 in leaves), threshold, children, weight and box of every node."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    mass: np.ndarray
+    lower: np.ndarray  # (nodes, d)
+    upper: np.ndarray
+
+    @classmethod
+    def of(cls, grown: Grown, box: np.ndarray) -> Tree:
+        """From grown nodes and the box (2, d) of the root."""
+        k, d = len(grown.feature), box.shape[1]
+        lower, upper = np.empty((k, d)), np.empty((k, d))
+        lower[0], upper[0] = box
+        for i in np.flatnonzero(grown.feature >= 0):
+            a, b, j = grown.left[i], grown.right[i], grown.feature[i]
+            lower[[a, b]], upper[[a, b]] = lower[i], upper[i]
+            upper[a, j] = lower[b, j] = grown.threshold[i]
+        return cls(
+            grown.feature, grown.threshold, grown.left, grown.right, grown.mass, lower, upper
+        )
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """The numbers of the leaves."""
+        return np.flatnonzero(self.feature < 0)
+
+    def log_shares(self) -> np.ndarray:
+        """log of the volume of every node as a share of the root's."""
+        side = self.upper - self.lower
+        return np.log(side / side[0]).sum(axis=1)
+
+    def log_densities(self) -> np.ndarray:
+        """log N_l / (N V_l) of every node; -inf for one without weight."""
+        with np.errstate(divide="ignore"):
+            share = np.log(self.mass / self.mass[0])
+        return share - np.log(self.upper - self.lower).sum(axis=1)
+
+    def depth(self) -> int:
+        """Splits on the longest way down."""
+        level = np.zeros(len(self.feature), dtype=int)
+        for i in np.flatnonzero(self.feature >= 0):
+            level[[self.left[i], self.right[i]]] = level[i] + 1
+        return int(level.max())
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """The leaf of every row, (n,); -1 outside the root's box."""
+        node = np.zeros(len(X), dtype=np.int64)
+        going = np.arange(len(X)) if self.feature[0] >= 0 else np.empty(0, dtype=np.int64)
+        while len(going):
+            at = node[going]
+            low = X[going, self.feature[at]] <= self.threshold[at]
+            node[going] = np.where(low, self.left[at], self.right[at])
+            going = going[self.feature[node[going]] >= 0]
+        inside = ((self.lower[0] <= X) & (self.upper[0] >= X)).all(axis=1)
+        return np.where(inside, node, -1)
+
+    def weights_of(self, X: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """The weight of these rows in every node; those outside count for none."""
+        leaf = self.apply(X)
+        inside = leaf >= 0
+        found = np.bincount(leaf[inside], None if w is None else w[inside], len(self.feature))
+        found = found.astype(np.float64)
+        for i in np.flatnonzero(self.feature >= 0)[::-1]:
+            found[i] = found[self.left[i]] + found[self.right[i]]
+        return found
+
+    def refilled(self, X: np.ndarray, w: np.ndarray | None) -> Tree:
+        """The same boxes with the weights of these rows."""
+        return replace(self, mass=self.weights_of(X, w))
+
+    def collapsed(self, cost: np.ndarray, penalty: float = 0.0) -> Tree:
+        """Without the subtrees whose leaves cost no less than the node itself.
+
+        cost (nodes,) is that of a node as a leaf; every leaf costs `penalty` more.
+        """
+        best, inner = cost + penalty, self.feature >= 0
+        keep = np.zeros(len(cost), dtype=bool)
+        for i in np.flatnonzero(inner)[::-1]:
+            below = best[self.left[i]] + best[self.right[i]]
+            keep[i] = below < best[i]
+            best[i] = min(below, best[i])
+        return self._without(keep)
+
+    def _without(self, keep: np.ndarray) -> Tree:
+        """Nodes that are not kept become leaves; what hangs below them goes."""
+        there = np.zeros(len(keep), dtype=bool)
+        there[0] = True
+        for i in np.flatnonzero(keep):
+            if there[i]:
+                there[[self.left[i], self.right[i]]] = True
+        number = np.cumsum(there) - 1
+        kept = (keep & there)[there]
+        return Tree(
+            np.where(kept, self.feature[there], -1).astype(np.int32),
+            np.where(kept, self.threshold[there], 0.0),
+            np.where(kept, number[self.left[there]], -1).astype(np.int32),
+            np.where(kept, number[self.right[there]], -1).astype(np.int32),
+            self.mass[there],
+            self.lower[there],
+            self.upper[there],
+        )
+
+    def draw(self, m: int, rng: np.random.Generator) -> np.ndarray:
+        """m rows: a leaf by its weight, then a place in its box."""
+        leaves = self.leaves
+        share = self.mass[leaves] / self.mass[leaves].sum()
+        at = leaves[rng.choice(len(leaves), m, p=share)]
+        low, high = self.lower[at], self.upper[at]
+        return low + rng.random(low.shape) * (high - low)
