@@ -41,7 +41,10 @@ SLUGS: tuple[str, ...] = (
     "online",
     "gaussian_process",
     "clusters",
+    "mixtures",
+    "hierarchical",
     "spectral",
+    "manifolds",
     "densities",
     "explicit_features",
     "feature_maps",
@@ -73,6 +76,7 @@ PUBLIC: dict[str, str] = {
     "CCA": "kilogram.models.subspace.cca",
     "KernelCCA": "kilogram.models.subspace.kernel_cca",
     "MultiviewCCA": "kilogram.models.subspace.multiview",
+    "NMF": "kilogram.models.subspace.nmf",
     # classification
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
@@ -96,8 +100,16 @@ PUBLIC: dict[str, str] = {
     # clusters
     "KMeans": "kilogram.models.clusters.kmeans",
     "KernelKMeans": "kilogram.models.clusters.kernel_kmeans",
+    "GaussianMixture": "kilogram.models.clusters.mixture",
     "SpectralClustering": "kilogram.models.clusters.spectral",
+    # manifolds
+    "LocallyLinearEmbedding": "kilogram.models.manifolds.lle",
+    "LaplacianEigenmaps": "kilogram.models.manifolds.laplacian_eigenmaps",
+    "Isomap": "kilogram.models.manifolds.isomap",
+    "MDS": "kilogram.models.manifolds.mds",
     "KMedoids": "kilogram.models.clusters.medoids",
+    "AgglomerativeClustering": "kilogram.models.clusters.agglomerative",
+    "dendrogram": "kilogram.models.clusters.dendrogram",
     # densities
     "HistogramDensity": "kilogram.models.densities.histogram",
     "KernelDensity": "kilogram.models.densities.kernel_density",
