@@ -12,11 +12,15 @@ STEPS = "a weight is the length of one step, a repeated row two steps, as for sc
 WEIGHTS_ARE_STEPS = {
     f"check_sample_weight_equivalence_on_{kind}_data": STEPS for kind in ("dense", "sparse")
 }
+ASKS_CLASSES = "asks whoever has a predict_proba for its number of classes; a mixture has none"
 EXPECTED: dict[str, dict[str, str]] = {
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
     "MultinomialNB": NEGATIVE,
+    "GaussianMixture": {
+        f"check_estimator_sparse_{form}": ASKS_CLASSES for form in ("array", "matrix")
+    },
     "ComplementNB": NEGATIVE,
     "CategoricalNB": {
         "check_decision_proba_consistency": FRACTIONS,

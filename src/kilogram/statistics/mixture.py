@@ -1,0 +1,246 @@
+"""The sums of one pass of a Gaussian mixture over the rows, as a value with `+`.
+
+Under components c with weights p_c, means m_c and covariances C_c, a row's share of c is
+
+    r_ic = w_i p_c N(x_i; m_c, C_c) / sum_b p_b N(x_i; m_b, C_b)       in logarithms throughout
+
+and everything the next components need is, with z_ic = x_i - m_c,
+
+    weights  N_c = sum_i r_ic       first  sum_i r_ic z_ic       second  sum_i r_ic z_ic z_ic'
+
+and the log-likelihood sum_i w_i log p(x_i). The sums are about the means of the pass, so blocks of
+rows simply add, and means far from 0 cost no digits. NumPy rows take one native pass; sparse rows
+are made dense block by block; arrays of other libraries stay on their device, where every step is
+a product of matrices. Rows with NaN go to `kilogram.statistics.mixture_missing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.linalg import scatter
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.native.mixture import mixture_pass
+from kilogram.statistics import mixture_missing
+from kilogram.statistics.products import as_floats
+
+KINDS = ("full", "tied", "diag", "spherical")
+BLOCK_ENTRIES = 2**18  # of rows made dense or turned, so that they stay in cache
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+class Components(NamedTuple):
+    """Gaussians on the host: weights (k,), means (k, d), covariances and roots of their inverses.
+
+    F'F = C^-1: F is lower, (k, d, d) or for "tied" (d, d); a diagonal (k, d) for the other kinds,
+    whose covariances are (k, d) too.
+    """
+
+    kind: str
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    factors: np.ndarray
+
+    @property
+    def constants(self) -> np.ndarray:
+        """log p_c - 1/2 log det(2 pi C_c), (k,)."""
+        F = self.factors
+        if self.kind in ("full", "tied"):
+            F = np.diagonal(F, axis1=-2, axis2=-1)
+        with np.errstate(divide="ignore"):  # a component that has lost its rows
+            logs = np.log(self.weights)
+        found = logs - 0.5 * self.means.shape[1] * LOG_TWO_PI + np.log(F).sum(axis=-1)
+        return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureSums:
+    """N (k,), first (k, d), second, loglik and the weight of all rows, float64 on the host.
+
+    second is (k, d, d) for "full", (d, d) summed over the components for "tied", else (k, d).
+    """
+
+    weights: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    loglik: float
+    total: float
+
+    @classmethod
+    def of(cls, X: Any, w: Any, parts: Components) -> MixtureSums:
+        """Of the rows X (n, d) with weights w (n,) or None."""
+        if is_sparse(X):
+            return sum(cls.of(rows, u, parts) for rows, u in _dense_blocks(X, w))  # type: ignore[return-value]
+        X = as_floats(X)
+        if has_missing(X):
+            return cls(*mixture_missing.sums(to_numpy(X), _host(w), parts))
+        if not is_numpy(X):
+            return cls(*standard_sums(X, w, parts, log_joint(X, parts)))
+        if parts.kind == "tied":
+            return sum(cls(*_tied_sums(rows, u, parts)) for rows, u in _blocks(X, w))  # type: ignore[return-value]
+        step = mixture_pass(X, parts.means, parts.factors, parts.constants, w, sums=True)
+        S, (k, d) = step.sums, parts.means.shape
+        assert S is not None
+        second = S[:, 1 + d :].reshape(k, d, -1) if parts.kind == "full" else S[:, 1 + d :]
+        return cls(S[:, 0], S[:, 1 : 1 + d], second, step.loglik, _weight(X, w))
+
+    def __add__(self, other: MixtureSums | int) -> MixtureSums:
+        if isinstance(other, int) and other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, MixtureSums):
+            return NotImplemented
+        return MixtureSums(
+            self.weights + other.weights,
+            self.first + other.first,
+            self.second + other.second,
+            self.loglik + other.loglik,
+            self.total + other.total,
+        )
+
+    __radd__ = __add__
+
+
+def log_joint(X: Any, parts: Components) -> Any:
+    """log p(x, c), (n, k), in the library of X; X has no NaN."""
+    X = as_floats(X)
+    if is_numpy(X):
+        if parts.kind != "tied":
+            found = mixture_pass(X, parts.means, parts.factors, parts.constants, joint=True)
+            return found.shares
+        F = np.broadcast_to(parts.factors, (len(parts.means), *parts.factors.shape))
+        return mixture_pass(X, parts.means, F, parts.constants, joint=True).shares
+    xp = namespace(X)
+    X = xp.astype(X, sum_dtype(X, xp))
+    means, F, constants = (like(a, X) for a in (parts.means, parts.factors, parts.constants))
+    columns = []
+    for c in range(len(parts.means)):
+        z = X - means[c, :]
+        if parts.kind == "full":
+            z = z @ F[c, :, :].T
+        else:
+            z = z @ F.T if parts.kind == "tied" else z * F[c, :]
+        columns.append(constants[c] - xp.sum(z * z, axis=1) / 2)
+    return xp.stack(columns, axis=1)
+
+
+def row_answers(X: Any, parts: Components, what: str) -> Any:
+    """Of a block of rows: "joint" log p(x, c), "shares" p(c | x), "norms" log p(x)."""
+    if is_sparse(X):
+        return np.concatenate([row_answers(b, parts, what) for b, _ in _dense_blocks(X, None)])
+    X = as_floats(X)
+    if has_missing(X):
+        joint = mixture_missing.log_joint(to_numpy(X).astype(np.float64), parts)
+        return like(_told(joint, what), X)
+    if is_numpy(X) and parts.kind != "tied" and what != "joint":
+        step = mixture_pass(
+            X,
+            parts.means,
+            parts.factors,
+            parts.constants,
+            shares=what == "shares",
+            norms=what == "norms",
+        )
+        return step.shares if what == "shares" else step.norms
+    return like(_told(log_joint(X, parts), what), X)
+
+
+def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
+    """(sum of w log p(x), sum of w): a block's part of the score."""
+    if is_numpy(X) and parts.kind != "tied" and not has_missing(X):
+        X = as_floats(X)
+        step = mixture_pass(X, parts.means, parts.factors, parts.constants, w)
+        return np.array([step.loglik, _weight(X, w)])
+    norms = _host(row_answers(X, parts, "norms"))
+    u = np.ones(len(norms)) if w is None else _host(w)
+    return np.array([np.where(u > 0, u * norms, 0.0).sum(), u.sum()])
+
+
+def _told(joint: Any, what: str) -> Any:
+    if what == "joint":
+        return joint
+    norms = _norms(joint)
+    return norms if what == "norms" else namespace(joint).exp(joint - norms[:, None])
+
+
+def _norms(joint: Any) -> Any:
+    xp = namespace(joint)
+    most = xp.max(joint, axis=1)
+    return most + xp.log(xp.sum(xp.exp(joint - most[:, None]), axis=1))
+
+
+def standard_sums(X: Any, w: Any, parts: Components, joint: Any) -> tuple:
+    """The fields of `MixtureSums` by products of matrices, component by component."""
+    xp = namespace(X)
+    X = xp.astype(X, sum_dtype(X, xp))
+    joint = xp.astype(joint, X.dtype)
+    norms = _norms(joint)
+    R = xp.exp(joint - norms[:, None])
+    if w is not None:
+        u = like(w, X)
+        R, norms = R * u[:, None], norms * u
+    return (*weighted_sums(X, R, parts), float(xp.sum(norms)), _weight(X, w))
+
+
+def weighted_sums(X: Any, R: Any, parts: Components) -> tuple:
+    """weights, first and second of rows X under given shares R (n, k), about the means."""
+    xp = namespace(X)
+    means, k = like(parts.means, X), len(parts.means)
+    first, second = [], []
+    for c in range(k):
+        z = X - means[c, :]
+        rz = z * R[:, c : c + 1]
+        first.append(_host(xp.sum(rz, axis=0)))
+        if parts.kind in ("full", "tied"):
+            second.append(_host(rz.T @ z))
+        else:
+            second.append(_host(xp.sum(rz * z, axis=0)))
+    total = np.stack(second).sum(axis=0) if parts.kind == "tied" else np.stack(second)
+    return _host(xp.sum(R, axis=0)), np.stack(first), total
+
+
+def _tied_sums(X: np.ndarray, w: Any, parts: Components) -> tuple:
+    """One shape for all: seen through F every component is a unit ball, and only sums differ."""
+    F = parts.factors
+    origin = parts.weights @ parts.means
+    Y = (X - origin.astype(X.dtype)) @ F.T.astype(X.dtype)
+    near = parts.means - origin
+    k, d = near.shape
+    step = mixture_pass(Y, near @ F.T, np.ones((k, d)), parts.constants, w, sums=True)
+    assert step.sums is not None
+    N, first = step.sums[:, 0], np.linalg.solve(F, step.sums[:, 1 : 1 + d].T).T
+    S, _ = scatter(X, w, origin.astype(X.dtype))
+    cross = first.T @ near
+    pooled = S - cross - cross.T - (near.T * N) @ near
+    return N, first, pooled, step.loglik, _weight(X, w)
+
+
+def has_missing(X: Any) -> bool:
+    """Whether some value of a dense block is NaN."""
+    xp = namespace(X)
+    if is_numpy(X) and not np.isnan(np.sum(X)):
+        return False  # one sum at the speed of memory
+    return bool(xp.any(xp.isnan(X)))
+
+
+def _blocks(X: Any, w: Any) -> Any:
+    step = max(256, BLOCK_ENTRIES // X.shape[1])
+    for i in range(0, max(X.shape[0], 1), step):
+        rows = slice(i, min(i + step, X.shape[0]))
+        yield X[rows], None if w is None else w[rows]
+
+
+def _dense_blocks(X: Any, w: Any) -> Any:
+    X = X.tocsr()
+    return ((rows.toarray(), u) for rows, u in _blocks(X, w))
+
+
+def _weight(X: Any, w: Any) -> float:
+    return float(X.shape[0]) if w is None else float(_host(w).sum())
+
+
+def _host(a: Any) -> Any:
+    return None if a is None else np.asarray(to_numpy(a), dtype=np.float64)
