@@ -13,6 +13,7 @@ from kilogram.cli.audit import audit
 from kilogram.cli.choose import choose
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
+from kilogram.cli.explain_model import explain_model
 from kilogram.cli.predict import predict
 from kilogram.cli.serve import serve
 
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (cook, predict, serve, audit, choose, explain, version):
+for _command in (cook, predict, explain_model, serve, audit, choose, explain, version):
     app.command()(_command)
 
 

@@ -48,27 +48,27 @@ def how(column: Column) -> str:
 
 
 def example(model: Model) -> dict[str, Any]:
-    """A row as it may be sent: the first that the model remembers, or typical words and zeros."""
+    """A row as it may be sent: middle numbers and a word of each column, never a row of somebody's.
+
+    The model remembers rows of its table, but whoever can reach the server shall not read them.
+    """
     held = recall(model.use)
-    return {c.name: _value(c, None if held is None else held[0][0, k])
+    return {c.name: _value(c, None if held is None else held[0][:, k])
             for k, c in enumerate(model.layout.used)}  # fmt: skip
 
 
-def _value(column: Column, cell: Any) -> Any:
+def _value(column: Column, cells: Any) -> Any:
     if column.kind in ("text", "image"):
-        return "some words" if cell is None else str(cell)[:200]
-    number = np.nan if cell is None else float(cell)
+        return "some words"
+    if column.levels:
+        return column.levels[0]
+    known = np.empty(0) if cells is None else cells.astype(float)
+    known = known[np.isfinite(known)]
+    middle = float(np.median(known)) if len(known) else 0.0
     if column.kind in ("date", "time") and column.form != AS_NUMBER:
-        moment = np.datetime64(int(np.floor(number)) if np.isfinite(number) else 0, "D")
+        moment = np.datetime64(int(np.floor(middle)), "D")
         return moment.item().strftime(column.form or "%Y-%m-%d")
-    if column.kind == "categorical":
-        return column.levels[int(number) if number >= 0 else 0]
-    if column.kind == "ordinal":
-        place = round(number * len(column.levels)) - 1 if np.isfinite(number) else 0
-        return column.levels[place]
-    if cell is None:
-        return 0.0
-    return float(f"{number:.6g}") if np.isfinite(number) else None
+    return float(f"{middle:.6g}")
 
 
 def openapi(model: Model, limits: Limits, version: str) -> dict[str, Any]:

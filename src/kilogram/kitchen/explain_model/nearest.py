@@ -1,0 +1,58 @@
+"""Rows the model was cooked from that are most like a given one.
+
+Distance is that of the features the model sees, so two rows are near when the model can hardly
+tell them apart; it is given in units of the usual distance from a row to its nearest neighbour. The
+rows come from the model file (a sample) or from the table it was cooked from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kilogram.functions.distances import squared_distances
+from kilogram.kitchen.familiar import dense
+from kilogram.kitchen.model import Model
+from kilogram.kitchen.usage import features
+
+MAX_USUAL = 300
+MAX_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A training row: cells, truth, and how far it is in usual distances."""
+
+    cells: np.ndarray
+    truth: float
+    distance: float
+
+
+def nearest(
+    model: Model, X: np.ndarray, training: tuple[np.ndarray, np.ndarray], count: int
+) -> list[list[Neighbour]]:
+    """`count` neighbours of each row of X, nearest first; rows equal to it in all are left out."""
+    T, y = (part[:MAX_ROWS] for part in training)
+    Z, F = dense(features(model.pipeline, X)), dense(features(model.pipeline, T))
+    unit = usual(F)
+    D = np.sqrt(np.maximum(squared_distances(Z, F), 0.0))
+    found = []
+    for i in range(len(X)):
+        order = [j for j in np.argsort(D[i], kind="stable")[: count + 5] if not _equal(X[i], T[j])]
+        found.append([Neighbour(T[j], float(y[j]), float(D[i, j] / unit)) for j in order[:count]])
+    return found
+
+
+def usual(F: np.ndarray) -> float:
+    """The median distance from a training row to the next."""
+    few = F[:MAX_USUAL]
+    if len(few) < 2:
+        return 1.0
+    D = squared_distances(few, few)
+    np.fill_diagonal(D, np.inf)
+    return float(np.sqrt(max(np.median(D.min(axis=1)), 0.0))) or 1.0
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> bool:
+    return all(p == q or (p != p and q != q) for p, q in zip(a, b, strict=True))
