@@ -33,6 +33,7 @@ SLUGS: tuple[str, ...] = (
     "svm",
     "pca",
     "cca",
+    "factors",
     "fisher",
     "discriminants",
     "centroids",
@@ -77,6 +78,7 @@ PUBLIC: dict[str, str] = {
     "KernelCCA": "kilogram.models.subspace.kernel_cca",
     "MultiviewCCA": "kilogram.models.subspace.multiview",
     "NMF": "kilogram.models.subspace.nmf",
+    "nmf_rank": "kilogram.models.subspace.nmf_rank",
     # classification
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",

@@ -1,0 +1,299 @@
+"""Non-negative matrix factorisation: rows as sums of parts.
+
+Objective    min_{W >= 0, H >= 0}  D(X, W H) + a_W p(W) + a_H p(H),    X (n, d), W (n, k), H (k, d)
+
+    Frobenius   D = 1/2 sum_ij (x_ij - (WH)_ij)^2                        Gaussian noise
+    Poisson     D = sum_ij x_ij log(x_ij / (WH)_ij) - x_ij + (WH)_ij     counts
+
+The half matters: with it the gradients are W'WH - W'X and WHH' - XH', as the texts print them.
+Multiplicative steps (Lee and Seung 1999) are gradient steps of length H / (W'WH), so what is
+positive stays positive and what is 0 stays 0:
+
+    H <- H * (W'X) / (W'WH)        H <- H * (W'(X / WH)) / (W'1)         then W, with the new H
+
+`solver="cd"` minimises over one column of W, then of H, exactly, which ends far sooner. D never
+rises, and ends in a local minimum: the start matters. Normalised, the Poisson factors are PLSA's
+p(z|x) and p(word|z), and its steps EM's. Missing entries are filled by WH as it stands (EM).
+
+References: Paatero and Tapper 1994; Lee and Seung 1999; Cichocki and Phan 2009; Ang and Gillis
+2019; Mairal et al. 2010 (online).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
+from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.door import is_foreign
+from kilogram.base.estimate import within
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.models.subspace.nmf_fit import (
+    begin,
+    block_loadings,
+    block_loss,
+    check_parameters,
+    look,
+    rebuilt,
+    rules,
+)
+from kilogram.models.subspace.nmf_online import batch_step
+from kilogram.models.subspace.projection import stored
+from kilogram.operators.memory_plan import rates
+from kilogram.solvers.factor.alternate import Plan, alternate
+from kilogram.solvers.factor.tables import table
+
+
+class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Non-negative matrix factorisation, X ~ W H.
+
+    Takes scikit-learn's parameters; with sample weights, missing entries, `partial_fit`, sparse
+    rows (never made dense), device arrays, streamed rows and Dask.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default="auto"
+        The number k of parts; "auto" is that of H where it is given, else the number of columns.
+        See `nmf_rank` for a choice by entries held out.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "acol", "custom"} or None, default=None
+        Where to begin: random; from singular vectors (zeros kept, filled with the mean, or with
+        small random numbers); means of random rows; W and H given to `fit_transform`. None is
+        "nndsvda", or "random" where k exceeds min(n, d).
+    solver : {"cd", "mu"}, default="cd"
+        Coordinate descent, or multiplicative updates.
+    beta_loss : {"frobenius", "kullback-leibler"}, 2 or 1, default="frobenius"
+        Squares, or the Poisson likelihood (for solver="mu").
+    tol : float, default=1e-4
+        "cd" ends when the projected gradient is this share of the first one; "mu" when the loss
+        falls by less than this share of the first within ten steps.
+    max_iter : int, default=200
+    random_state : int, RandomState or None, default=None
+    alpha_W : float, default=0.0
+        Penalty on W, multiplied by the number of columns.
+    alpha_H : float or "same", default="same"
+        Penalty on H, multiplied by the number (weight) of the rows.
+    l1_ratio : float, default=0.0
+        Share of the penalty on sums; the rest is on squares.
+    verbose : int, default=0
+        There for scikit-learn's signature; progress goes through callbacks.
+    shuffle : bool, default=False
+        There for scikit-learn's signature; the order of coordinates is fixed.
+    missing : {"error", "em"}, default="error"
+        What NaN in X means: an error, or an entry left out of the objective.
+    forget_factor : float, default=0.7
+        What a batch of `partial_fit` leaves of the sums over those before it; 1 forgets nothing.
+    max_time : float or None, default=None
+        Seconds after which the fit stops with what it has.
+
+    Attributes
+    ----------
+    components_ : array of shape (k, d)
+        The parts H.
+    reconstruction_err_ : float
+        sqrt(2 D): for "frobenius" the norm of X - WH.
+    objective_ : float
+        D and the penalties, with the best loadings for these parts.
+    n_components_ : int
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    PCA : The best X ~ W H without the signs, in order of importance.
+    nmf_rank : How many parts, by entries held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import NMF
+    >>> X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [2.0, 3.0, 4.0]])
+    >>> model = NMF(2, random_state=0, tol=1e-8, max_iter=1000).fit(X)
+    >>> W = model.transform(X)
+    >>> np.abs(X - W @ model.components_).max().round(4)
+    np.float64(0.0)
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        shift="not centred: what is non-negative has its own origin",
+        partial_fit="an online step: what comes later meets other parts, so the order counts",
+        objective=True,
+        budget=True,
+        example={"n_components": 3, "max_iter": 2000, "tol": 1e-5},
+        rtol=1e-4,
+    )
+
+    _sums: Any
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        init: str | None = None,
+        solver: str = "cd",
+        beta_loss: Any = "frobenius",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: Any = None,
+        alpha_W: float = 0.0,
+        alpha_H: Any = "same",
+        l1_ratio: float = 0.0,
+        verbose: int = 0,
+        shuffle: bool = False,
+        missing: str = "error",
+        forget_factor: float = 0.7,
+        max_time: float | None = None,
+    ):
+        self.n_components = n_components
+        self.init = init
+        self.solver = solver
+        self.beta_loss = beta_loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.alpha_W = alpha_W
+        self.alpha_H = alpha_H
+        self.l1_ratio = l1_ratio
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.missing = missing
+        self.forget_factor = forget_factor
+        self.max_time = max_time
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, W: Any = None, H: Any = None
+    ) -> Self:
+        """Find the parts of the rows X (n, d); y is ignored."""
+        self._fit(X, y, sample_weight, W, H)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: Any = None, W: Any = None, H: Any = None
+    ) -> Any:
+        """Fit, and the loadings W (n, k) of the training rows.
+
+        W and H are where to begin, for init="custom".
+        """
+        return self._loadings(self._fit(X, y, sample_weight, W, H))
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, sample_weight: Any, W: Any, H: Any) -> Any:
+        check_parameters(self)
+        budget = Budget(self.max_time, None)
+        X, _, s = self._enter(X, None, sample_weight, finite=False)
+        about = look(self, X, s)
+        began, mean = begin(self, X, s, about, W, H)
+        k = len(began.H)
+        self._rules = rules(self, about.d, about.weight, k, mean, about.dtype)
+        first = about.put(np.asarray(began.H, dtype=about.dtype))
+        loadings = began.W if is_streamed(X) or is_sparse(X) else like(began.W, X)
+        rows = table(X, loadings, s, about.missing > 0)
+        plan = Plan(
+            self._rules.rows,
+            self._rules.columns,
+            about.squares,
+            int(self.max_iter),
+            float(self.tol),
+            about.missing > 0,
+        )
+        with ticking(self, "step", budget.deadline) as tick:
+            found = alternate(rows, first, plan, tick)
+        self.components_ = stored(found.value, None)
+        self.n_components_ = self._n_features_out = k
+        self.n_iter_, self._sums = found.n_iter, None
+        self._measure(X, s)
+        warn_if_unfinished(
+            type(self).__name__, found, "Raise max_iter, max_time or tol to let it finish."
+        )
+        return X
+
+    def _measure(self, X: Any, s: Any) -> None:
+        """The loss with the best loadings for the parts found."""
+        fit, extra = self._losses(X, s)
+        self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))
+        self.objective_ = fit + extra + self._penalty()
+
+    def _losses(self, X: Any, s: Any) -> Any:
+        told = partial(
+            block_loss, H=self.components_, rule=self._rules.final, missing=self.missing == "em"
+        )
+        return reduce_rows(told, X, s)
+
+    def _penalty(self) -> float:
+        H, rule = np.asarray(to_numpy(self.components_)), self._rules.columns
+        return float(rule.l1 * H.sum() + 0.5 * rule.l2 * (H * H).sum())
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """One online step with a batch of rows: their loadings, then better parts.
+
+        The first batch chooses where to begin, so let it have more rows than there are parts.
+        """
+        check_parameters(self)
+        first = not hasattr(self, "components_")
+        X, _, s = self._enter(X, None, sample_weight, finite=False, reset=first)
+        about = look(self, X, s)
+        if first:
+            began, mean = begin(self, X, s, about, None, None)
+            self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
+            self.n_components_ = self._n_features_out = len(began.H)
+            self._rules = rules(self, about.d, about.weight, len(began.H), mean, about.dtype)
+            self._sums, self.n_iter_ = None, 0
+        self.components_, self._sums = batch_step(self, X, s, self._sums)
+        self.n_iter_ += 1
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The loadings of rows: the best w >= 0 for the parts as they are, (n, k)."""
+        check_is_fitted(self)
+        X = self._enter(X, reset=False, finite=False).X
+        if not is_streamed(X):
+            look(self, X, None)
+        return self._loadings(X)
+
+    def _loadings(self, X: Any) -> Any:
+        told = partial(
+            block_loadings,
+            H=self.components_,
+            rule=self._rules.final,
+            missing=self.missing == "em",
+        )
+        return map_rows(told, X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The rows that have these loadings: W H, (n, d)."""
+        check_is_fitted(self)
+        H = self.components_
+        if not is_streamed(X) and not is_foreign(X):
+            X = check_array(X, input_name="X", dtype=[np.float64, np.float32], accept_sparse=True)
+        if X.shape[1] != H.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[1]} loadings a row, but there are {H.shape[0]} parts."
+            )
+        return map_rows(partial(rebuilt, H=H), X)
+
+    def objective(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """D and the penalties, with the best loadings of these rows."""
+        check_is_fitted(self)
+        X, _, s = self._enter(X, None, sample_weight, reset=False, finite=False)
+        return float(sum(self._losses(X, s))) + self._penalty()
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        size = 4 if dtype == "float32" else 8
+        k = d if self.n_components in (None, "auto") else int(self.n_components)
+        work = 50.0 * 4.0 * n * d * k / rates(size).multiply_adds / 2
+        return within(self, n, d, "50 alternating steps", work, size * (n * d + (n + d) * k))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "em"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

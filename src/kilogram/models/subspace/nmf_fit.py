@@ -1,0 +1,256 @@
+"""The fits of `NMF`: what is known of the rows, the rules of both halves, and the loadings of rows.
+
+The penalties are scikit-learn's: alpha_W counts once for every column of X and alpha_H once for
+every row, so that they keep their meaning when the data grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_count
+from kilogram.base.door import is_foreign, raise_why_not_finite
+from kilogram.models.features.random_maps import generator
+from kilogram.native.factors import Rule
+from kilogram.solvers.factor.halves import Parts, half, plain_loss, sparse_loss
+from kilogram.solvers.factor.starts import NAMES, Start, mean_of, start
+
+LOSSES = {"frobenius": "frobenius", 2: "frobenius", "kullback-leibler": "poisson", 1: "poisson"}
+BLOCK = 4 * 2**20  # bytes of one look at the entries
+
+
+class About(NamedTuple):
+    """Of the entries: squares, how many are negative, missing, infinite; the weight of the rows."""
+
+    squares: float
+    negative: float
+    missing: float
+    infinite: float
+    weight: float
+    d: int
+    dtype: Any
+    put: Callable[[Any], Any]
+
+
+def _entries(block: Any, s: Any) -> np.ndarray:
+    """Squares of what is there, counts of negative, missing and infinite entries, weight."""
+    x = block.data[None] if is_sparse(block) else block
+    xp = namespace(x)
+    w = float(block.shape[0]) if s is None else float(namespace(s).sum(s))
+    total = float(xp.sum(x))
+    negative = float(xp.sum(xp.astype(x < 0, x.dtype)))
+    if not np.isfinite(total):
+        gone, far = xp.isnan(x), xp.isinf(x)
+        counts = [float(xp.sum(xp.astype(a, x.dtype))) for a in (gone, far)]
+        x = xp.where(gone | far, xp.zeros_like(x), x)
+    else:
+        counts = [0.0, 0.0]
+    if s is not None and is_sparse(block):
+        squares = float(np.asarray(block.multiply(block).sum(axis=1)).ravel() @ np.asarray(s))
+    elif s is not None:
+        squares = float(xp.sum(xp.sum(x * x, axis=1) * like(s, block)))
+    elif is_numpy(x) and x.flags.c_contiguous and x.dtype == np.float64:
+        squares = float(np.dot(x.reshape(-1), x.reshape(-1)))
+    else:
+        squares = float(xp.sum(xp.astype(x, xp.float64) ** 2))
+    return np.array([squares, negative, *counts, w])
+
+
+def look(model: Any, X: Any, s: Any) -> About:
+    """One pass over the entries; negative, infinite and unexpected missing ones are errors."""
+    rows = None
+    if is_numpy(X) and X.size:
+        rows = max(1, BLOCK // max(1, X.itemsize * X.shape[1]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = reduce_rows(_entries, X, s, block_rows=rows)
+    squares, negative, missing, infinite, w = (float(v) for v in found)
+    if infinite or (missing and not (model.missing == "em" and not is_sparse(X))):
+        if is_sparse(X) and missing and model.missing == "em":
+            raise ValueError("NaN in a sparse X: missing='em' needs dense rows. Use X.toarray().")
+        raise_why_not_finite(model, X, np.array([np.nan if missing else np.inf]))
+    if negative:
+        raise ValueError(
+            f"Negative values in data passed to {type(model).__name__} (input X): {int(negative)} "
+            "of them. Its factors are non-negative, so is what they can describe; use PCA."
+        )
+    dtype: Any = np.dtype(np.float64)
+    put: Callable[[Any], Any] = _host
+    if not is_streamed(X):
+        dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
+        put = partial(_like, reference=X[:1, :]) if is_foreign(X) else _host
+    return About(squares, negative, missing, infinite, w, column_count(X), dtype, put)
+
+
+def _host(found: Any) -> Any:
+    return found
+
+
+def _like(found: Any, reference: Any) -> Any:
+    return like(found, reference)
+
+
+def loss_of(model: Any) -> str:
+    """ "frobenius" or "poisson"."""
+    loss = model.beta_loss
+    if not isinstance(loss, (str, Real)) or loss not in LOSSES:
+        raise ValueError(
+            f"beta_loss must be 'frobenius' (2) or 'kullback-leibler' (1), got {loss!r}."
+        )
+    return LOSSES[loss]
+
+
+def check_parameters(model: Any) -> None:
+    """Every parameter makes sense, alone and together."""
+    k = model.n_components
+    if k not in (None, "auto") and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
+        raise ValueError(f"n_components must be an integer of at least 1 or 'auto', got {k!r}.")
+    if not isinstance(model.max_iter, Integral) or model.max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1, got {model.max_iter!r}.")
+    for name in ("tol", "alpha_W"):
+        if not getattr(model, name) >= 0:
+            raise ValueError(f"{name} must be 0 or more, got {getattr(model, name)!r}.")
+    if model.alpha_H != "same" and not model.alpha_H >= 0:
+        raise ValueError(f"alpha_H must be 'same' or 0 or more, got {model.alpha_H!r}.")
+    if not 0 <= model.l1_ratio <= 1:
+        raise ValueError(f"l1_ratio must be between 0 and 1, got {model.l1_ratio!r}.")
+    if model.solver not in ("cd", "mu"):
+        raise ValueError(f"solver must be 'cd' or 'mu', got {model.solver!r}.")
+    if model.init not in (None, "custom", *NAMES):
+        raise ValueError(f"init must be None, 'custom' or one of {NAMES}, got {model.init!r}.")
+    if model.missing not in ("error", "em"):
+        raise ValueError(f"missing must be 'error' or 'em', got {model.missing!r}.")
+    if not 0 < model.forget_factor <= 1:
+        raise ValueError(f"forget_factor must be above 0, at most 1, got {model.forget_factor!r}.")
+    if loss_of(model) == "poisson" and model.solver == "cd":
+        raise ValueError(
+            "Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = "
+            f"{model.beta_loss!r}. Use solver='mu'."
+        )
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How loadings and components are improved, and the loadings of new rows found."""
+
+    rows: Rule
+    columns: Rule
+    final: Rule
+
+
+def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any) -> Rules:
+    """From the parameters; several sweeps wherever the products with X cost more."""
+    poisson = loss_of(model) == "poisson"
+    update = "poisson" if poisson else model.solver
+    alpha_H = model.alpha_W if model.alpha_H == "same" else model.alpha_H
+    a_w, a_h, share = model.alpha_W * d, alpha_H * n, model.l1_ratio
+    eps = float(np.finfo(dtype).eps)
+    base = Rule(update, floor=eps * max(mean, float(np.finfo(dtype).tiny) / eps))
+    rows = base._replace(l1=a_w * share, l2=a_w * (1 - share))
+    columns = base._replace(l1=a_h * share, l2=a_h * (1 - share))
+    if poisson:
+        return Rules(rows._replace(sweeps=2), columns, rows._replace(sweeps=500, tol=1e-6))
+    tol = 1e-10 if np.dtype(dtype) == np.float64 else 1e-6
+    final = rows._replace(update="cd", sweeps=1000, tol=tol)
+    if model.solver == "mu":
+        return Rules(rows, columns, final)
+    return Rules(
+        rows._replace(sweeps=int(np.clip(d // (4 * k), 2, 8))),
+        columns._replace(sweeps=int(np.clip(n // (4 * k), 2, 8))),
+        final,
+    )
+
+
+def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> tuple[Start, float]:
+    """Where to begin, and the mean of X."""
+    n, d, k = row_count(X), about.d, model.n_components
+    if model.init == "custom":
+        if W is None or H is None:
+            raise ValueError("init='custom' needs both W and H, given to fit_transform.")
+        k = len(H) if k in (None, "auto") else int(k)
+        return _given(W, H, n, d, k), mean_of(X, s, about.weight, d)
+    k = d if k in (None, "auto") else int(k)
+    init = model.init or ("nndsvda" if k <= min(n, d) else "random")
+    if init.startswith("nndsvd") and k > min(n, d):
+        raise ValueError(
+            f"init={init!r} can only be used when n_components <= min(n_samples, n_features): "
+            f"{k} > {min(n, d)}. Use init='random', or fewer components."
+        )
+    return start(init, X, s, k, d, generator(model.random_state))
+
+
+def _given(W: Any, H: Any, n: int, d: int, k: int) -> Start:
+    W, H = (np.asarray(to_numpy(a), dtype=np.float64) for a in (W, H))
+    if W.shape != (n, k) or H.shape != (k, d):
+        raise ValueError(
+            f"W has shape {W.shape} and H {H.shape}; ({n}, {k}) and ({k}, {d}) are needed."
+        )
+    if not (W >= 0).all() or not (H >= 0).all():
+        raise ValueError("Negative values or NaN in the W or H given: both must be >= 0.")
+    return Start(W, H)
+
+
+def block_loadings(block: Any, H: Any, rule: Rule, missing: bool) -> Any:
+    """The loadings of rows, each by itself: (m, k) in the library of the block."""
+    parts = Parts.of(H, rule)
+    W = first_loadings(block, H, rule)
+    if not missing or is_sparse(block):
+        found = half(block, W, None, parts, rule, sums=False).W[0]
+        return found
+    inner = replace_sweeps(rule)
+    for _ in range(rule.sweeps):
+        xp, before = namespace(block), W
+        W = half(block, W, None, parts, inner, missing=True, sums=False).W[0]
+        top = float(xp.max(W)) if W.shape[0] else 0.0
+        if not float(xp.max(xp.abs(W - before))) > max(rule.tol, 1e-9) * top:
+            break
+    return W
+
+
+def replace_sweeps(rule: Rule) -> Rule:
+    """Between two fillings of the holes a few sweeps are enough."""
+    return rule._replace(sweeps=3 if rule.update == "cd" else 1)
+
+
+def first_loadings(block: Any, H: Any, rule: Rule) -> Any:
+    """Zeros; for multiplied ones the size of the row."""
+    m, k = block.shape[0], H.shape[0]
+    if is_sparse(block):
+        sums = np.asarray(block.sum(axis=1)).ravel()[:, None]
+        ones = np.ones((1, k), dtype=block.dtype)
+        return (
+            sums * ones / max(float(H.sum()), 1e-300) if rule.update != "cd" else 0.0 * sums * ones
+        )
+    xp = namespace(block)
+    if rule.update == "cd":
+        return xp.zeros((m, k), dtype=block.dtype, device=block.device)
+    there = xp.where(xp.isnan(block), xp.zeros_like(block), block)
+    size = xp.sum(there, axis=1)[:, None] / max(float(xp.sum(like(H, block))), 1e-300)
+    return size * xp.ones((1, k), dtype=block.dtype, device=block.device)
+
+
+def block_loss(block: Any, s: Any, H: Any, rule: Rule, missing: bool) -> np.ndarray:
+    """F without the penalty on H: half the squares or the divergence, and the penalty on W."""
+    W = block_loadings(block, H, rule, missing)
+    xp = namespace(W)
+    weights = None if s is None else like(s, W)[:, None]
+    if is_sparse(block):
+        fit = sparse_loss(block, W, s, H, rule)
+    else:
+        seen = ~xp.isnan(block) if missing else None
+        fit = plain_loss(block, W, like(H, block), rule, seen, weights)
+    fit = fit if rule.update == "poisson" else 0.5 * fit
+    sW = W if weights is None else W * weights
+    extra = rule.l1 * float(xp.sum(sW)) + 0.5 * rule.l2 * float(xp.sum(sW * W))
+    return np.array([fit, extra])
+
+
+def rebuilt(block: Any, H: Any) -> Any:
+    """The rows with these loadings."""
+    return block @ (to_numpy(H) if is_sparse(block) else like(H, block))

@@ -1,0 +1,55 @@
+"""Online NMF: one batch of rows after the other, and the sums that remember them.
+
+    w = best loadings of the batch          A <- f A + W'X     G <- f G + W'W
+    H <- a few sweeps on 1/2 tr(H'GH) - tr(A'H)                (Mairal et al. 2010)
+    Poisson: A <- f A + H * W'(X / WH),  g <- f g + W'1,  H <- A / g
+
+The sums forget slowly (f < 1): the loadings of the first batches were found for poor parts.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.rows import reduce_rows
+from kilogram.models.subspace.nmf_fit import block_loadings
+from kilogram.solvers.factor.halves import Half, Parts, half
+from kilogram.solvers.factor.tables import improved
+
+
+class Sums(NamedTuple):
+    """What the batches so far leave behind: A (k, d) and gram (k, k + 1)."""
+
+    A: Any
+    gram: np.ndarray
+
+
+def _batch(block: Any, s: Any, H: Any, final: Any, once: Any, missing: bool) -> Half:
+    """The loadings of a batch and their sums."""
+    W = block_loadings(block, H, final, missing)
+    return half(block, W, s, Parts.of(H, once), once, missing=missing)
+
+
+def batch_step(model: Any, X: Any, s: Any, before: Sums | None) -> tuple[Any, Sums]:
+    """New components and new sums."""
+    H, all_rules = model.components_, model._rules
+    poisson = all_rules.rows.update == "poisson"
+    once = all_rules.rows._replace(sweeps=1, update="poisson" if poisson else "cd")
+    told = partial(_batch, H=H, final=all_rules.final, once=once, missing=model.missing == "em")
+    found = reduce_rows(told, X, s)
+    A = like(found.A, H) * H if poisson else like(found.A, H)
+    gram = found.gram
+    if before is not None:
+        f = float(model.forget_factor)
+        A, gram = A + f * before.A, gram + f * before.gram
+    sums = Sums(A, gram)
+    columns = all_rules.columns
+    if not poisson:
+        return improved(H, A, gram, columns._replace(update="cd", sweeps=8))[0], sums
+    xp = namespace(H)
+    under = like(np.asarray(to_numpy(gram))[:, -1:] + columns.l1, H) + columns.l2 * H
+    return xp.where(under > 0, A / xp.where(under > 0, under, xp.ones_like(under)), H), sums

@@ -1,0 +1,152 @@
+"""Where NMF begins: at random, or from the leading singular vectors made non-negative.
+
+NNDSVD (Boutsidis and Gallopoulos 2008): of each pair u, v of singular vectors either the positive
+or the negative parts are kept, whichever pair is larger; "a" fills zeros with the mean of X, "ar"
+with small random numbers. Random rows of X averaged ("acol") give components that look like data.
+The singular vectors come from X'X where it is small, else from subspace iteration, one reading of X
+each time.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kilogram.arrays.linalg import eigh, qr
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import map_rows, reduce_rows, row_count, take_rows
+
+SMALL = 400  # columns for which X'X is decomposed as it is
+ROUNDS = 4
+NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")
+
+
+class Start(NamedTuple):
+    """Loadings W (n, k) and components H (k, d) on the host."""
+
+    W: np.ndarray
+    H: np.ndarray
+
+
+def _filled(block: Any) -> Any:
+    """NaN as 0; None of the starts needs more."""
+    if is_sparse(block):
+        return block
+    xp = namespace(block)
+    return xp.where(xp.isnan(block), xp.zeros_like(block), block)
+
+
+def _twice(block: Any, s: Any, Q: np.ndarray | None) -> np.ndarray:
+    """X'SX Q, or X'SX."""
+    block = _filled(block)
+    if is_sparse(block):
+        right = block if Q is None else block @ Q.astype(block.dtype)
+        scaled = right if s is None else _times(right, s)
+        found = block.T @ scaled
+        return np.asarray(found.toarray() if is_sparse(found) else found, dtype=np.float64)
+    right = block if Q is None else block @ like(Q, block)
+    right = right if s is None else right * like(s, block)[:, None]
+    return np.asarray(to_numpy(block.T @ right), dtype=np.float64)
+
+
+def _times(A: Any, s: Any) -> Any:
+    return A.multiply(np.asarray(s)[:, None]).tocsr() if is_sparse(A) else A * s[:, None]
+
+
+def _scores(block: Any, V: np.ndarray) -> np.ndarray:
+    block = _filled(block)
+    if is_sparse(block):
+        return np.asarray(block @ V.astype(block.dtype), dtype=np.float64)
+    return np.asarray(to_numpy(block @ like(V, block)), dtype=np.float64)
+
+
+def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    """Weighted singular triplets U (n, k), sigma (k,), V (d, k): x_i ~ sum_j u_ij sigma_j v_j."""
+    if d <= SMALL:
+        values, V = eigh(reduce_rows(partial(_twice, Q=None), X, s))
+    else:
+        Q = qr(rng.standard_normal((d, min(d, k + 10))))[0]
+        for _ in range(ROUNDS):
+            Z = reduce_rows(partial(_twice, Q=Q), X, s)
+            inner, Q_old = Q.T @ Z, Q
+            Q = qr(Z)[0]
+        values, R = eigh((inner + inner.T) / 2)
+        V = Q_old @ R
+    values, V = np.maximum(values[:k], 0.0), V[:, :k]
+    sigma = np.sqrt(values)
+    U = _gathered(map_rows(partial(_scores, V=V), X)) / np.where(sigma > 0, sigma, 1.0)
+    return U, sigma, V
+
+
+def _gathered(found: Any) -> np.ndarray:
+    return np.asarray(found.compute() if hasattr(found, "compute") else found)
+
+
+def _sums(block: Any, s: Any) -> np.ndarray:
+    block = _filled(block)
+    if is_sparse(block):
+        rows = np.asarray(block.sum(axis=1)).ravel()
+        return np.asarray([float(rows.sum() if s is None else rows @ np.asarray(s))])
+    xp = namespace(block)
+    rows = xp.sum(block, axis=1)
+    return np.asarray([float(xp.sum(rows if s is None else rows * like(s, block)))])
+
+
+def mean_of(X: Any, s: Any, n: float, d: int) -> float:
+    """The weighted mean of all entries."""
+    return float(reduce_rows(_sums, X, s)[0]) / (n * d)
+
+
+def nndsvd(U: np.ndarray, sigma: np.ndarray, V: np.ndarray, s: Any) -> Start:
+    """Non-negative parts of singular triplets; the sizes are split evenly between W and H."""
+    weights = np.ones(len(U)) if s is None else np.asarray(to_numpy(s), dtype=np.float64)
+    W, H = np.zeros_like(U), np.zeros((len(sigma), len(V)))
+    for j, size in enumerate(sigma):
+        u, v = U[:, j], V[:, j]
+        if j == 0:
+            W[:, 0], H[0] = np.sqrt(size) * np.abs(u), np.sqrt(size) * np.abs(v)
+            continue
+        sides = []
+        for sign in (1.0, -1.0):
+            a, b = np.maximum(sign * u, 0.0), np.maximum(sign * v, 0.0)
+            na, nb = np.sqrt(weights @ a**2), np.sqrt(b @ b)
+            sides.append((na * nb, a / (na or 1.0), b / (nb or 1.0)))
+        m, a, b = max(sides, key=lambda side: side[0])
+        W[:, j], H[j] = np.sqrt(size * m) * a, np.sqrt(size * m) * b
+    return Start(W, H)
+
+
+def start(
+    init: str, X: Any, s: Any, k: int, d: int, rng: np.random.Generator
+) -> tuple[Start, float]:
+    """The start named, and the mean of X."""
+    n = row_count(X)
+    weight = float(n if s is None else np.asarray(to_numpy(s)).sum())
+    mean = mean_of(X, s, weight, d)
+    size = np.sqrt(max(mean, 0.0) / k)
+    if init in ("random", "acol"):
+        H = size * np.abs(rng.standard_normal((k, d)))
+        W = size * np.abs(rng.standard_normal((n, k)))
+        return Start(W, _averages(X, n, k, rng) if init == "acol" else H), mean
+    found = nndsvd(*leading(X, s, k, d, rng), s)
+    least = 1e-6 * size
+    W, H = (np.where(least > part, 0.0, part) for part in found)
+    if init == "nndsvda":
+        W, H = np.where(W == 0, mean, W), np.where(H == 0, mean, H)
+    elif init == "nndsvdar":
+        W = np.where(W == 0, np.abs(mean * rng.standard_normal(W.shape) / 100), W)
+        H = np.where(H == 0, np.abs(mean * rng.standard_normal(H.shape) / 100), H)
+    return Start(W, H), mean
+
+
+def _averages(X: Any, n: int, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Components that are means of a few rows drawn at random."""
+    few = min(n, 20)
+    found = []
+    for _ in range(k):
+        rows = take_rows(X, np.sort(rng.choice(n, few, replace=False)))
+        rows = rows.toarray() if is_sparse(rows) else to_numpy(_filled(rows))
+        found.append(rows.mean(axis=0))
+    return np.asarray(found, dtype=np.float64)
