@@ -44,6 +44,7 @@ SLUGS: tuple[str, ...] = (
     "clusters",
     "mixtures",
     "hierarchical",
+    "choose_k",
     "spectral",
     "manifolds",
     "densities",
@@ -77,6 +78,7 @@ PUBLIC: dict[str, str] = {
     "CCA": "kilogram.models.subspace.cca",
     "KernelCCA": "kilogram.models.subspace.kernel_cca",
     "MultiviewCCA": "kilogram.models.subspace.multiview",
+    "FastICA": "kilogram.models.subspace.ica",
     "NMF": "kilogram.models.subspace.nmf",
     "nmf_rank": "kilogram.models.subspace.nmf_rank",
     # classification
@@ -112,6 +114,10 @@ PUBLIC: dict[str, str] = {
     "KMedoids": "kilogram.models.clusters.medoids",
     "AgglomerativeClustering": "kilogram.models.clusters.agglomerative",
     "dendrogram": "kilogram.models.clusters.dendrogram",
+    "choose_k": "kilogram.models.clusters.choose_k",
+    "silhouette_samples": "kilogram.models.clusters.silhouette",
+    "silhouette_score": "kilogram.models.clusters.silhouette",
+    "clustering_distance": "kilogram.functions.partitions",
     # densities
     "HistogramDensity": "kilogram.models.densities.histogram",
     "KernelDensity": "kilogram.models.densities.kernel_density",

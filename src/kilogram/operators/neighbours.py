@@ -47,7 +47,7 @@ def nearest(X: Any, k: int, new: Any = None) -> Neighbours:
     n, d = X.shape
     if n >= TREE_ROWS * 2.0**d:
         return _by_tree(X, new, k)
-    squares, indices = nearest_rows(X, new, k)
+    squares, indices = nearest_rows(X, None, k) if new is None else nearest_rows(new, X, k)
     return Neighbours(np.sqrt(squares), indices)
 
 
@@ -69,20 +69,29 @@ def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
     squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     n, m = new.shape[0], X.shape[0]
     distances, indices = np.empty((n, k)), np.empty((n, k), np.int32)
-    step = max(1, BLOCK_ENTRIES // m)
+    step, rounding = max(1, BLOCK_ENTRIES // m), 8 * float(np.finfo(X.dtype).eps)
     for a in range(0, n, step):
         B = new[a : a + step]
         rows = np.arange(B.shape[0])
-        D = squares - 2 * (B @ X.T).toarray()
-        D += np.asarray(B.multiply(B).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+        lengths = np.asarray(B.multiply(B).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+        D = squares - 2 * (B @ X.T).toarray() + lengths
+        D[(lengths + squares) * rounding >= D] = 0.0  # of copies nothing is left but rounding
         if itself:
             D[rows, a + rows] = np.inf
-        near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+        near = _k_smallest(D, k)
         kept = np.take_along_axis(D, near, axis=1)
         order = np.argsort(kept, axis=1, kind="stable")
         indices[a : a + step] = np.take_along_axis(near, order, axis=1)
-        distances[a : a + step] = np.sqrt(np.maximum(np.take_along_axis(kept, order, axis=1), 0))
+        distances[a : a + step] = np.sqrt(np.take_along_axis(kept, order, axis=1))
     return Neighbours(distances.astype(X.dtype), indices)
+
+
+def _k_smallest(D: np.ndarray, k: int) -> np.ndarray:
+    """Positions of the k smallest entries of each row, in order; of equal ones the first."""
+    last = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
+    less, equal = last > D, last == D
+    left = k - less.sum(axis=1, keepdims=True)
+    return np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(D), k)
 
 
 def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_array:
@@ -92,9 +101,13 @@ def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_a
     return scipy.sparse.csr_array((values.ravel(), indices.ravel(), start), (m, n))
 
 
-def either_way(A: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-    """The graph with every edge in both directions: the longer of the two where they differ."""
-    return scipy.sparse.csr_array(A.maximum(A.T))
+def two_way(a: np.ndarray, b: np.ndarray, length: np.ndarray, n: int) -> scipy.sparse.csr_array:
+    """Edges a - b in both directions, of any length: 0 between copies too, and none is merged."""
+    rows, columns = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.argsort(rows, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    values = np.concatenate([length, length])[order]
+    return scipy.sparse.csr_array((values, columns[order], start), (n, n))
 
 
 def components(A: Any) -> tuple[int, np.ndarray]:

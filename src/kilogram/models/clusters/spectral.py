@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace
+from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws
 from kilogram.base.estimate import within
@@ -200,7 +200,7 @@ class SpectralClustering(CentreMixin, Estimator):
                 callback=tick,
                 deadline=budget.deadline,
             )
-        self._affinity = affinity
+        self._affinity = affinity.kept()
         self._assign(X, w)
         return self
 
@@ -247,8 +247,7 @@ class SpectralClustering(CentreMixin, Estimator):
     def affinity_matrix_(self) -> Any:
         """A (n, n), sparse for graphs."""
         check_is_fitted(self)
-        A = self._affinity.A
-        return A if is_sparse(A) else A.dense()
+        return self._affinity.A.dense()
 
     def predict(self, X: Any) -> Any:
         """The cluster of each row of X, (m,), by Nystroem's extension of the eigenvectors.

@@ -15,13 +15,13 @@ the normalised Laplacian. As D^-1 A W f = lambda f, a new row x has
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.base import warn_if_unfinished
 from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.pairs import cast, wide
@@ -53,8 +53,29 @@ class Functions:
 
 
 @dataclass(frozen=True, eq=False)
+class StoredGraph:
+    """A sparse matrix by its three arrays: files of fitted models know arrays only."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = len(self.indptr) - 1
+        return n, n
+
+    def dense(self) -> Any:
+        """The sparse matrix, which is all there is."""
+        return scipy.sparse.csr_array((self.data, self.indices, self.indptr), self.shape)
+
+
+@dataclass(frozen=True, eq=False)
 class Affinity:
-    """A (n, n), a Gram or a sparse matrix, of the rows X; `kernel` is None for graphs."""
+    """A (n, n), a Gram or a sparse matrix, of the rows X; `kernel` is None for graphs.
+
+    X is None where A was given.
+    """
 
     A: Any
     X: Any
@@ -78,7 +99,7 @@ class Affinity:
         f = g if self.weights is None else self._averages(self.A @ g, some, values)
         seen = f if self.weights is None else xp.where((w > 0)[:, None], f, xp.zeros_like(f))
         signs = turns(seen.T).T
-        return Functions(f * signs, g * signs, values, normalised, found)
+        return Functions(_own(f * signs), _own(g * signs), _own(values), normalised, found)
 
     def _pairs(self, r: Any, k: int, ref: Any, how: dict[str, Any]) -> Solution:
         if is_sparse(self.A):
@@ -89,6 +110,13 @@ class Affinity:
         if how.pop("solver", None) == "dense":
             return full(operator, k)
         return eigenpairs(operator, k, ref=ref, **how)
+
+    def kept(self) -> Affinity:
+        """What a fitted model keeps: no kernel matrix, and graphs in a form that files know."""
+        if is_sparse(self.A):
+            A = StoredGraph(self.A.data, self.A.indices, self.A.indptr)
+            return replace(self, A=A, X=None if is_sparse(self.X) and self.kernel else self.X)
+        return replace(self, A=Gram(self.A.kernel, self.A.X, store=False))
 
     @staticmethod
     def _averages(Ag: Any, d: Any, values: Any) -> Any:
@@ -130,21 +158,26 @@ class Affinity:
         return like(np.asarray(to_numpy(functions.f))[at], ref)
 
     def _from_neighbours(self, block: Any, functions: Functions) -> Any:
-        """The mean of f over the nearest training rows, over lambda."""
-        g, values = np.asarray(functions.f), np.asarray(functions.values)
-        k = min(self.n_neighbors, self.A.shape[0])
-        if isinstance(self.X, scipy.sparse.sparray) and self.X is self.A:
-            A = scipy.sparse.csr_array(block)  # distances from new rows to the training rows
-            links = scipy.sparse.csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+        """The mean of f over the nearest training rows, over lambda; a training row has its own."""
+        f, values = np.asarray(functions.f), np.asarray(functions.values)
+        if self.X is None:  # a graph was given: the block holds new rows' edges
+            E = scipy.sparse.csr_array(block)
+            links = scipy.sparse.csr_array((np.ones(E.nnz), E.indices, E.indptr), E.shape)
+            near = None
         else:
-            at = neighbours.nearest(self.X, k, _rows_like(block, self.X)).indices
-            links = neighbours.graph(np.ones(at.shape), at, self.A.shape[0])
-        d = np.maximum(links.sum(axis=1), 1.0)
-        f = self._averages(links @ g, d if functions.normalised else np.ones_like(d), values)
-        return f if is_sparse(block) else like(f, wide(block))
+            near = neighbours.nearest(
+                self.X, min(self.n_neighbors, self.A.shape[0]), _rows_like(block, self.X)
+            )
+            links = neighbours.graph(np.ones(near.indices.shape), near.indices, self.A.shape[0])
+        d = np.maximum(links.sum(axis=1), 1.0) if functions.normalised else np.ones(block.shape[0])
+        found = self._averages(links @ f, d, values)
+        if near is not None:
+            itself = near.distances[:, 0] == 0
+            found[itself] = f[near.indices[itself, 0]]
+        return found if is_sparse(block) else like(found, wide(block))
 
 
-def affinity_of(model: Any, X: Any, w: Any = None) -> Affinity:
+def affinity_of(model: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> Affinity:
     """What `model.affinity` means for the rows X: a graph of neighbours or a kernel."""
     named = isinstance(model.affinity, str)
     if named and model.affinity in GRAPHS:
@@ -153,7 +186,7 @@ def affinity_of(model: Any, X: Any, w: Any = None) -> Affinity:
                 "sample_weight needs an affinity that is a kernel: in a graph of neighbours a row "
                 "of weight 2 is not the same as two rows."
             )
-        return _graph(model, X)
+        return _graph(model.affinity, X, n_neighbors or model.n_neighbors)
     params = {name: getattr(model, name, None) for name in ("gamma", "degree", "coef0")}
     own = isinstance(model.affinity, str) or callable(model.affinity)
     given = {name: value for name, value in params.items() if value is not None}
@@ -171,28 +204,29 @@ def affinity_of(model: Any, X: Any, w: Any = None) -> Affinity:
     return Affinity(A, X, kernel, 0, _wide(w))
 
 
-def _graph(model: Any, X: Any) -> Affinity:
+def _graph(kind: str, X: Any, n_neighbors: Any) -> Affinity:
     """A_ij = 1 for neighbours of each other, 1/2 if only one is the other's; A_ii = 1."""
     n = X.shape[0]
-    if model.affinity == "nearest_neighbors":
-        k = check_neighbours(model.n_neighbors, n, most=n)
+    if kind == "nearest_neighbors":
+        k = check_neighbours(n_neighbors, n, most=n)
         at = neighbours.nearest(X, k - 1).indices if k > 1 else np.empty((n, 0), np.int32)
-        C, rows = neighbours.graph(np.ones(at.shape), at, n), X
+        C, rows = neighbours.graph(np.ones(at.shape), at, n), to_numpy(X)
     else:
         _check_square(X)
         G = scipy.sparse.csr_array(X)
-        C = rows = scipy.sparse.csr_array((np.ones(G.nnz), G.indices, G.indptr), G.shape)
+        C = scipy.sparse.csr_array((np.ones(G.nnz), G.indices, G.indptr), G.shape)
         C.setdiag(0.0)
-        k = model.n_neighbors or 1
+        rows, k = None, 1
     A = scipy.sparse.csr_array(0.5 * (C + C.T) + scipy.sparse.eye_array(n))
-    return Affinity(A, A if rows is C else rows, None, k)
+    return Affinity(A, rows, None, k)
 
 
 def embedded(model: Any, affinity: Affinity, k: int, normalised: bool, **how: Any) -> Functions:
     """The functions, with a word on what went wrong."""
     functions = affinity.functions(k, normalised, **how)
-    warn_if_unfinished(type(model).__name__, functions.found, "Raise eigen_tol or max_time.")
-    return functions
+    found = functions.found
+    warn_if_unfinished(type(model).__name__, found, "Raise eigen_tol or max_time.")
+    return replace(functions, found=replace(found, value=None))  # f has the vectors
 
 
 def connected(model: Any, affinity: Affinity, most: int = 1) -> Affinity:
@@ -202,13 +236,19 @@ def connected(model: Any, affinity: Affinity, most: int = 1) -> Affinity:
     count, labels = neighbours.components(affinity.A)
     if count <= most:
         return affinity
-    warn_if_apart(model, count)
-    if affinity.X is affinity.A:
+    if affinity.X is None:
+        warn_if_apart(model, count, "It was taken as given.")
         return affinity
+    warn_if_apart(model, count)
     a, b, _ = neighbours.joined(affinity.X, labels)
     extra = scipy.sparse.coo_array((np.full(len(a), 0.5), (a, b)), affinity.A.shape).tocsr()
     A = scipy.sparse.csr_array(affinity.A + (extra + extra.T))
     return Affinity(A, affinity.X, None, affinity.n_neighbors)
+
+
+def _own(a: Any) -> Any:
+    """Not a view: eigensolvers return columns of something larger."""
+    return np.ascontiguousarray(a) if is_numpy(a) else a
 
 
 def _rows_like(block: Any, X: Any) -> Any:

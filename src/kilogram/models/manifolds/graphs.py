@@ -49,13 +49,15 @@ def check_in_memory(model: Any, X: Any) -> None:
         )
 
 
-def warn_if_apart(model: Any, count: int) -> None:
-    """Say that the graph has several parts."""
+JOINED = "The shortest edges between parts were added."
+
+
+def warn_if_apart(model: Any, count: int, done: str = JOINED) -> None:
+    """Say that the graph has several parts, and what was done about it."""
     if count > 1:
         warnings.warn(
             f"{type(model).__name__}: the graph of neighbours falls into {count} parts that no "
-            "edge connects. The shortest edges between parts were added; a larger n_neighbors "
-            "may say more.",
+            f"edge connects. {done} A larger n_neighbors may connect them.",
             DisconnectedGraphWarning,
             stacklevel=4,
         )

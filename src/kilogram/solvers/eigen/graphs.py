@@ -47,25 +47,37 @@ class Inverse:
         return self._factor.solve(np.ascontiguousarray(V))
 
 
-def smallest(
-    A: Any,
+class InverseOfSquare:
+    """P (B'B + sigma I)^-1 P for a sparse B with B 1 = 0, P = I - 1 1' / n."""
+
+    def __init__(self, B: Any, sigma: float):
+        self._inverse = Inverse(B.T @ B, sigma)
+        self.shape = self._inverse.shape
+
+    def __matmul__(self, V: Any) -> Any:
+        solved = self._inverse @ (V - V.mean(axis=0))
+        return solved - solved.mean(axis=0)
+
+
+def smallest_but_constant(
+    B: Any,
     k: int,
     *,
-    sigma: float,
     tol: float = 0.0,
+    dense: bool = False,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
-    """Values (k,), smallest first, and vectors (n, k) of a sparse positive semidefinite A.
-
-    sigma > 0 keeps the factor away from the zero eigenvalue of A; the vectors do not depend on it.
-    """
-    n = A.shape[0]
-    if n <= max(SMALL_ORDER, 4 * k):
-        values, vectors = full(-A.toarray(), k).value
-        return Solution((-values, vectors))
+    """Values (k,), smallest first, and vectors (n, k) of B'B, sparse, but for B 1 = 0."""
+    n = B.shape[0]
+    if dense or n <= max(SMALL_ORDER, 4 * k):
+        M = (B.T @ B).toarray()
+        size = float(np.trace(M)) + 1.0
+        values, vectors = full(-M - size / n, k).value  # the constant is moved out of the way
+        return Solution((np.maximum(-values, 0.0), vectors))
+    # beside the entries of B'B of size 1: near enough to 0 for the smallest eigenvalues to differ
     found: Any = leading(
-        Inverse(A, sigma),
+        InverseOfSquare(B, 1e-12),
         k,
         tol=tol,
         ref=np.empty(0),
@@ -73,9 +85,9 @@ def smallest(
         callback=callback,
         deadline=deadline,
     )
-    values, vectors = found.value
+    vectors = found.value[1]
     # of the vectors themselves: 1 / value - sigma has lost the digits of a small eigenvalue
-    values = np.einsum("ij,ij->j", vectors, A @ vectors)
+    values = ((B @ vectors) ** 2).sum(axis=0)
     return Solution((values, vectors), found.n_iter, None, found.converged, found.message)
 
 
@@ -106,7 +118,9 @@ def smoothest(
 
 
 def _by_factor(S: Any, k: int, tol: float, how: dict[str, Any]) -> Solution:
-    L = scipy.sparse.eye_array(S.shape[0]) - S
-    found: Any = smallest(L, k, sigma=1e-6, tol=tol, **how)
-    values, vectors = found.value
-    return Solution((1.0 - values, vectors), found.n_iter, None, found.converged, found.message)
+    n = S.shape[0]
+    inverse = Inverse(scipy.sparse.eye_array(n) - S, 1e-6)
+    found: Any = leading(inverse, k, tol=tol, ref=np.empty(0), block=min(n, k + 2), **how)
+    vectors = found.value[1]
+    values = np.einsum("ij,ij->j", vectors, S @ vectors)
+    return Solution((values, vectors), found.n_iter, None, found.converged, found.message)
