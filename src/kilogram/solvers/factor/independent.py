@@ -1,0 +1,195 @@
+"""FastICA: fixed points of the contrast on whitened rows (Hyvarinen and Oja 2000).
+
+    w <- mean g(w'z) z - mean g'(w'z) w        a Newton step for extrema of mean G(w'z), |w| = 1
+    symmetric    all at once, then W <- (W W')^(-1/2) W
+    deflation    one after the other, each orthogonal to those before
+
+    G: log cosh(a u) / a,  -exp(-u^2 / 2),  u^4 / 4        g, g' its derivatives
+
+Rows enter through sums only, so blocks of rows do as well as all of them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.linalg import eigh
+from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
+from kilogram.native.factors import CONTRASTS, contrast_pass
+from kilogram.solvers.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastSums:
+    """Over rows: weight, sum g(u) z' (k, d), sums of g'(u) and G(u), each (k,); on the host."""
+
+    weight: float
+    G: np.ndarray
+    slope: np.ndarray
+    value: np.ndarray
+
+    def __add__(self, other: ContrastSums) -> ContrastSums:
+        return ContrastSums(
+            self.weight + other.weight,
+            self.G + other.G,
+            self.slope + other.slope,
+            self.value + other.value,
+        )
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The name of G with its parameter, or a function u (k, n) -> g(u), mean of g'(u) by row."""
+
+    fun: str | Callable[..., Any] = "logcosh"
+    alpha: float = 1.0
+    args: tuple[tuple[str, Any], ...] = ()
+
+    def sums(self, Z: Any, M: np.ndarray, s: Any = None) -> ContrastSums:
+        """Of the rows Z (n, d) along the directions M (k, d)."""
+        if s is None and is_numpy(Z) and self.fun in CONTRASTS:
+            return ContrastSums(len(Z), *contrast_pass(Z, M, str(self.fun), self.alpha))
+        return plain_sums(self, Z, M, s)
+
+    def of_gaussian(self) -> float:
+        """Mean G(u) of a standard normal u, by Gauss's quadrature."""
+        u, w = np.polynomial.hermite_e.hermegauss(80)
+        return float(w @ values(self, u)[2] / w.sum())
+
+
+def values(contrast: Contrast, u: Any) -> tuple[Any, Any, Any]:
+    """g(u), g'(u), G(u)."""
+    xp, a = namespace(u), contrast.alpha
+    if contrast.fun == "logcosh":
+        t, size = xp.tanh(a * u), xp.abs(a * u)
+        height = (size + xp.log1p(xp.exp(-2 * size)) - float(np.log(2.0))) / a
+        return t, a * (1 - t * t), height
+    if contrast.fun == "exp":
+        e = xp.exp(-u * u / 2)
+        return u * e, (1 - u * u) * e, -e
+    return u**3, 3 * u * u, u**4 / 4
+
+
+def plain_sums(contrast: Contrast, Z: Any, M: np.ndarray, s: Any = None) -> ContrastSums:
+    """The same in any library of the array API, with weights; the oracle of the native pass."""
+    xp = namespace(Z)
+    U = Z @ like(M, Z).T
+    if callable(contrast.fun):
+        return _called(contrast, Z, U, s)
+    g, bend, height = values(contrast, U)
+    if s is not None:
+        by = like(s, Z)[:, None]
+        g, bend, height = g * by, bend * by, height * by
+    weight = float(Z.shape[0]) if s is None else float(namespace(s).sum(s))
+    found = (g.T @ Z, xp.sum(bend, axis=0), xp.sum(height, axis=0))
+    return ContrastSums(weight, *(np.asarray(to_numpy(a), dtype=np.float64) for a in found))
+
+
+def _called(contrast: Contrast, Z: Any, U: Any, s: Any) -> ContrastSums:
+    """A user's g, as scikit-learn calls it."""
+    if s is not None:
+        raise ValueError("fun as a function gives means over the rows: sample_weight needs a name.")
+    fun: Any = contrast.fun
+    found = fun(U.T, **dict(contrast.args))
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise ValueError("fun must return two arrays: g(u), and the mean of g'(u) for each row.")
+    g, bend = (np.asarray(to_numpy(a), dtype=np.float64) for a in found)
+    bend = bend.mean(axis=-1) if bend.ndim == 2 else bend
+    n = float(Z.shape[0])
+    G = g @ np.asarray(to_numpy(Z), dtype=np.float64)
+    return ContrastSums(n, G, n * bend, np.zeros(len(bend)))
+
+
+Sums = Callable[[np.ndarray], ContrastSums]
+
+
+def orthonormal(W: np.ndarray) -> np.ndarray:
+    """(W W')^(-1/2) W, the nearest orthonormal rows."""
+    values_, U = eigh(W @ W.T)
+    least = np.finfo(np.float64).tiny
+    return np.asarray((U / np.sqrt(np.maximum(values_, least))) @ U.T @ W)
+
+
+def _newton(found: ContrastSums, W: np.ndarray) -> np.ndarray:
+    G, slope = found.G / found.weight, found.slope / found.weight
+    return np.asarray(G, dtype=np.float64) - slope[:, None] * W
+
+
+def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
+    """All directions together, from W (k, k).
+
+    Near-Gaussian sources can make Newton's step go back and forth: while directions turn more than
+    before, only part of the step is taken, which has the same fixed points.
+    """
+    W, message, step, share, last = orthonormal(W), "", 0, 1.0, np.inf
+    for step in range(1, max_iter + 1):
+        found = sums(W)
+        new = orthonormal(_newton(found, W))
+        turns = np.sum(new * W, axis=1)
+        away = float(np.abs(np.abs(turns) - 1).max())
+        if away < tol:
+            return Solution(new, step, float(found.value.sum() / found.weight))
+        share = max(share / 2, 1 / 64) if away > last else min(1.0, 1.2 * share)
+        last = away
+        if share < 1:
+            signed = new * np.where(turns < 0, -1.0, 1.0)[:, None]
+            new = orthonormal((1 - share) * W + share * signed)
+        W = new
+        message = f"directions still turn by {away:.1e} (tol is {tol:g})."
+        if tick(step, None):
+            message = f"the time was up, and {message}"
+            break
+    return Solution(W, step, None, False, message)
+
+
+def deflation(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
+    """One direction after the other, from the rows of W (k, k); n_iter is the longest of them."""
+    found, longest, message = np.zeros_like(W), 0, ""
+    for j in range(len(W)):
+        before = found[:j]
+        w, share, last = _unit(W[j], before), 1.0, np.inf
+        for step in range(1, max_iter + 1):
+            new = _unit(_newton(sums(w[None]), w[None])[0], before)
+            turn = float(new @ w)
+            away = abs(abs(turn) - 1)
+            share = max(share / 2, 1 / 64) if away > last else min(1.0, 1.2 * share)
+            if share < 1 and away >= tol:
+                new = _unit((1 - share) * w + share * (new if turn > 0 else -new), before)
+            w, longest, last = new, max(longest, step), away
+            late = tick(longest, None)
+            if away < tol or late:
+                break
+        else:
+            message = f"direction {j} still turns by {away:.1e} (tol is {tol:g})."
+        if late:
+            message = f"the time was up at direction {j}; those after it are only orthogonal."
+            found[j:] = _rest(W, w, before)
+            break
+        found[j] = w
+    return Solution(found, longest, None, not message, message)
+
+
+def _unit(w: np.ndarray, before: np.ndarray) -> np.ndarray:
+    w = w - before.T @ (before @ w)
+    size = float(np.linalg.norm(w))
+    if size > 1e-12:
+        return np.asarray(w / size)
+    # a start inside the span of the others: the coordinate that lies farthest from it
+    rest = np.eye(len(w)) - before.T @ before
+    j = int(np.diag(rest).argmax())
+    return np.asarray(rest[j] / np.linalg.norm(rest[j]))
+
+
+def _rest(W: np.ndarray, w: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """w and further rows of W, orthogonal to all before them."""
+    done = np.vstack([before, w[None]])
+    for j in range(len(done), len(W)):
+        done = np.vstack([done, _unit(W[j], done)[None]])
+    return done[len(before) :]
+
+
+ALGORITHMS: dict[str, Callable[..., Solution]] = {"parallel": symmetric, "deflation": deflation}
