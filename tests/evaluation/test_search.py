@@ -30,7 +30,7 @@ def height(point):
 
 def walked(method, count, seed=0):
     """Scores of a walk on a hill whose top is known."""
-    walk, scores, shares = METHODS[method](HILL, count, np.random.default_rng(seed)), [], []
+    walk, scores, shares = METHODS[method](HILL, count, np.random.default_rng(seed), ()), [], []
     try:
         trial = next(walk)
         while True:

@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 
+from kilogram.kernels import Gaussian
 from kilogram.kitchen.search import (
     TwinSearchClassifier,
     TwinSearchRegressor,
     smooth_winner,
 )
+from kilogram.kitchen.search_roads import Road
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -80,9 +83,53 @@ def test_balanced_classes_weigh_the_same():
     assert 0 <= fair.best_score_ <= 1
 
 
+def test_rows_that_belong_together_are_left_out_together():
+    groups = np.repeat(np.arange(10), 6)
+    name = np.column_stack([groups, RNG.normal(size=60)]).astype(float)
+    level = RNG.normal(size=10)[groups]
+    for kernel in ("linear", "gaussian"):
+        search = TwinSearchRegressor(kernel, widths=[0.2], alphas=[1e-3, 1.0])
+        torn = search.fit(name, level).best_score_
+        whole = search.fit(name, level, groups=groups).best_score_
+        later = search.fit(name, level, moments=np.arange(60.0)).best_score_
+        assert whole < 0.3
+        assert later < 0.3
+        assert kernel == "linear" or torn > 0.8
+
+
+def test_folds_predict_as_fits_do():
+    splits = [(np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
+    w = RNG.uniform(0.5, 2, 30)
+    Z = np.column_stack([Y, X[:, 0]])
+    for road in (Road(None), Road(Gaussian(1.0))):
+        found = road.folds(X, Z, [0.1, 2.0], w, splits)
+        assert found.shape == (20, 2, 2)
+        train, test = splits[1]
+        direct = road.model(X[train], Z[train], 2.0, w[train]).predict(X[test])
+        assert found[10:, :, 1] == pytest.approx(direct, abs=1e-5)
+    rows = sp.csr_array(X)
+    assert Road(None).folds(rows, Z, [0.1], None, splits) == pytest.approx(
+        Road(None).folds(X, Z, [0.1], None, splits), abs=1e-5
+    )
+
+
+def test_sparse_rows_and_logarithms_of_the_target():
+    dense = TwinSearchClassifier(alphas=[1.0]).fit(X, LABELS)
+    sparse = TwinSearchClassifier(alphas=[1.0]).fit(sp.csr_array(X), LABELS)
+    assert (sparse.predict(sp.csr_array(X)) == dense.predict(X)).all()
+    steep = np.exp(3 * X[:, 0] + 0.1 * RNG.normal(size=30))
+    plain, log = (TwinSearchRegressor(log_target=t).fit(X, steep) for t in (False, True))
+    assert log.best_score_ > plain.best_score_ + 0.2
+    assert log.predict(10 * X).max() <= steep.max() * 1.0001
+    with pytest.raises(ValueError, match="positive"):
+        TwinSearchRegressor(log_target=True).fit(X, -steep)
+
+
 def test_smooth_winner():
-    noise = RNG.normal(size=200) ** 2
-    losses = np.stack([noise + 0.5, noise + 0.001 * RNG.normal(size=200), noise + 0.0, noise + 0.4])
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=200) ** 2
+    wobble = 0.001 * rng.normal(size=200)
+    losses = np.stack([noise + 0.5, noise + wobble - wobble.mean(), noise + 0.0, noise + 0.4])
     assert smooth_winner(losses[None]) == (0, 2)  # as good as the least, and smoother
     assert smooth_winner(losses[None, :1]) == (0, 0)
     wide = np.stack([losses, losses + 0.3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,10 +43,20 @@ class Keep(StrEnum):
     baseline = "baseline"
     linear = "linear"
     kernel = "kernel"
+    trees = "trees"
+
+
+class Hunt(StrEnum):
+    halving = "halving"
+    grid = "grid"
+    random = "random"
+    coarse = "coarse"
+    bayes = "bayes"
+    path = "path"
 
 
 # What may be said beside --recipe; everything else is in the recipe.
-_BESIDE = {"recipe", "table", "out", "quiet"}
+_BESIDE = {"recipe", "table", "out", "quiet", "fresh"}
 
 
 def cook(
@@ -77,6 +88,12 @@ def cook(
         Keep | None,
         typer.Option(help="Recipe of the model file.", show_default="simplest unbeaten"),
     ] = None,
+    search: Annotated[
+        Hunt, typer.Option(help="How columns and models are tuned; path: penalties alone.")
+    ] = Hunt.halving,
+    fresh: Annotated[
+        bool, typer.Option(help="Begin anew, though finished folds of this run are kept.")
+    ] = False,
     accept: Accept = None,
     drop_duplicates: Annotated[
         bool, typer.Option(help="Cook one of each set of equal rows.")
@@ -104,6 +121,7 @@ def cook(
     with guarded():
         from kilogram.kitchen import cook as cook_it
         from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
+        from kilogram.kitchen.journal import forget_all
         from kilogram.kitchen.save import promised
 
         again: dict[str, Any] = {}
@@ -112,12 +130,14 @@ def cook(
         if table is None:
             table, target = BUNDLED, target or BUNDLED_TARGET
         folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
-        with promised(folder):
+        if fresh:
+            forget_all(folder)
+        with promised(folder), _finished_folds_kept(folder):
             with progress_bar(quiet) as progress:
                 said: dict[str, Any] = {
                     "task": task and task.value, "measure": measure, "folds": folds,
                     "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
-                    "keep": keep and keep.value, "numeric": numeric or (),
+                    "keep": keep and keep.value, "search": search.value, "numeric": numeric or (),
                     "categorical": categorical or (), "ordinal": ordinal or (),
                     "text": text or (), "date": date or (), "image": image or (),
                     "drop": drop or (), "group": group, "time": time, "accept": accept or (),
@@ -125,13 +145,30 @@ def cook(
                     "delimiter": unescaped(delimiter), "encoding": encoding, "sheet": sheet,
                     "max_memory": max_memory,
                 }  # fmt: skip
-                cooked = cook_it(table, target, **(said | again), progress=progress)
+                cooked = cook_it(table, target, **(said | again), resume=folder, progress=progress)
             # shown before anything is written: a full disk must not cost the answer
             if not quiet:
                 show(cooked)
             files = cooked.save(folder)
+            cooked.journal.forget()
         if not quiet:
             console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
+
+
+@contextmanager
+def _finished_folds_kept(folder: Path) -> Iterator[None]:
+    """Ctrl-C, when folds are finished: say that they are not lost."""
+    from kilogram.kitchen.journal import kept_in
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        count = kept_in(folder)
+        if not count:
+            raise
+        typer.echo(f"\nStopped. {count} finished folds are kept in {folder}: the same command goes "
+                   "on from there, --fresh begins anew.", err=True)  # fmt: skip
+        raise typer.Exit(130) from None
 
 
 def _again(

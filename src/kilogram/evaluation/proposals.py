@@ -10,15 +10,16 @@ bayes     a few random points, then where a Gaussian process of the scores expec
           m, s: mean and standard deviation of the process at x, f* the best score so far
 halving   many points on few rows; the better third of them on three times as many rows, and so on
 
-A walk is a generator: it yields a Trial and is sent its score. References: Bergstra and Bengio,
-Random search for hyper-parameter optimization, JMLR 13, 2012; Snoek, Larochelle and Adams,
-Practical Bayesian optimization, NIPS 2012; Jamieson and Talwalkar, AISTATS 2016.
+A walk is a generator: it yields a Trial and is sent its score. It begins with the points of
+`start`, which are known to serve. References: Bergstra and Bengio, Random search for
+hyper-parameter optimization, JMLR 13, 2012; Snoek, Larochelle and Adams, Practical Bayesian
+optimization, NIPS 2012; Jamieson and Talwalkar, Non-stochastic best arm identification, 2016.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,27 +43,32 @@ class Trial:
 
 
 Walk = Generator[Trial, float, None]
+Start = Sequence[Params]
 
 
-def grid(space: Space, count: int, rng: np.random.Generator) -> Walk:
+def grid(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """All combinations, with as many cuts of the ranges as keep them within `count`."""
     points = 2
     while len(list(space.grid(points + 1))) <= count and points < count:
         points += 1
-    for params in space.grid(points):
+    for params in _different([*start, *space.grid(points)]):
         yield Trial(params)
 
 
-def random(space: Space, count: int, rng: np.random.Generator) -> Walk:
-    for params in draws(space, count, rng):
+def random(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+    for params in draws(space, count, rng, start):
         yield Trial(params)
 
 
-def draws(space: Space, count: int, rng: np.random.Generator) -> list[Params]:
+def _different(points: list[Params]) -> list[Params]:
+    return list({key(p): p for p in points}.values())
+
+
+def draws(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> list[Params]:
     """Up to `count` different points at random; all there are if they are not more."""
     if space.size <= count:
-        return list(space.grid(2))
-    found: dict[str, Params] = {}
+        return _different([*start, *space.grid(2)])
+    found: dict[str, Params] = {key(p): p for p in start}
     for _ in range(20 * count):
         point = space.draw(rng)
         found.setdefault(key(point), point)
@@ -71,7 +77,7 @@ def draws(space: Space, count: int, rng: np.random.Generator) -> list[Params]:
     return list(found.values())
 
 
-def coarse(space: Space, count: int, rng: np.random.Generator) -> Walk:
+def coarse(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """Three rounds; each takes a third of `count`, around the best point of those before."""
     seen: dict[str, float] = {}
     best: tuple[float, Params | None] = (-np.inf, None)
@@ -82,7 +88,7 @@ def coarse(space: Space, count: int, rng: np.random.Generator) -> Walk:
         points = 2
         while points < 9 and len(list(here.grid(points + 1))) <= max(count // KEEP, 2):
             points += 1
-        for params in here.grid(points):
+        for params in [*start, *here.grid(points)]:
             if key(params) in seen:
                 continue
             score = yield Trial(params)
@@ -90,12 +96,12 @@ def coarse(space: Space, count: int, rng: np.random.Generator) -> Walk:
             best = max(best, (score, params), key=lambda one: one[0])
 
 
-def bayes(space: Space, count: int, rng: np.random.Generator) -> Walk:
+def bayes(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """Random starts, then the largest expected improvement among fresh random points."""
     starts = min(max(3, len(space.axes) + 2, count // 4), count)
     points: list[Params] = []
     scores: list[float] = []
-    for params in draws(space, starts, rng):
+    for params in draws(space, starts, rng, start):
         scores.append((yield Trial(params)))
         points.append(params)
     seen = {key(p) for p in points}
@@ -136,10 +142,10 @@ def expected_improvement(
     return gain * norm.cdf(gain / spread) + spread * norm.pdf(gain / spread)
 
 
-def halving(space: Space, count: int, rng: np.random.Generator, least: float = 1 / 9) -> Walk:
-    """`count` points on the share `least` of the rows; the best third go on to three times it."""
-    points = draws(space, count, rng)
-    share = least if len(points) > 1 else 1.0
+def halving(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+    """`count` points on a ninth of the rows; the best third go on to a third, its best to all."""
+    points = draws(space, count, rng, start)
+    share = KEEP**-2 if len(points) > 1 else 1.0
     while True:
         scores = []
         for params in points:
@@ -148,10 +154,10 @@ def halving(space: Space, count: int, rng: np.random.Generator, least: float = 1
             return
         order = np.argsort(-np.asarray(scores), kind="stable")
         points = [points[k] for k in order[: max(1, -(-len(points) // KEEP))]]
-        share = 1.0 if len(points) == 1 else min(1.0, KEEP * share)
+        share = 1.0 if len(points) == 1 or KEEP * share > 0.99 else KEEP * share
 
 
-METHODS: dict[str, Callable[[Space, int, np.random.Generator], Walk]] = {
+METHODS: dict[str, Callable[[Space, int, np.random.Generator, Start], Walk]] = {
     "grid": grid,
     "random": random,
     "coarse": coarse,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sklearn.base import clone
 
 from kilogram.arrays.threads import blas_threads, n_threads
 from kilogram.base.budget import Budget
+from kilogram.evaluation.along import fit_rows
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
 from kilogram.kitchen.card import as_markdown
@@ -28,6 +30,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.facts import as_json
 from kilogram.kitchen.folds import along_columns, rounds, split
 from kilogram.kitchen.gather import Evidence, gather
+from kilogram.kitchen.journal import Journal, fingerprint_of
 from kilogram.kitchen.judge import Judged, best_above_baseline, choose, judge
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.measures import Measure, choose_measure
@@ -35,10 +38,10 @@ from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read import Table, read_table
 from kilogram.kitchen.recipe_file import as_toml
-from kilogram.kitchen.recipes import recipes
+from kilogram.kitchen.recipes import Hunt, delivered, recipes
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
-from kilogram.kitchen.settings import MAX_ROWS, Settings, check
+from kilogram.kitchen.settings import MAX_ROWS, Method, Settings, check
 from kilogram.kitchen.told import orders
 from kilogram.kitchen.unique import unique_rows
 from kilogram.kitchen.usage import usage
@@ -71,6 +74,7 @@ class Cooked:
     seconds: float
     made: float = field(default_factory=time.time)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    journal: Journal = field(default_factory=lambda: Journal(None, ""))
 
     def predict(self, source: Any) -> np.ndarray:
         """Answers of the model for a path or data frame."""
@@ -111,6 +115,7 @@ def cook(
     max_time: float | None = 600.0,
     max_rows: int = MAX_ROWS,
     keep: str | None = None,
+    search: Method = "halving",
     numeric: Collection[str] = (),
     categorical: Collection[str] = (),
     ordinal: Mapping[str, Collection[str]] | Collection[str] = (),
@@ -129,6 +134,7 @@ def cook(
     encoding: str | None = None,
     sheet: str | None = None,
     max_memory: str | int | None = None,
+    resume: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Cooked:
     """Predict the column `target` of a table: linear and kernel recipes judged honestly.
@@ -148,8 +154,10 @@ def cook(
         Seconds; fewer folds are judged when they would take longer.
     max_rows : int, default=50000
         Longer tables are cooked from a random sample of so many rows.
-    keep : {"baseline", "linear", "kernel"}, default=None
+    keep : {"baseline", "linear", "kernel", "trees"}, default=None
         The recipe of the model; None takes the simplest that no other beats.
+    search : {"halving", "grid", "random", "coarse", "bayes", "path"}, default="halving"
+        How columns and models are tuned; "path" keeps the usual columns and tunes penalties alone.
     numeric, categorical, text, date, image, drop : collections of column names
         Columns whose kind is found wrong; `drop` leaves out, as `ignore` does.
     ordinal : mapping of column to levels, lowest first, or texts such as "size=S,M,L"
@@ -163,13 +171,15 @@ def cook(
         Keep some rows of the table in the model, to explain its answers with.
     header, delimiter, encoding, sheet, max_memory
         How a file is written, where it is found wrong, and what reading may take.
+    resume : path, default=None
+        A folder where finished folds are kept while cooking; the same call goes on from them.
     progress : callable(done, steps, what), default=None
     """
     said = tuple(f"{name}={','.join(levels)}" for name, levels in orders(ordinal).items())
     settings = Settings(task, measure, folds, repeats, seed, max_time, max_rows, keep,
                         tuple(numeric), tuple(categorical), (*ignore, *drop), said, tuple(text),
                         tuple(date), tuple(image), group, time, tuple(accept), drop_duplicates,
-                        examples)  # fmt: skip
+                        examples, search)  # fmt: skip
     check(settings)
     if table is None:
         table, target = BUNDLED, BUNDLED_TARGET if target is None else target
@@ -177,13 +187,16 @@ def cook(
         raise KitchenError("Which column shall be predicted? Say --target COLUMN.")
     found = read_table(table, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet,
                        max_memory=max_memory, seed=seed)  # fmt: skip
-    cooked = cook_table(found, target, settings, progress or (lambda done, steps, what: None))
+    cooked = cook_table(found, target, settings, progress or (lambda done, steps, what: None),
+                        None if resume is None else Path(resume))  # fmt: skip
     reading = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet,
                "max_memory": max_memory}  # fmt: skip
     return replace(cooked, reading=reading)
 
 
-def cook_table(table: Table, target: str, settings: Settings, progress: Progress) -> Cooked:
+def cook_table(
+    table: Table, target: str, settings: Settings, progress: Progress, resume: Path | None = None
+) -> Cooked:
     """The same, of a table that has been read."""
     budget = Budget(max_time=settings.max_time)
     layout = find_layout(table.data, target, told=settings.told)
@@ -201,21 +214,29 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
     repeats = settings.repeats or rounds(len(y))
     along = along_columns(table.data.take(question.rows[rows]), layout, settings)
     splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
-    tell = _counter(progress, 3 * len(splits) + 6)
+    menu = recipes(layout, measure, y, _hunt(settings))
+    journal = Journal(resume, fingerprint_of(
+        X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
+        [recipe.name for recipe in menu],
+    ))  # fmt: skip
+    if journal.count():
+        sampled.append(f"{journal.count()} folds were finished by a run that was interrupted.")
+    tell = _counter(progress, len(menu) * len(splits) + 6)
     # threads that wait for each other cost small matrices more than they bring
     with blas_threads(1 if len(y) <= FEW_ROWS else n_threads()):
         judged, undone = judge(
-            recipes(layout, measure, len(y), settings.seed), X, y, measure, splits,
-            first_round=settings.folds, budget=budget, tell=tell,
+            menu, X, y, measure, splits, first_round=settings.folds, budget=budget, tell=tell,
+            along=along, journal=journal,
         )  # fmt: skip
         chosen = choose(judged)
         kept = _kept(judged, chosen, settings.keep)
         tell("fitting the model on all rows")
-        pipeline = clone(kept.recipe.pipeline).fit(X, y)
+        fitted = fit_rows(clone(kept.recipe.pipeline), X, y, along)
+        pipeline = delivered(fitted)
         evidence = gather(judged, chosen, X, layout, settings, budget, tell)
         use = usage(kept, X, pipeline, examples=settings.examples)
     about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
-             "winner": winner(pipeline), "rows": len(y), "table": table.name,
+             "winner": winner(fitted), "rows": len(y), "table": table.name,
              "written": dict(table.written)}  # fmt: skip
     model = Model(target, question.task, layout, pipeline, question.classes, table.header, about,
                   use)  # fmt: skip
@@ -234,6 +255,7 @@ def cook_table(table: Table, target: str, settings: Settings, progress: Progress
         notes=(*table.notes, *question.notes, *sampled, *undone),
         audit=found,
         seconds=time.perf_counter() - budget.started,
+        journal=journal,
     )
 
 
@@ -245,6 +267,13 @@ def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str
     rng = np.random.default_rng(settings.seed)
     chosen = np.sort(rng.choice(count, settings.max_rows, replace=False))
     return chosen, [f"Cooked from {settings.max_rows:,} random rows of {count:,}."]
+
+
+def _hunt(settings: Settings) -> Hunt:
+    """The search inside each fold; half its share of the time is the most it may take."""
+    limit = settings.max_time
+    each = None if limit is None else limit / (2 * (settings.folds + 1) * 3)
+    return Hunt(settings.search, settings.seed, each)
 
 
 def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Judged:

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from kilogram.base.budget import Budget
+from kilogram.evaluation.along import fit_rows, part
 from kilogram.evaluation.learning import LearningCurve
 from kilogram.evaluation.nested import Fold
 from kilogram.evaluation.scaling import as_columns
@@ -188,13 +189,15 @@ def _with_fewer(
     rows, _ = train_test_split(
         fold.train, train_size=count, random_state=seed, stratify=y[fold.train] if classes else None
     )
-    model = clone(judged.recipe.pipeline).fit(X[rows], y[rows])
+    model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], part(judged.along, rows))
     return float(judged.measure.function(y[fold.test], model.predict(X[fold.test])))
 
 
-def tuning(judged: Judged) -> Tuning:
-    """The tuning paths of the first round, averaged."""
+def tuning(judged: Judged) -> Tuning | None:
+    """The tuning paths of the first round, averaged; None for a recipe without penalties."""
     searches = [fold.model[-1] for fold in judged.first_round]
+    if not hasattr(searches[0], "path_"):
+        return None
     path = np.mean([search.path_ for search in searches], axis=0)
     widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
     return Tuning(judged.name, np.asarray(searches[0].alphas_), widths, path)

@@ -103,8 +103,9 @@ def _recipe(one: Judged, baseline: Judged) -> dict[str, Any]:
 
 
 def candidates(one: Judged) -> int:
-    """Settings tried in each fold."""
-    return int(getattr(one.first_round[0].model[-1], "path_", np.empty(1)).size)
+    """Settings tried in each fold, those of the columns apart."""
+    last = one.first_round[0].model[-1]
+    return int(getattr(last, "tried_", getattr(last, "path_", np.empty(1)).size))
 
 
 def _comparisons(judged: tuple[Judged, ...]) -> list[dict[str, Any]]:

@@ -55,6 +55,6 @@ def gather(
         answers=said,
         importance=matters,
         learning=curve,
-        tuning=tuple(tuning(one) for one in judged if one.name != "baseline"),
+        tuning=tuple(found for one in judged if (found := tuning(one)) is not None),
         trust=trust(shown, said, X, layout, importance=matters, learning=curve, seed=settings.seed),
     )

@@ -3,7 +3,8 @@
 Fold by fold every recipe is tuned on the training part and scored on the test part, so that at any
 moment the recipes have been judged on the same rows and can be compared in pairs. Small tables get
 several rounds of folds, which narrows the intervals at little cost. When the time is nearly up no
-further fold is begun; a recipe too slow for two folds is given up, and that is said.
+further fold is begun; a recipe too slow for two folds is given up, and that is said. Finished folds
+go into a journal, if there is one, and are taken from it when the same work is begun again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from kilogram.base.budget import Budget
+from kilogram.evaluation.along import Along
 from kilogram.evaluation.intervals import (
     Comparison,
     Interval,
@@ -25,8 +27,9 @@ from kilogram.evaluation.intervals import (
 )
 from kilogram.evaluation.nested import Fold, Nested, judge_fold
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.journal import Journal
 from kilogram.kitchen.measures import Measure, quick, side_measures
-from kilogram.kitchen.recipes import Recipe
+from kilogram.kitchen.recipes import Recipe, delivered
 
 Tell = Callable[[str], None]
 
@@ -39,6 +42,7 @@ class Judged:
     nested: Nested
     measure: Measure
     y: np.ndarray
+    along: Along | None = None
 
     @property
     def name(self) -> str:
@@ -89,9 +93,12 @@ def judge(
     first_round: int,
     budget: Budget,
     tell: Tell,
+    along: Along | None = None,
+    journal: Journal | None = None,
 ) -> tuple[tuple[Judged, ...], list[str]]:
     """Every recipe on every fold there is time for, and what was left undone."""
     scorer = make_scorer(measure.function)
+    journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
     notes: list[str] = []
@@ -106,15 +113,20 @@ def judge(
                 del left[name], found[name]
                 continue
             tell(f"fold {k + 1} of {len(splits)}: {recipe.title.lower()}")
-            fold = judge_fold(recipe.pipeline, X, y, train, test, scorer)
-            found[name].append(fold if k < first_round else replace(fold, model=None))
+            fold = journal.finished(k, name, train, test)
+            if fold is None:
+                fold = judge_fold(recipe.pipeline, X, y, train, test, scorer, along)
+                fold = replace(fold, model=delivered(fold.model) if k < first_round else None)
+                journal.keep(k, name, fold)
+            found[name].append(fold)
     if len(left) < 2:
         raise KitchenError(
             "The time limit is too short to judge any recipe on two folds. Give a longer "
             "--max-time, or cook fewer rows with --max-rows."
         )
     return tuple(
-        Judged(recipe, Nested(tuple(found[name])), measure, y) for name, recipe in left.items()
+        Judged(recipe, Nested(tuple(found[name])), measure, y, along)
+        for name, recipe in left.items()
     ), notes
 
 

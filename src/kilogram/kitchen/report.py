@@ -150,7 +150,9 @@ def winners(cooked: Cooked) -> list[dict[str, Any]]:
 
 def _at_edge(one: Judged) -> bool:
     """Did most folds choose the smallest or largest penalty there was?"""
-    alphas = one.first_round[0].model[-1].alphas_
+    alphas = getattr(one.first_round[0].model[-1], "alphas_", None)
+    if alphas is None:
+        return False
     chosen = [winner["alpha"] for winner in one.nested.winners]
     return sum(alpha in (alphas[0], alphas[-1]) for alpha in chosen) > len(chosen) / 2
 

@@ -41,6 +41,8 @@ KNOWN = frozenset(
         "kilogram.kitchen.featurise.text.TermWeights",
         "kilogram.kitchen.search.TwinSearchClassifier",
         "kilogram.kitchen.search.TwinSearchRegressor",
+        "kilogram.kitchen.trees.TreesSearchClassifier",
+        "kilogram.kitchen.trees.TreesSearchRegressor",
         "kilogram.models.features.nystroem.Nystroem",
         "kilogram.models.regression.kernel_ridge.KernelRidge",
         "kilogram.models.regression.ridge.Ridge",

@@ -6,7 +6,9 @@
 Both minimise  sum_i c_i |y_i - f(x_i)|^2 + alpha |f|^2. For one width the leave-one-out predictions
 of all alphas come from one eigendecomposition, so the search costs one fit per width. Above
 `max_exact` rows the kernel twin is the linear one on Nystroem features. Classes are indicator
-columns, the prediction is the largest; with `balanced` each class weighs the same in all.
+columns, the prediction is the largest; with `balanced` each class weighs the same in all. Where
+rows belong together or follow each other in time, whole folds are left out instead of single rows,
+and so they are for sparse rows, which have no closed form (`kilogram.kitchen.search_roads`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
 variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
@@ -20,59 +22,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kilogram.evaluation.along import Along, inner_splits
+from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
-from kilogram.models.features.nystroem import Nystroem
-from kilogram.models.regression.kernel_ridge import KernelRidge
-from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
-from kilogram.models.regression.ridge import Ridge
-from kilogram.models.regression.ridge_cv import RidgeCV
+from kilogram.kitchen.search_roads import Road
 
 LINEAR_ALPHAS = tuple(float(a) for a in np.logspace(-2, 5, 15))
 KERNEL_ALPHAS = tuple(float(a) for a in np.logspace(-5, 3, 17))
+SPARSE_ALPHAS = tuple(float(a) for a in np.logspace(-1, 1.5, 6))
 WIDTHS = (0.2, 0.5, 1.0, 2.0, 5.0)
-
-
-@dataclass(frozen=True)
-class Road:
-    """How the twin is computed for these rows: the kernel, if any, and landmarks, if many rows."""
-
-    kernel: Gaussian | None
-    landmarks: int = 0
-    seed: int = 0
-
-    def path(self, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
-        """Leave-one-out predictions (n, t, alphas)."""
-        # with a scorer, whichever, cv_results_ holds predictions; they are judged by the caller
-        keep: dict[str, Any] = {"scoring": _judged_later, "store_cv_results": True}
-        model: Any = RidgeCV(alphas, **keep)
-        if self.landmarks:
-            X = self._features().fit_transform(X)
-        elif self.kernel is not None:
-            model = KernelRidgeCV(alphas, kernel=self.kernel, fit_intercept=True, **keep)
-        model.fit(X, Y, sample_weight=weights)
-        return np.reshape(model.cv_results_, (*Y.shape, len(alphas)))
-
-    def model(self, X: np.ndarray, Y: np.ndarray, alpha: float, weights: Any) -> Any:
-        """The twin fitted with one alpha."""
-        if self.landmarks:
-            features, ridge = self._features(), Ridge(alpha)
-            ridge.fit(features.fit_transform(X), Y, sample_weight=weights)
-            return Pipeline([("features", features), ("ridge", ridge)])
-        if self.kernel is None:
-            return Ridge(alpha).fit(X, Y, sample_weight=weights)
-        exact = KernelRidge(alpha, kernel=self.kernel, fit_intercept=True)
-        return exact.fit(X, Y, sample_weight=weights)
-
-    def _features(self) -> Nystroem:
-        return Nystroem(self.kernel, self.landmarks, random_state=self.seed)
+# Beyond so many sparse rows one cut stands for three folds.
+MANY_ROWS = 2000
 
 
 class TwinSearch(BaseEstimator, ABC):
@@ -121,17 +88,26 @@ class TwinSearch(BaseEstimator, ABC):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+    def fit(self, X: Any, y: Any, groups: Any = None, moments: Any = None) -> Self:
+        """Tune and fit; rows of one of the `groups` are left out together, or later `moments`."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self),
+                             accept_sparse="csr")  # fmt: skip
+        if self.kernel == "gaussian" and sp.issparse(X):
+            X = X.toarray()
+        told = {"groups": groups, "moments": moments}
+        splits = self._splits(X, y, {k: np.asarray(v) for k, v in told.items() if v is not None})
+        rows = np.arange(len(y)) if splits is None else np.concatenate([b for _, b in splits])
         Y, weights = self._targets(y)
-        self.alphas_ = self._alphas()
+        self.alphas_ = self._alphas(sparse=sp.issparse(X))
         roads = self._roads(X)
-        losses = np.empty((len(roads), len(self.alphas_), len(y)))
+        losses = np.empty((len(roads), len(self.alphas_), len(rows)))
+        held = None if weights is None else weights[rows]
         for k, road in enumerate(roads):
-            loo = road.path(X, Y, self.alphas_, weights)
+            left_out = (road.path(X, Y, self.alphas_, weights) if splits is None
+                        else road.folds(X, Y, self.alphas_, weights, splits))  # fmt: skip
             for j in range(len(self.alphas_)):
-                losses[k, j] = self._losses(y, self._answers(loo[:, :, j]), weights)
-        self.path_ = 1.0 - losses.mean(axis=2) / self._scale(y)
+                losses[k, j] = self._losses(y[rows], self._answers(left_out[:, :, j]), held)
+        self.path_ = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
         row, column = smooth_winner(losses)
         self.best_score_ = float(self.path_[row, column])
         self.best_params_ = {"alpha": float(self.alphas_[column])}
@@ -140,14 +116,23 @@ class TwinSearch(BaseEstimator, ABC):
         self.model_ = roads[row].model(X, Y, float(self.alphas_[column]), weights)
         return self
 
+    def _splits(self, X: Any, y: np.ndarray, along: Along) -> Splits | None:
+        """Folds to leave out; None where single rows are, in closed form."""
+        if not along and not sp.issparse(X):
+            return None
+        cut = 1 if not along and len(y) > MANY_ROWS else 3
+        return inner_splits(self, X, y, cut, along, self.random_state)
+
     def _decision(self, X: Any) -> np.ndarray:
         """(n, t) values of the fitted functions."""
         check_is_fitted(self, "model_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, X, dtype=np.float64, reset=False, accept_sparse="csr")
+        if self.kernel == "gaussian" and sp.issparse(X):
+            X = X.toarray()
         return np.reshape(self.model_.predict(X), (X.shape[0], -1))
 
-    def _alphas(self) -> np.ndarray:
-        given = {"linear": LINEAR_ALPHAS, "gaussian": KERNEL_ALPHAS}
+    def _alphas(self, *, sparse: bool) -> np.ndarray:
+        given = {"linear": SPARSE_ALPHAS if sparse else LINEAR_ALPHAS, "gaussian": KERNEL_ALPHAS}
         if self.kernel not in given:
             raise ValueError(f'kernel must be "linear" or "gaussian", got {self.kernel!r}.')
         alphas = np.asarray(given[self.kernel] if self.alphas is None else self.alphas, float)
@@ -181,16 +166,43 @@ class TwinSearch(BaseEstimator, ABC):
 
 
 class TwinSearchRegressor(RegressorMixin, TwinSearch):
-    """Ridge or kernel ridge for a number, tuned by leave-one-out. Parameters: see TwinSearch."""
+    """Ridge or kernel ridge for a number, tuned by leave-one-out.
+
+    With `log_target` the logarithm of a positive y is fitted; what is judged and answered is its
+    exponential, no further out than y itself went. Other parameters: see TwinSearch.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "linear",
+        *,
+        log_target: bool = False,
+        alphas: Sequence[float] | None = None,
+        widths: Sequence[float] = WIDTHS,
+        max_exact: int = 1000,
+        n_landmarks: int = 600,
+        random_state: int = 0,
+    ):
+        super().__init__(kernel, alphas=alphas, widths=widths, max_exact=max_exact,
+                         n_landmarks=n_landmarks, random_state=random_state)  # fmt: skip
+        self.log_target = log_target
 
     def predict(self, X: Any) -> np.ndarray:
         return self._answers(self._decision(X))
 
     def _targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        return y[:, None].astype(float), None
+        if not self.log_target:
+            return y[:, None].astype(float), None
+        if np.min(y) <= 0:
+            raise ValueError("log_target needs positive targets.")
+        logs = np.log(y)
+        self.ends_ = float(logs.min()), float(logs.max())
+        return logs[:, None], None
 
     def _answers(self, F: np.ndarray) -> np.ndarray:
-        return F[:, 0]
+        if not self.log_target:
+            return F[:, 0]
+        return np.exp(np.clip(F[:, 0], *self.ends_))
 
     def _scale(self, y: np.ndarray) -> float:
         return float(np.var(y)) or 1.0  # a constant y is predicted without error
@@ -232,13 +244,8 @@ class TwinSearchClassifier(ClassifierMixin, TwinSearch):
         return (y != answers) * (1.0 if weights is None else weights)
 
 
-def _judged_later(model: Any, F: Any, Y: Any, sample_weight: Any = None) -> float:
-    """A scorer that judges nothing."""
-    return 0.0
-
-
 def smooth_winner(losses: np.ndarray, tolerance: float = 0.5) -> tuple[int, int]:
-    """Place (width, alpha) of the winner among (widths, alphas, n) leave-one-out losses."""
+    """Place (width, alpha) of the winner among (widths, alphas, n) losses of rows left out."""
     mean = losses.mean(axis=2)
     least = np.unravel_index(np.argmin(mean), mean.shape)
     worse = losses - losses[least]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from kilogram.kitchen.audit.finding import check_codes
 from kilogram.kitchen.errors import KitchenError
@@ -10,6 +11,8 @@ from kilogram.kitchen.question import Task
 from kilogram.kitchen.told import Told, orders
 
 MAX_ROWS = 50_000
+Method = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
+KEPT = ("baseline", "linear", "kernel", "trees")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Settings:
     accept: tuple[str, ...] = ()
     drop_duplicates: bool = False
     examples: bool = True
+    search: Method = "halving"
 
     @property
     def told(self) -> Told:
@@ -54,9 +58,13 @@ def check(settings: Settings) -> None:
         raise KitchenError(f"The time limit must be more than 0 s, got {settings.max_time}.")
     if settings.max_rows < 20:
         raise KitchenError(f"max_rows must be 20 or more, got {settings.max_rows}.")
-    if settings.keep not in (None, "baseline", "linear", "kernel"):
+    if settings.keep not in (None, *KEPT):
         raise KitchenError(
-            f"The recipe to keep is baseline, linear or kernel, not {settings.keep!r}."
+            f"The recipe to keep is {', '.join(KEPT[:-1])} or {KEPT[-1]}, not {settings.keep!r}."
+        )
+    if settings.search not in get_args(Method):
+        raise KitchenError(
+            f"The search is one of {', '.join(get_args(Method))}, not {settings.search!r}."
         )
     if settings.group and settings.time:
         raise KitchenError("Folds are cut between groups or along time, not both: say one of them.")

@@ -31,6 +31,7 @@ INK = {
     "linear": "#060606",
     "kernel": "#070707",
     "good": "#080808",
+    "trees": "#090909",
 }
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STYLE: dict[Any, Any] = {

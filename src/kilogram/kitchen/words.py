@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from kilogram.evaluation.calibration import Reliability
 from kilogram.evaluation.intervals import Comparison, Interval
@@ -92,14 +93,28 @@ def _structure(by_name: dict[str, Judged], chosen: Judged) -> str:
     gain = by_name["kernel"].against(by_name["linear"])
     enough = ", so the simpler one is enough" if chosen.name == "linear" else ""
     how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
-    return {
+    smooth = " smooth" if chosen.name == "trees" else ""
+    said = {
         "better": f"The kernel twin gains over the linear recipe ({how}): there is non-linear "
-        "structure worth using.",
-        "worse": f"The kernel twin is worse than the linear recipe ({how}): what structure there "
-        "is, is linear.",
-        "tie": f"The kernel twin and the linear recipe tie ({how}): no useful non-linear structure "
-        f"shows{enough}.",
+        "structure worth using",
+        "worse": f"The kernel twin is worse than the linear recipe ({how}): what{smooth} structure "
+        "there is, is linear",
+        "tie": f"The kernel twin and the linear recipe tie ({how}): no useful{smooth} non-linear "
+        f"structure shows{enough}",
     }[gain.verdict]
+    return f"{said}{_cuts(by_name, chosen)}."
+
+
+def _cuts(by_name: dict[str, Judged], chosen: Judged) -> str:
+    """What it means if trees win."""
+    if chosen.name != "trees":
+        return ""
+    best = max((by_name["linear"], by_name["kernel"]), key=_mean)
+    gain = by_name["trees"].against(best)
+    return (
+        f"; trees gain over the better of them ({signed(gain.difference.mean)}, "
+        f"{between(gain.difference, sign=True)}): there are jumps or thresholds"
+    )
 
 
 def _optimism(by_name: dict[str, Judged], chosen: Judged) -> str:
@@ -199,9 +214,20 @@ def compared(comparison: Comparison | None) -> str:
     return f"{signed(comparison.difference.mean)} ({word})"
 
 
-def winner_words(winner: dict[str, float]) -> str:
-    """alpha and width of a winner, short."""
-    return ", ".join(f"{name} {value:.3g}" for name, value in winner.items()) or "–"
+def winner_words(winner: dict[str, Any]) -> str:
+    """The parameters of a winner, short: those of the columns by their last name."""
+    return ", ".join(f"{_last(n)} {_short(v)}" for n, v in winner.items()) or "–"
+
+
+def _last(name: str) -> str:
+    """scale of columns__numbers__scale__kind, formula of columns__text a__weights__formula."""
+    parts = name.split("__")
+    known = {"kind": "scale", "n": "terms of", "n_components": "components"}
+    return known.get(parts[-1], parts[-1].replace("_", " "))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def measure_title(name: str) -> str:

@@ -34,10 +34,10 @@ class Plan:
     circles: bool = True
     analyzer: str = "word"
     n: int = 2
-    max_terms: int = 20_000
+    max_terms: int = 50_000
     min_documents: int = 2
     buckets: int | None = None
-    weights: str = "smooth"
+    weights: str = "sublinear"
     components: int | None = 100
     size: int = 64
     cell: int = 8
@@ -67,6 +67,25 @@ def featurise(layout: Layout, rows: int, plan: Plan | None = None) -> ColumnTran
         steps.append((f"image {layout.used[k].name}", _image(plan), k))
     if not steps:
         raise ValueError("The layout has no column to make features of.")
+    return ColumnTransformer(steps)
+
+
+def featurise_for_trees(layout: Layout, plan: Plan | None = None) -> ColumnTransformer:
+    """The columns as trees take them: nothing scaled, gaps left, words as the codes they are."""
+    plan = plan or Plan()
+    mixed = bool(layout.positions(*WORDS))
+    steps: list[tuple[str, Any, Any]] = []
+    plain = layout.positions("numeric", "ordinal", "categorical")
+    if plain:
+        steps.append(("numbers", Numbers(), plain))
+    dates = layout.positions("date", "time")
+    if dates:
+        cast = [("cells", Numbers())] if mixed else []
+        steps.append(("dates", Pipeline([*cast, ("parts", DateParts(circles=False))]), dates))
+    for k in layout.positions("text"):
+        steps.append((f"text {layout.used[k].name}", _text(plan), k))
+    for k in layout.positions("image"):
+        steps.append((f"image {layout.used[k].name}", _image(plan), k))
     return ColumnTransformer(steps)
 
 
@@ -102,9 +121,12 @@ def _image(plan: Plan) -> Pipeline:
     return Pipeline([("extract", extract), ("dense", Compressed(plan.components or 100))])
 
 
-def grid(layout: Layout, prefix: str = "columns__") -> dict[str, list[Any]]:
+def grid(
+    layout: Layout, prefix: str = "columns__", *, sparse: bool = False
+) -> dict[str, list[Any]]:
     """Parameters of the extractors worth trying for a layout, named as in a Pipeline whose step
-    `columns` is the transformer of `featurise`; each is an axis of its own.
+    `columns` is the transformer of `featurise`; each is an axis of its own. `sparse`: text is
+    not compressed.
     """
     found: dict[str, list[Any]] = {}
     if layout.positions("numeric", "ordinal"):
@@ -115,11 +137,22 @@ def grid(layout: Layout, prefix: str = "columns__") -> dict[str, list[Any]]:
         step = f"{prefix}text {layout.used[k].name}__"
         found[f"{step}counts__analyzer"] = ["word", "char_wb"]
         found[f"{step}counts__n"] = [1, 2, 3, 5]
-        found[f"{step}counts__max_terms"] = [2_000, 20_000, 1_000_000]
-        found[f"{step}weights__formula"] = ["smooth", "plain", "binary", "counts"]
-        found[f"{step}dense__n_components"] = [50, 100, 300]
+        found[f"{step}weights__formula"] = ["sublinear", "smooth", "plain", "binary", "counts"]
+        if not sparse:
+            found[f"{step}dense__n_components"] = [50, 100, 300]
     for k in layout.positions("image"):
         step = f"{prefix}image {layout.used[k].name}__"
         found[f"{step}extract__cell"] = [4, 8, 16]
         found[f"{step}dense__n_components"] = [50, 100, 300]
     return found
+
+
+def start(layout: Layout, plan: Plan, prefix: str = "columns__") -> dict[str, Any]:
+    """The place of a plan on the axes of `grid`."""
+    at = {"scale__kind": plan.scale, "circles": plan.circles, "analyzer": plan.analyzer,
+          "counts__n": plan.n, "formula": plan.weights, "n_components": plan.components or 100,
+          "cell": plan.cell}  # fmt: skip
+    return {
+        name: next(value for end, value in at.items() if name.endswith(end))
+        for name in grid(layout, prefix)
+    }

@@ -7,6 +7,7 @@ binary     1 if it does
 plain      c_td ln(n / df_t)                          tf-idf as the slides print it
 smooth     c_td (ln((1 + n) / (1 + df_t)) + 1)        tf-idf as their code computes it,
                                                       rows to length 1
+sublinear  the same with 1 + ln c_td in place of c_td: a word said ten times is not ten words
 compressed the leading components of the weighted matrix (latent semantic analysis), scaled so
            that the first has spread 1
 """
@@ -25,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.functions.codes import idf_plain, idf_smooth
 
-WEIGHTS = ("counts", "binary", "plain", "smooth")
+WEIGHTS = ("counts", "binary", "plain", "smooth", "sublinear")
 
 
 class TermCounts(TransformerMixin, BaseEstimator):
@@ -67,17 +68,23 @@ class TermCounts(TransformerMixin, BaseEstimator):
         self.stop_words = stop_words
 
     def fit(self, X: Any, y: Any = None) -> Self:
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
+        """Terms found and counted in one reading of the documents."""
         self.terms_ = ""
         if self.buckets is None:
             documents = _documents(X)
             least = min(self.min_documents, len(documents))
             counter = CountVectorizer(**self._how(), min_df=least, max_features=self.max_terms)
             try:
-                counter.fit(documents)
+                counts = counter.fit_transform(documents)
             except ValueError:  # no term at all: text of blanks and signs
-                return self
+                return self.transform(X)
             self.terms_ = "\n".join(counter.get_feature_names_out())
-        return self
+            return sp.csr_array(counts, dtype=np.float64)
+        return self.transform(X)
 
     def transform(self, X: Any) -> sp.csr_array:
         check_is_fitted(self, "terms_")
@@ -107,7 +114,7 @@ class TermCounts(TransformerMixin, BaseEstimator):
 
 
 class TermWeights(TransformerMixin, BaseEstimator):
-    """Counts to weights; `formula` is one of counts, binary, plain, smooth (see above)."""
+    """Counts to weights; `formula` is counts, binary, plain, smooth or sublinear (see above)."""
 
     def __init__(self, formula: str = "smooth"):
         self.formula = formula
@@ -119,7 +126,7 @@ class TermWeights(TransformerMixin, BaseEstimator):
         n = X.shape[0]
         if self.formula == "plain":
             self.idf_ = np.where(df > 0, idf_plain(np.maximum(df, 1), n), 0.0)
-        elif self.formula == "smooth":
+        elif self.formula in ("smooth", "sublinear"):
             self.idf_ = idf_smooth(df, n)
         else:
             self.idf_ = np.ones(len(df))
@@ -130,8 +137,10 @@ class TermWeights(TransformerMixin, BaseEstimator):
         X = sp.csr_array(X, dtype=np.float64, copy=True)
         if self.formula == "binary":
             X.data[:] = 1.0
+        if self.formula == "sublinear":
+            X.data = 1.0 + np.log(np.maximum(X.data, 1.0))
         X = sp.csr_array(X.multiply(self.idf_[None, :]))
-        return normalize(X) if self.formula == "smooth" else X
+        return normalize(X) if self.formula in ("smooth", "sublinear") else X
 
 
 class Compressed(TransformerMixin, BaseEstimator):

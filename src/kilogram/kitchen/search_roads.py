@@ -1,0 +1,90 @@
+"""How a twin is computed for the rows at hand: answers for rows left out, and the fitted model.
+
+closed form   each row predicted without itself, all penalties from one eigendecomposition
+folds         rows of whole folds predicted from the others, where rows belong together or follow
+              each other; all penalties of a fold from one eigendecomposition
+sparse rows   conjugate gradients, penalty by penalty
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+
+from kilogram.evaluation.splits import Splits
+from kilogram.kernels import Gaussian
+from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.regression.kernel_ridge import KernelRidge
+from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
+from kilogram.models.regression.ridge import Ridge
+from kilogram.models.regression.ridge_cv import RidgeCV
+
+
+@dataclass(frozen=True)
+class Road:
+    """The kernel, if any, and landmarks, if many rows."""
+
+    kernel: Gaussian | None
+    landmarks: int = 0
+    seed: int = 0
+
+    def path(self, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
+        """Leave-one-out predictions (n, t, alphas)."""
+        # with a scorer, whichever, cv_results_ holds predictions; they are judged by the caller
+        keep: dict[str, Any] = {"scoring": _judged_later, "store_cv_results": True}
+        model: Any = RidgeCV(alphas, **keep)
+        if self.landmarks:
+            X = self._features(len(X)).fit_transform(X)
+        elif self.kernel is not None:
+            model = KernelRidgeCV(alphas, kernel=self.kernel, fit_intercept=True, **keep)
+        model.fit(X, Y, sample_weight=weights)
+        return np.reshape(model.cv_results_, (*Y.shape, len(alphas)))
+
+    def folds(self, X: Any, Y: np.ndarray, alphas: Any, weights: Any, splits: Splits) -> np.ndarray:
+        """Predictions (m, t, alphas) of the test rows of the splits, one split after another."""
+        found = []
+        for train, test in splits:
+            w = None if weights is None else weights[train]
+            answer = _each if sp.issparse(X) else self._along
+            found.append(answer(X[train], Y[train], X[test], alphas, w))
+        return np.concatenate(found)
+
+    def _along(
+        self, X: np.ndarray, Y: np.ndarray, test: np.ndarray, alphas: Any, weights: Any
+    ) -> np.ndarray:
+        if self.kernel is not None:
+            features = self._features(len(X)).fit(X)
+            X, test = features.transform(X), features.transform(test)
+        model = RidgeCV(alphas).fit(X, Y, sample_weight=weights)
+        W = np.reshape(model.path_, (len(alphas), Y.shape[1], X.shape[1]))
+        mean_x, mean_y = (np.average(a, axis=0, weights=weights) for a in (X, Y))
+        return np.einsum("nd,atd->nta", test - mean_x, W, optimize=True) + mean_y[:, None]
+
+    def model(self, X: Any, Y: np.ndarray, alpha: float, weights: Any) -> Any:
+        """The twin fitted with one alpha."""
+        if self.landmarks:
+            features, ridge = self._features(len(X)), Ridge(alpha)
+            ridge.fit(features.fit_transform(X), Y, sample_weight=weights)
+            return Pipeline([("features", features), ("ridge", ridge)])
+        if self.kernel is None:
+            return Ridge(alpha).fit(X, Y, sample_weight=weights)
+        exact = KernelRidge(alpha, kernel=self.kernel, fit_intercept=True)
+        return exact.fit(X, Y, sample_weight=weights)
+
+    def _features(self, rows: int) -> Nystroem:
+        return Nystroem(self.kernel, min(self.landmarks or rows, rows), random_state=self.seed)
+
+
+def _each(X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any) -> np.ndarray:
+    """Penalty by penalty, for rows that stay sparse."""
+    found = [Ridge(float(a)).fit(X, Y, sample_weight=weights).predict(test) for a in alphas]
+    return np.stack([np.reshape(one, (test.shape[0], -1)) for one in found], axis=2)
+
+
+def _judged_later(model: Any, F: Any, Y: Any, sample_weight: Any = None) -> float:
+    """A scorer that judges nothing."""
+    return 0.0

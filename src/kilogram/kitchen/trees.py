@@ -1,0 +1,191 @@
+"""Trees as an outside opinion: forests for short tables, boosting for long ones.
+
+    forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
+    boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
+
+Both are scikit-learn's. They cut one column at a time, so jumps, thresholds and columns on odd
+scales cost them nothing, where a linear or smooth function has to bend. If they win, that is the
+structure there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kilogram.evaluation.search import Search
+from kilogram.kitchen.tree_arrays import answers, from_boosting, from_forest
+
+# Up to so many rows a forest is grown.
+SHORT = 3000
+LEAVES = (1, 3, 8)
+# Beyond so many rows one cut stands for three folds.
+MANY_ROWS = 5000
+BOOSTING = {
+    "learning_rate": [0.05, 0.1, 0.2],
+    "max_iter": [100, 200, 400],
+    "max_leaf_nodes": [7, 15, 31, 63],
+    "min_samples_leaf": [5, 20, 60],
+    "l2_regularization": [0.0, 1.0, 10.0],
+}
+START = {"learning_rate": 0.1, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
+         "l2_regularization": 0.0}  # fmt: skip
+
+
+class TreesSearch(BaseEstimator):
+    """What both searches share.
+
+    Parameters
+    ----------
+    balanced : bool, default=False
+        Every class weighs the same in fit and score. Classes only.
+    method, trials : str, int
+        How the parameters of boosting are searched.
+    max_time : float or None, default=None
+        Seconds after which the search goes no further.
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    best_score_, best_params_ : of the winner
+    model_ : the fitted winner; in a file it is `arrays_` instead
+    tried_ : how many settings were tried
+    """
+
+    def __init__(
+        self,
+        *,
+        balanced: bool = False,
+        method: str = "halving",
+        trials: int = 6,
+        max_time: float | None = None,
+        random_state: int = 0,
+    ):
+        self.balanced = balanced
+        self.method = method
+        self.trials = trials
+        self.max_time = max_time
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None, moments: Any = None) -> Self:
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan",
+                             y_numeric=is_regressor(self))  # fmt: skip
+        if not is_regressor(self):
+            self.classes_ = np.unique(y)
+        told = groups is not None or moments is not None
+        # drawn by weight, rows of a rare class are in nearly every tree: none is left to judge them
+        if len(y) <= SHORT and not told and not self.balanced:
+            return self._forest(X, y)
+        short = len(y) <= SHORT
+        model: Any = self._grown(1, judged=False) if short else self._boosted()
+        space: Any = {"min_samples_leaf": list(LEAVES)} if short else BOOSTING
+        start = {"min_samples_leaf": 1} if short else START
+        search = Search(model, space, method="grid" if short else self.method, n_iter=self.trials,
+                        cv=1 if len(y) > MANY_ROWS and not told else 3, scoring=self._scoring(),
+                        max_time=self.max_time, random_state=self.random_state,
+                        start=(start,))  # fmt: skip
+        search.fit(X, y, groups=groups, moments=moments)
+        self.best_score_, self.best_params_ = search.best_score_, search.best_params_
+        self.model_, self.tried_ = search.best_estimator_, len(search.trials_)
+        self.forest_ = short
+        return self
+
+    def _forest(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """The forest whose left-out rows it answers best."""
+        found = []
+        for leaf in LEAVES:
+            model = self._grown(leaf).fit(X, y)
+            found.append((self._left_out(model, y), leaf, model))
+        self.best_score_, leaf, self.model_ = max(found, key=lambda one: one[0])
+        self.best_params_, self.tried_ = {"min_samples_leaf": leaf}, len(LEAVES)
+        self.forest_ = True
+        return self
+
+    def _left_out(self, model: Any, y: np.ndarray) -> float:
+        if is_regressor(self):
+            return float(r2_score(y, np.nan_to_num(model.oob_prediction_, nan=y.mean())))
+        votes = np.nan_to_num(model.oob_decision_function_)
+        return float(accuracy_score(y, self.classes_[np.argmax(votes, axis=1)]))
+
+    def _grown(self, leaf: int, *, judged: bool = True) -> Any:
+        said: dict[str, Any] = {"n_estimators": 100, "min_samples_leaf": leaf, "oob_score": judged,
+                                "random_state": self.random_state}  # fmt: skip
+        if is_regressor(self):
+            return RandomForestRegressor(max_features=0.5, **said)
+        return RandomForestClassifier(class_weight="balanced" if self.balanced else None, **said)
+
+    def _boosted(self) -> Any:
+        said: dict[str, Any] = {"random_state": self.random_state, "early_stopping": False}
+        if is_regressor(self):
+            return HistGradientBoostingRegressor(**said)
+        weight = "balanced" if self.balanced else None
+        return HistGradientBoostingClassifier(class_weight=weight, **said)
+
+    def _scoring(self) -> str:
+        if is_regressor(self):
+            return "r2"
+        return "balanced_accuracy" if self.balanced else "accuracy"
+
+    def _entered(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "model_")
+        return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+
+    def _raw(self, X: Any) -> np.ndarray:
+        """(n, columns) answers of the trees: numbers, shares of votes, or raw scores."""
+        X = self._entered(X)
+        if self.model_ is None:
+            return answers(self.arrays_, X)
+        if isinstance(self.model_, RandomForestClassifier):
+            return self.model_.predict_proba(X)
+        if isinstance(self.model_, HistGradientBoostingClassifier):
+            return np.reshape(self.model_.decision_function(X), (len(X), -1))
+        return self.model_.predict(X)[:, None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With trees as plain arrays: nothing compiled goes into a file."""
+        state = super().__getstate__()
+        model = state.get("model_")
+        if model is None:
+            return state
+        forest = hasattr(model, "estimators_")
+        arrays = from_forest(model) if forest else from_boosting(model)
+        return state | {"model_": None, "arrays_": arrays}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class TreesSearchRegressor(RegressorMixin, TreesSearch):
+    """A forest or boosted trees for a number. Parameters: see TreesSearch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._raw(X)[:, 0]
+
+
+class TreesSearchClassifier(ClassifierMixin, TreesSearch):
+    """A forest or boosted trees for classes. Parameters: see TreesSearch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        F = self.decision_function(X)
+        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else np.argmax(F, axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n, classes) logarithms of chances, or for two classes (n,): positive for the second."""
+        F = self._raw(X)
+        if self.forest_:
+            # 0 and 1 where all trees agree: one vote in a thousand against it
+            F = np.log(np.clip(F, 1e-3, None))
+            return F[:, 1] - F[:, 0] if F.shape[1] == 2 else F
+        return F[:, 0] if F.shape[1] == 1 else F

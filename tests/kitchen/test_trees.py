@@ -1,0 +1,55 @@
+"""Trees: the same answers from plain arrays as from scikit-learn, and nothing compiled in files."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score
+
+from kilogram.evaluation.along import fit_rows
+from kilogram.kitchen import trees as room
+from kilogram.kitchen.trees import TreesSearchClassifier, TreesSearchRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(160, 4))
+X[::7, 1] = np.nan
+Y = np.where(X[:, 0] > 0.3, 3.0, -1.0) + 0.2 * RNG.normal(size=160)
+
+
+@pytest.mark.parametrize("short", [10_000, 0])
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
+    monkeypatch.setattr(room, "SHORT", short)
+    monkeypatch.setattr(room, "BOOSTING", {"max_iter": [10, 20], "learning_rate": [0.2]})
+    monkeypatch.setattr(room, "START", {"max_iter": 20, "learning_rate": 0.2})
+    y = Y if not classes else np.digitize(Y, [0.0, 3.0][: classes - 1])
+    model = (TreesSearchClassifier if classes else TreesSearchRegressor)().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))  # the state that a model file holds
+    assert again.model_ is None
+    new = RNG.normal(size=(300, 4))
+    new[::5, 2] = np.nan
+    assert again.predict(new) == pytest.approx(model.predict(new), abs=1e-9)
+    if classes:
+        margin = model.decision_function(new)
+        assert again.decision_function(new) == pytest.approx(margin, abs=1e-9)
+        assert margin.shape == ((300,) if classes == 2 else (300, 3))
+    assert model.best_score_ > 0.6
+    assert model.tried_ >= 2
+    for side in ("left", "right"):
+        again.arrays_[side] = again.arrays_[side] + 10**6
+    with pytest.raises(IndexError):
+        again.predict(new)
+
+
+def test_rare_classes_and_groups():
+    y = (X[:, 0] > 1.2).astype(int)
+    found = {b: TreesSearchClassifier(balanced=b).fit(X[:, :1] + 0.8 * RNG.normal(size=(160, 1)), y)
+             for b in (False, True)}  # fmt: skip
+    assert found[True].predict(X[:, :1]).sum() > found[False].predict(X[:, :1]).sum()
+    assert 0 <= balanced_accuracy_score(y, found[True].predict(X[:, :1])) <= 1
+    groups = np.repeat(np.arange(16), 10)
+    level = RNG.normal(size=16)[groups]
+    name = np.column_stack([groups, RNG.normal(size=160)]).astype(float)
+    torn = TreesSearchRegressor().fit(name, level)
+    whole = fit_rows(TreesSearchRegressor(), name, level, {"groups": groups})
+    assert torn.best_score_ > 0.8 > 0.5 > whole.best_score_
