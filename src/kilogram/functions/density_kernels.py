@@ -9,8 +9,9 @@ With u = (x - y) / h, r = |u| and V_d the volume of the unit ball of d dimension
     linear        1 - r       r < 1                V_d / (d + 1)
     cosine        cos(pi r/2) r < 1                d V_d int_0^1 r^(d-1) cos(pi r/2) dr
 
-The last integral is taken by Gauss's rule, exact to rounding in any dimension; the recursion in d
-that is often used loses its digits as d grows. The product of d one-dimensional kernels has the
+The last integral is taken by Gauss's rule, exact to rounding in any dimension; a recursion in d
+loses its digits as d grows (and scikit-learn's ends on the wrong term for even d: in two columns
+its cosine densities integrate to 0.36). The product of d one-dimensional kernels has the
 product of their integrals. Directions are uniform; of r^(d-1) times a profile the radius is
 
 

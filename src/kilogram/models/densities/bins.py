@@ -12,23 +12,24 @@ from kilogram.models.densities.density import counted
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """starts (d,), widths (d,) and numbers (d,) of the bins of every column."""
+    """starts, widths, numbers and ends, all (d,), of the bins of every column."""
 
     starts: np.ndarray
     widths: np.ndarray
     numbers: np.ndarray
+    ends: np.ndarray
 
     @classmethod
-    def over(cls, low: np.ndarray, span: np.ndarray, numbers: np.ndarray) -> Grid:
+    def over(cls, low: np.ndarray, high: np.ndarray, numbers: np.ndarray) -> Grid:
         """Bins over the ranges; a column without one gets width 1 around its value."""
         if float(np.log2(numbers).sum()) >= 62:
             raise ValueError(
                 f"{len(numbers)} columns with up to {int(numbers.max())} bins each make more bins "
                 "than can be counted; take fewer columns, fewer bins, or a DensityTree."
             )
-        flat = span == 0
-        width = np.where(flat, 1.0, span) / numbers
-        return cls(np.where(flat, low - 0.5, low), width, numbers)
+        flat = low == high
+        start, end = np.where(flat, low - 0.5, low), np.where(flat, low + 0.5, high)
+        return cls(start, np.where(flat, 1.0, end - start) / numbers, numbers, end)
 
     @property
     def log_volume(self) -> float:
@@ -43,19 +44,18 @@ class Grid:
     def edges(self) -> list[np.ndarray]:
         """The edges of the bins of every column."""
         return [
-            start + width * np.arange(L + 1)
-            for start, width, L in zip(self.starts, self.widths, self.numbers, strict=True)
+            np.append(start + width * np.arange(L), end)
+            for start, width, L, end in zip(
+                self.starts, self.widths, self.numbers, self.ends, strict=True
+            )
         ]
 
     def places(self, X: np.ndarray) -> np.ndarray:
         """The bin of every value (n, d), -1 outside."""
         at = np.floor((X - self.starts) / self.widths)
-        last = self.starts + self.numbers * self.widths
-        ends = (at == self.numbers) & (last + 1e-9 * self.widths >= X)  # the last holds its end
-        below = (at == -1) & (self.starts - 1e-9 * self.widths <= X)  # rounding of the start
-        at = np.where(ends, self.numbers - 1, np.where(below, 0, at))
-        inside = (at >= 0) & (at < self.numbers)
-        return np.where(inside, at, -1).astype(np.int64)
+        inside = (self.starts <= X) & (self.ends >= X)
+        at = np.where(inside, np.clip(at, 0, self.numbers - 1), -1)  # the last holds its end
+        return at.astype(np.int64)
 
     def cells(self, X: np.ndarray) -> np.ndarray:
         """The bin of every row (n,), -1 outside."""

@@ -84,8 +84,14 @@ class Boxes:
         p = degree(d)
         if not np.prod(numbers * p) <= min(MOST_NUMBERS, n * n / 64.0):
             return None
-        shape = tuple(int(k) for k in numbers)
-        start = low - MARGIN * SIDE
+        return cls.made(Y, w, low, tuple(int(k) for k in numbers), p)
+
+    @classmethod
+    def made(
+        cls, Y: np.ndarray, w: np.ndarray, low: np.ndarray, shape: tuple[int, ...], p: int
+    ) -> Boxes:
+        """The grid of this shape whose rows begin MARGIN boxes from its lower corner."""
+        d, start = Y.shape[1], low - MARGIN * SIDE
         M = _moments(Y, w, start, shape, p)
         for axis in range(d):
             M = _translated(M, axis, d, p)

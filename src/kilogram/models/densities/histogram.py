@@ -144,7 +144,7 @@ default="freedman_diaconis"
                 numbers[j] = int(np.clip(count, 1, self.max_bins))
             else:
                 numbers[j] = int(rule)
-        return Grid.over(ranges.low, span, numbers)
+        return Grid.over(ranges.low, ranges.high, numbers)
 
     def _sample(self, X: Any, w: Any) -> tuple[np.ndarray, Any, float]:
         """The rows that the rules look at, their weights, and the weight of all rows."""

@@ -51,7 +51,8 @@ class KernelSums:
         if self.boxes is None:
             return self._exact(Q)
         S = self.boxes.sums(Q)
-        known = EPSILON * self.total <= atol * self.total + rtol * S
+        error = EPSILON * self.total
+        known = (error < S) & (error <= atol * self.total + rtol * S)
         S = np.where(known, S, 1.0)
         out = np.log(S)
         if not known.all():
