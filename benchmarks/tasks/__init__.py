@@ -7,9 +7,11 @@ from benchmarks.tasks import (
     clusters,
     discriminants,
     fresh,
+    larger,
     least_squares,
     linalg,
     logistic,
+    mixture,
     process,
     ridge,
     small,
@@ -33,7 +35,9 @@ TASKS: dict[str, Task] = {
         svm_data,
         process,
         clusters,
+        mixture,
         small,
+        larger,
         fresh,
     )
     for task in page.TASKS

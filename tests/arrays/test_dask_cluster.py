@@ -1,4 +1,4 @@
-"""A real cluster of worker processes; one of them is killed in the middle of a reduction."""
+"""A real cluster of worker processes; one of them is killed in the middle of the work."""
 
 import os
 import signal
@@ -8,7 +8,9 @@ from pathlib import Path
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+import kilogram as kg
 from kilogram.arrays.rows import map_rows, reduce_rows, sample_rows
 from kilogram.statistics import JointMoments, Moments
 
@@ -23,7 +25,7 @@ CHUNKS = 24
 def client(tmp_path_factory):
     with (
         distributed.LocalCluster(
-            n_workers=3,
+            n_workers=4,
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
@@ -54,6 +56,27 @@ class PoisonedOnce:
         return JointMoments.of(X, Y, w)
 
 
+class KilledOnce:
+    """Rows as they are, but the first worker to read the marked chunk is killed."""
+
+    def __init__(self, marker: Path, poison: float) -> None:
+        self.marker, self.poison = marker, poison
+
+    def __call__(self, X):
+        if len(X) and X[0, 0] == self.poison and not self.marker.exists():
+            self.marker.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return X
+
+
+MODELS = [
+    kg.Ridge(),
+    kg.LogisticRegression(tol=1e-10),
+    kg.LinearDiscriminantAnalysis(),
+    kg.GaussianNB(),
+]
+
+
 @dataclass
 class Heavy:
     """A statistic with a large state, which counts how often it is sent."""
@@ -81,8 +104,28 @@ def test_a_killed_worker_does_not_change_the_sum(client, tmp_path):
     assert found.weight == wanted.weight == 2400
     np.testing.assert_allclose(found.scatter, wanted.scatter, rtol=1e-10)
     np.testing.assert_allclose(found.cross, wanted.cross, rtol=1e-9, atol=1e-9)
-    client.wait_for_workers(3, timeout=120)
+    client.wait_for_workers(4, timeout=120)
     assert killed not in set(client.run(os.getpid).values())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_killed_worker_does_not_change_the_fit(client, tmp_path, model):
+    marker = tmp_path / "killed"
+    target = (X[:, 0] + y > 5).astype(int)
+    poison = X[(CHUNKS - 4) * len(X) // CHUNKS, 0]
+    rows = chunked(X).map_blocks(KilledOnce(marker, poison), dtype=X.dtype, meta=X[:0])
+    before = set(client.run(os.getpid).values())
+    found = clone(model).fit(rows, chunked(target))
+    assert int(marker.read_text()) in before
+    wanted = clone(model).fit(X, target)
+    names = [n for n in ("coef_", "intercept_", "theta_", "var_")
+             if hasattr(wanted, n)]  # fmt: skip
+    assert names
+    for name in names:
+        np.testing.assert_allclose(
+            np.asarray(getattr(found, name)), np.asarray(getattr(wanted, name)), rtol=1e-7
+        )
+    client.wait_for_workers(4, timeout=120)
 
 
 def test_the_state_of_a_statistic_is_sent_once(client):
@@ -90,7 +133,7 @@ def test_the_state_of_a_statistic_is_sent_once(client):
     Heavy.sent = 0
     found = reduce_rows(heavy, chunked(X))
     np.testing.assert_allclose(found.mean, (X @ heavy.centres).mean(axis=0))
-    assert Heavy.sent <= 3  # not once per chunk
+    assert Heavy.sent <= 4  # not once per chunk
 
 
 def test_maps_and_samples_on_the_cluster(client):
