@@ -14,6 +14,7 @@ from kilogram.cli.choose import choose
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
 from kilogram.cli.explain_model import explain_model
+from kilogram.cli.export import export
 from kilogram.cli.predict import predict
 from kilogram.cli.serve import serve
 
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (cook, predict, explain_model, serve, audit, choose, explain, version):
+for _command in (cook, predict, explain_model, serve, export, audit, choose, explain, version):
     app.command()(_command)
 
 

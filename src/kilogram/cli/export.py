@@ -1,0 +1,30 @@
+"""`kg export`: a cooked model as an ONNX file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kilogram.cli.common import guarded
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="Model file written by kg cook.")],
+    onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Rows to check it on.", show_default="rows the model remembers"),
+    ] = None,
+) -> None:
+    """Write a model for use without Python, checked against onnxruntime before it is written."""
+    with guarded():
+        from kilogram.kitchen.export import export_model
+
+        found = export_model(model, table)
+        path = found.save(onnx)
+        typer.echo(f"{path}: {found.said}")
+        for name, kind in found.inputs:
+            typer.echo(f"  {name}: {kind}")
+        typer.echo(f'gives {", ".join(found.outputs)}. Missing words are "", numbers NaN.')

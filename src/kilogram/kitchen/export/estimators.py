@@ -1,0 +1,279 @@
+"""Fitted estimators as ONNX: feature maps, and functions of a row with how they are read.
+
+numbers    f(x), (n, t)
+classes    scores (n, K), the largest wins; or one column, positive for the second of two;
+           probabilities are the softmax of the scores where the estimator has them so
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kilogram.kitchen.export.graph import ML, Graph, no_graph
+from kilogram.kitchen.export.kernels import kernel
+from kilogram.kitchen.search import TwinSearch
+from kilogram.models.classification.discriminants import GaussianRule
+from kilogram.models.classification.fisher import FisherDiscriminant
+from kilogram.models.classification.linear_discriminant import LinearDiscriminantAnalysis
+from kilogram.models.classification.logistic import LogisticRegression
+from kilogram.models.classification.quadratic_discriminant import QuadraticDiscriminantAnalysis
+from kilogram.models.classification.svm import SVC
+from kilogram.models.classification.svm_machines import unpacked
+from kilogram.models.features.fourier import FourierFeatures
+from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.regression.kernel_predictor import KernelPredictor
+from kilogram.models.regression.process import GaussianProcessRegressor
+from kilogram.models.regression.svr import SVR
+from kilogram.models.subspace.pca import PCA
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A value of the graph with its columns; `soft`: its softmax are probabilities."""
+
+    name: str
+    columns: int
+    soft: bool = False
+
+
+def scores(g: Graph, model: Any, x: str) -> Scores:
+    """What a fitted estimator says of the rows of x."""
+    if isinstance(model, Pipeline):
+        for step in model[:-1]:
+            x = mapped(g, step, x)
+        return scores(g, model[-1], x)
+    if isinstance(model, TwinSearch):
+        return _twin(g, model, x)
+    if hasattr(model, "best_estimator_"):
+        return scores(g, model.best_estimator_, x)
+    if "arrays_" in (state := _state(model)):
+        return _trees(g, state, x)
+    for kind, write in _MODELS.items():
+        if isinstance(model, kind):
+            return write(g, model, x)
+    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        return _linear(g, model, x)
+    raise no_graph(model)
+
+
+def mapped(g: Graph, part: Any, x: str) -> str:
+    """What a feature map makes of x."""
+    for kind, write in _MAPS.items():
+        if isinstance(part, kind):
+            return write(g, part, x)
+    raise no_graph(part)
+
+
+def columns_of(g: Graph, found: Scores) -> str:
+    """(n, K) scores; one column, positive for the second of two classes, becomes two."""
+    if found.columns > 1:
+        return found.name
+    half = g.constant([-0.5, 0.5])
+    return g.add("Mul", found.name, half)
+
+
+def _state(model: Any) -> dict[str, Any]:
+    state = model.__getstate__() if hasattr(model, "tried_") else {}
+    return state if isinstance(state, dict) else {}
+
+
+def _twin(g: Graph, model: TwinSearch, x: str) -> Scores:
+    found = scores(g, model.model_, x)
+    if not getattr(model, "log_target", False):
+        return found
+    low, high = (g.constant(end) for end in model.ends_)
+    return Scores(g.add("Exp", g.add("Clip", found.name, low, high)), 1)
+
+
+def _linear(g: Graph, model: Any, x: str) -> Scores:
+    W = np.atleast_2d(np.asarray(model.coef_, dtype=float))
+    b = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=float)), (W.shape[0],))
+    soft = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis)
+    return Scores(g.affine(x, W.T, b[None, :]), W.shape[0], soft)
+
+
+def _dual(g: Graph, model: Any, x: str) -> Scores:
+    b = np.atleast_1d(np.asarray(model.intercept_, dtype=float))[None, :]
+    if hasattr(model, "features_"):  # a road over features: they say what they are
+        a = np.reshape(np.asarray(model.coef_, dtype=float), (len(model.coef_), -1))
+        phi = model.features_
+        z = _cosines(g, x, phi.W, phi.b, phi.scale) if hasattr(phi, "W") else mapped(g, phi, x)
+        return Scores(g.affine(z, a, b), a.shape[1])
+    a = np.reshape(np.asarray(model.dual_coef_, dtype=float), (len(model.dual_coef_), -1))
+    return Scores(g.affine(kernel(g, model.kernel_, x, model.X_fit_), a, b), a.shape[1])
+
+
+def _process(g: Graph, model: GaussianProcessRegressor, x: str) -> Scores:
+    if model.inducing_points_ is not None:
+        raise no_graph(model, "its inducing points")
+    a = np.reshape(np.asarray(model.alpha_, dtype=float), (len(model.X_train_), -1))
+    near = model.predict(np.asarray(model.X_train_)[:2])
+    plain = np.asarray(model.kernel_(np.asarray(model.X_train_)[:2], model.X_train_)) @ a
+    scale, shift = _standardised(model, a.shape[1])
+    # the two must agree, or the mean is not the sum this graph writes down
+    if not np.allclose(np.reshape(near, plain.shape), plain * scale + shift, rtol=1e-5, atol=1e-6):
+        raise no_graph(model, "its noise is part of the mean")
+    K = kernel(g, model.kernel_, x, model.X_train_)
+    return Scores(g.affine(K, a * scale, np.atleast_2d(shift)), a.shape[1])
+
+
+def _standardised(model: Any, targets: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scale and mean that `normalize_y` took off, seen from two answers far from all rows."""
+    far = np.full((1, model.X_train_.shape[1]), 1e9)
+    shift = np.reshape(np.asarray(model.predict(far), dtype=float), (1, targets))
+    scale = np.ones((1, targets))
+    if model.normalize_y:
+        here = np.asarray(model.X_train_)[:1]
+        plain = np.asarray(model.kernel_(here, model.X_train_)) @ np.reshape(
+            model.alpha_, (-1, targets)
+        )
+        said = np.reshape(np.asarray(model.predict(here), dtype=float), (1, targets))
+        scale = np.where(plain != 0, (said - shift) / np.where(plain != 0, plain, 1.0), 1.0)
+    return scale, shift
+
+
+def _svr(g: Graph, model: SVR, x: str) -> Scores:
+    a = np.asarray(model.dual_coef_, dtype=float).T
+    K = kernel(g, model.kernel_, x, model.support_vectors_)
+    return Scores(g.affine(K, a, np.asarray(model.intercept_)[None, :]), 1)
+
+
+def _svc(g: Graph, model: SVC, x: str) -> Scores:
+    if model.probability:
+        raise no_graph(model, "probability=True has a calibration of its own")
+    k = len(model.classes_)
+    V = unpacked(model.dual_coef_, model.n_support_, model.multi_class)
+    K = kernel(g, model.kernel_, x, model.support_vectors_)
+    f = g.affine(K, V, np.asarray(model.intercept_)[None, :])
+    if k == 2 or model.multi_class == "ovr":
+        return Scores(f, V.shape[1])
+    if model.break_ties:
+        raise no_graph(model, "break_ties=True")
+    won = g.cast(g.add("Greater", f, g.constant([0.0])))
+    table, start = np.zeros((V.shape[1], k)), np.zeros((1, k))
+    for machine, (i, j) in enumerate(combinations(range(k), 2)):
+        table[machine, i], table[machine, j] = 1.0, -1.0
+        start[0, j] += 1.0
+    return Scores(g.affine(won, table, start), k)
+
+
+def _rule(g: Graph, rule: GaussianRule, z: str) -> Scores:
+    """log p(c | z) up to a constant, class by class."""
+    found = []
+    for mean, root, logdet, prior in zip(
+        rule.means, rule.roots, rule.logdets, rule.priors, strict=True
+    ):
+        away = g.affine(z, root.T, -(mean @ root.T)[None, :])
+        half = g.add("Mul", g.total(g.add("Mul", away, away)), g.constant([-0.5]))
+        fixed = float(np.log(max(prior, 1e-300)) - logdet / 2)
+        found.append(g.add("Add", half, g.constant([fixed])))
+    return Scores(g.add("Concat", *found, axis=1), len(found), True)
+
+
+def _fisher(g: Graph, model: FisherDiscriminant, x: str) -> Scores:
+    W = np.asarray(model.scalings_, dtype=float)
+    return _rule(g, model.rule_, g.affine(x, W, -(model.mean_ @ W)[None, :]))
+
+
+def _quadratic(g: Graph, model: QuadraticDiscriminantAnalysis, x: str) -> Scores:
+    return _rule(g, model._gaussians(), x)
+
+
+def _always(g: Graph, model: Any, x: str) -> Scores:
+    """The same answer for every row."""
+    if is_classifier(model):
+        held = np.log(np.maximum(np.ravel(model.class_prior_), 1e-300))
+    else:
+        held = np.ravel(model.constant_)
+    shape = g.add("Concat", g.add("Shape", x, end=1), g.constant([1], np.int64), axis=0)
+    return Scores(g.add("Expand", g.constant(held[None, :]), shape), len(held))
+
+
+def _trees(g: Graph, state: dict[str, Any], x: str) -> Scores:
+    """Trees as one node; forests compare in single precision, so rows are rounded to it first."""
+    trees = state["arrays_"]
+    rows = g.cast(g.cast(x, np.float32), np.float64) if trees["single"] else g.cast(x, np.float64)
+    found = g.add("TreeEnsembleRegressor", rows, domain=ML, **_nodes(g, trees))
+    found = g.cast(found)
+    if not state["forest_"] or "classes_" not in state:
+        return Scores(found, int(trees["columns"]))
+    return Scores(g.add("Log", g.add("Max", found, g.constant([1e-3]))), int(trees["columns"]))
+
+
+def _nodes(g: Graph, trees: dict[str, Any]) -> dict[str, Any]:
+    roots = np.asarray(trees["roots"], dtype=np.int64)
+    tree = np.searchsorted(roots, np.arange(len(trees["feature"])), side="right") - 1
+    inside = np.arange(len(tree)) - roots[tree]
+    leaf = np.asarray(trees["leaf"], dtype=bool)
+    columns, at = int(trees["columns"]), np.flatnonzero(leaf)
+    values = np.asarray(trees["value"], dtype=float)[at] * float(trees["factor"])
+    if trees["single"]:  # a leaf has a value for every column
+        target = np.tile(np.arange(columns), len(at))
+        at, values = np.repeat(at, columns), values.reshape(-1)
+    else:
+        target, values = np.asarray(trees["outputs"])[tree[at]], values[:, 0]
+    here = g.numpy.from_array
+
+    def whole(numbers: Any) -> list[int]:
+        return np.asarray(numbers).astype(np.int64).tolist()
+
+    return {
+        "n_targets": columns, "aggregate_function": "SUM", "post_transform": "NONE",
+        "base_values_as_tensor": here(np.asarray(trees["start"], dtype=np.float64), "base"),
+        "nodes_treeids": whole(tree), "nodes_nodeids": whole(inside),
+        "nodes_featureids": whole(trees["feature"]),
+        "nodes_modes": ["LEAF" if one else "BRANCH_LEQ" for one in leaf],
+        "nodes_values_as_tensor": here(
+            np.where(leaf, 0.0, np.asarray(trees["threshold"], dtype=np.float64)), "cuts"),
+        "nodes_truenodeids": whole(np.where(leaf, 0, trees["left"] - roots[tree])),
+        "nodes_falsenodeids": whole(np.where(leaf, 0, trees["right"] - roots[tree])),
+        "nodes_missing_value_tracks_true": whole(trees["missing_left"]),
+        "target_treeids": whole(tree[at]), "target_nodeids": whole(inside[at]),
+        "target_ids": whole(target), "target_weights_as_tensor": here(values, "leaves"),
+    }  # fmt: skip
+
+
+def _nystroem(g: Graph, part: Nystroem, x: str) -> str:
+    K = kernel(g, part.kernel_, x, part.components_)
+    return g.add("MatMul", K, g.constant(np.asarray(part.normalization_, dtype=float).T))
+
+
+def _fourier(g: Graph, part: FourierFeatures, x: str) -> str:
+    return _cosines(g, x, part.random_weights_, part.random_offset_, part.scale_)
+
+
+def _cosines(g: Graph, x: str, W: Any, b: Any, scale: float) -> str:
+    angle = g.affine(x, W, np.asarray(b)[None, :])
+    return g.add("Mul", g.add("Cos", angle), g.constant([scale]))
+
+
+def _components(g: Graph, part: Any, x: str) -> str:
+    W = np.asarray(part.components_, dtype=float).T
+    if part.whiten:
+        W = W / np.sqrt(np.asarray(part.explained_variance_))
+    return g.affine(x, W, -(np.asarray(part.mean_) @ W)[None, :])
+
+
+def _standard(g: Graph, part: StandardScaler, x: str) -> str:
+    if part.mean_ is not None:
+        x = g.add("Sub", x, g.constant(part.mean_[None, :]))
+    return x if part.scale_ is None else g.add("Div", x, g.constant(part.scale_[None, :]))
+
+
+_MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
+    Nystroem: _nystroem, FourierFeatures: _fourier, PCA: _components, StandardScaler: _standard,
+}  # fmt: skip
+_MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
+    KernelPredictor: _dual, GaussianProcessRegressor: _process, SVR: _svr, SVC: _svc,
+    FisherDiscriminant: _fisher, QuadraticDiscriminantAnalysis: _quadratic,
+    DummyRegressor: _always, DummyClassifier: _always,
+}  # fmt: skip

@@ -1,0 +1,200 @@
+"""ONNX graphs answer as the models do, with gaps, new words and odd scales; the rest is told."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+import kilogram as kg
+from kilogram.cli import app
+from kilogram.kitchen import KitchenError, cook
+from kilogram.kitchen.columns import Column, Layout
+from kilogram.kitchen.export import export_estimator, export_model
+from kilogram.kitchen.export.columns import cells, features
+from kilogram.kitchen.export.estimators import scores
+from kilogram.kitchen.export.exported import run
+from kilogram.kitchen.export.graph import Graph
+from kilogram.kitchen.featurise import Plan, featurise
+from tests.kitchen.conftest import classes, curved
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 3)) + 5.0
+Y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=120)
+TWO = (np.median(Y) < Y).astype(int)
+THREE = np.array(["p", "q", "r"])[np.digitize(Y, np.quantile(Y, [0.3, 0.6]))]
+NUMBERS = {
+    "ridge": kg.Ridge(),
+    "least squares": kg.LinearRegression(),
+    "kernel": kg.KernelRidge(0.1, kernel=kg.Gaussian(1.5), fit_intercept=True),
+    "linear kernel": kg.KernelRidge(0.1, kernel="linear"),
+    "kernels": kg.KernelRidge(1.0, kernel=kg.Polynomial(2) + 2.0 * kg.Gaussian(2.0)),
+    "fourier": kg.KernelRidge(0.1, kernel=kg.Gaussian(2.0), approximation="fourier",
+                              n_components=30, random_state=0),
+    "nystroem": kg.KernelRidge(0.1, kernel=kg.Gaussian(2.0), approximation="nystroem",
+                               n_components=30, random_state=0),
+    "kernel cv": kg.KernelRidgeCV([0.1, 1.0], kernel=kg.Gaussian(2.0)),
+    "svr": kg.SVR(kernel="rbf", gamma=0.2),
+    "process": kg.GaussianProcessRegressor(kernel=kg.Gaussian(2.0), alpha=0.1, optimizer=None),
+    "scaled process": kg.GaussianProcessRegressor(kernel=2.0 * kg.Gaussian(2.0), alpha=0.1,
+                                                  optimizer=None, normalize_y=True),
+    "landmarks": make_pipeline(StandardScaler(), kg.Nystroem(kg.Gaussian(2.0), 20, random_state=0),
+                               kg.Ridge()),
+    "cosines": make_pipeline(kg.FourierFeatures(kg.Gaussian(2.0), n_components=40, random_state=0),
+                             kg.Ridge()),
+    "components": make_pipeline(kg.PCA(2, whiten=True), kg.Ridge()),
+}  # fmt: skip
+CLASSES = {
+    "logistic": kg.LogisticRegression(),
+    "lda": kg.LinearDiscriminantAnalysis(),
+    "qda": kg.QuadraticDiscriminantAnalysis(),
+    "fisher": kg.FisherDiscriminant(),
+    "svc": kg.SVC(gamma=0.2),
+    "linear svc": kg.LinearSVC(),
+    "svc against rest": kg.SVC(gamma=0.2, multi_class="ovr"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers(name):
+    model = NUMBERS[name].fit(X, Y)
+    found = run(export_estimator(model, X, dtype=np.float64), {"X": X})
+    assert found["prediction"][:, 0] == pytest.approx(model.predict(X), abs=1e-6)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes(name, y):
+    model = CLASSES[name].fit(X, y)
+    found = run(export_estimator(model, X), {"X": X.astype(np.float32)})
+    assert np.mean(found["prediction"] == model.predict(X)) > 0.99
+    if "probabilities" in found:
+        assert found["probabilities"] == pytest.approx(model.predict_proba(X), abs=1e-4)
+
+
+def test_single_precision_is_nearly_as_good():
+    found = run(export_estimator(NUMBERS["kernel"].fit(X, Y), X), {"X": X.astype(np.float32)})
+    assert found["prediction"].dtype == np.float32
+
+
+def test_what_has_no_graph_is_named():
+    with pytest.raises(KitchenError, match="RandomForestRegressor cannot be written"):
+        export_estimator(RandomForestRegressor(3).fit(X, Y), X)
+    with pytest.raises(KitchenError, match="Laplacian cannot be written"):
+        export_estimator(kg.KernelRidge(kernel="laplacian").fit(X, Y), X)
+
+
+@pytest.mark.parametrize("scale", ["standard", "whiten", "minmax", "rank", "log", "none"])
+def test_columns_of_every_kind(scale):
+    layout = Layout((
+        Column("n", "numeric", ""), Column("m", "numeric", ""), Column("when", "date", ""),
+        Column("size", "ordinal", "", levels=("S", "M", "L")),
+        Column("word", "categorical", "", levels=("a", "b", "c", "d")),
+        Column("gap", "categorical", "", levels=("x", "y")),
+    ))  # fmt: skip
+    rng = np.random.default_rng(1)
+    C = np.column_stack([
+        rng.gamma(2, size=80), rng.integers(0, 3, 80), rng.uniform(0, 900, 80),
+        rng.integers(1, 4, 80) / 3, rng.choice(4, 80, p=[0.5, 0.44, 0.04, 0.02]),
+        rng.integers(0, 2, 80),
+    ])  # fmt: skip
+    C[::7, 0] = C[::5, 5] = np.nan
+    part = featurise(layout, 80, Plan(scale=scale)).fit(C)
+    assert isinstance(part, ColumnTransformer)
+    new = C.copy()
+    new[0] = np.nan
+    new[1, 4] = -1.0
+    new[2, 0], new[3, 0] = -50.0, 900.0
+    g = Graph()
+    out = features(g, part, cells(g, layout))
+    g.output(out, "Z", "double", [None, None])
+    model = g.model("columns", {})
+    from kilogram.kitchen.export.exported import _raw
+
+    inputs = {c.name: _raw(c, new[:, [k]]) for k, c in enumerate(layout.used)}
+    found = run(model.SerializeToString(), inputs)["Z"]
+    assert found == pytest.approx(part.transform(new), abs=1e-6)
+
+
+@pytest.mark.parametrize("keep", ["baseline", "linear", "kernel"])
+def test_cooked_models(keep, tmp_path):
+    for frame, target in ((curved(60), "y"), (classes(60), "kind")):
+        model = cook(frame, target, folds=2, repeats=1, keep=keep).model
+        found = export_model(model)
+        assert found.difference < 1e-4
+        assert found.agreed == 1
+        path = found.save(tmp_path / "m.onnx")
+        assert path.read_bytes() == found.content
+    assert "onnxruntime" in found.said
+
+
+def test_a_table_to_check_on_and_two_classes(two_classes):
+    found = export_model(two_classes.model, classes(200, seed=3))
+    assert found.rows == 202
+    assert found.probabilities < 1e-4
+    rows = {"a": np.array([[0.0], [6.0]]), "b": np.array([[0.0], [0.0]])}
+    said = run(found.content, rows)
+    expected = two_classes.predict(pd.DataFrame({"a": [0.0, 6.0], "b": [0.0, 0.0]}))
+    assert said["prediction"].tolist() == expected.tolist()
+    assert said["probabilities"].sum(axis=1) == pytest.approx(1.0)
+
+
+def test_refusals(cooked, tmp_path):
+    frame = classes(60)
+    frame["story"] = [f"{kind} and more of {kind}" for kind in frame["kind"]]
+    text = cook(frame, "kind", folds=2, repeats=1, text=["story"], accept=["KG-A07"])
+    with pytest.raises(KitchenError, match="text column 'story'"):
+        export_model(text.model)
+    with pytest.raises(KitchenError, match="remembers no rows"):
+        export_model(replace(cooked.model, use={}))
+
+
+def test_a_graph_that_says_something_else_is_not_given_out(cooked, monkeypatch):
+    def wrong(content, inputs):
+        return {name: value + 1.0 for name, value in run(content, inputs).items()}
+
+    monkeypatch.setattr("kilogram.kitchen.export.exported.run", wrong)
+    with pytest.raises(KitchenError, match="not written"):
+        export_model(cooked.model)
+
+
+def test_the_command(cooked, tmp_path):
+    cooked.save(tmp_path)
+    done = CliRunner().invoke(
+        app, ["export", str(tmp_path / "model.skops"), "--onnx", str(tmp_path / "model.onnx")]
+    )
+    assert done.exit_code == 0, done.output
+    assert "through onnxruntime" in done.stdout
+    assert (tmp_path / "model.onnx").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("rows", [150, 700])
+@pytest.mark.parametrize("task", ["regression", "two", "three"])
+def test_trees(rows, task, monkeypatch):
+    trees = pytest.importorskip("kilogram.kitchen.trees")
+    monkeypatch.setattr(trees, "SHORT", 300)
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(rows, 4))
+    A[::6, 1] = np.nan
+    z = np.nan_to_num(A[:, 1]) + np.sin(3 * A[:, 0])
+    if task == "regression":
+        model, y = trees.TreesSearchRegressor(trials=2), z
+    else:
+        model, y = trees.TreesSearchClassifier(trials=2), np.digitize(z, [0, 1][: len(task) // 2])
+    model.fit(A, y)
+    g = Graph(np.float64)
+    found = scores(g, model, g.input("X", "double 4"))
+    g.output(found.name, "F", "double", [None, found.columns])
+    F = run(g.model("trees", {}).SerializeToString(), {"X": A})["F"]
+    expected = model.predict(A) if task == "regression" else model.decision_function(A)
+    if expected.ndim == 1 and F.shape[1] == 2:
+        F = F[:, 1:] - F[:, :1]
+    assert np.allclose(F, expected.reshape(F.shape), atol=1e-4)
