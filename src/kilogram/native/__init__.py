@@ -6,6 +6,7 @@ Each function has a ten-line NumPy twin in `tests/native`.
 """
 
 from kilogram.native import load  # isort: skip  # before anything imports the compiled module
+from kilogram.native.half import half_matmul, half_size, kernel_half
 from kilogram.native.kernels import (
     kernel_block,
     kernel_matmul,
@@ -27,7 +28,10 @@ __all__ = [
     "cholesky_inplace",
     "fourier_block",
     "fourier_scatter",
+    "half_matmul",
+    "half_size",
     "kernel_block",
+    "kernel_half",
     "kernel_matmul",
     "kernel_normal_matmul",
     "load",

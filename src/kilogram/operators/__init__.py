@@ -2,6 +2,7 @@
 
 from kilogram.operators.centred import Centred, CentredCross, KernelMeans, centre
 from kilogram.operators.gram import Gram
+from kilogram.operators.half_gram import HalfGram, half_bytes
 from kilogram.operators.low_rank import LowRank
 from kilogram.operators.memory_plan import Road, choose_road, memory_limit
 from kilogram.operators.operator import Operator
@@ -11,6 +12,7 @@ __all__ = [
     "Centred",
     "CentredCross",
     "Gram",
+    "HalfGram",
     "KernelMeans",
     "LowRank",
     "Operator",
@@ -18,5 +20,6 @@ __all__ = [
     "Shifted",
     "centre",
     "choose_road",
+    "half_bytes",
     "memory_limit",
 ]

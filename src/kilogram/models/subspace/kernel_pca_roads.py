@@ -3,9 +3,10 @@
     features   k(x, y) = <x, y> with fewer columns than rows: the d x d scatter matrix of PCA, then
                u = D^1/2 (X - 1 m') v / sqrt(lambda)
     dense      all pairs of the stored matrix, when many are wanted or n is small
-    krylov     the leading pairs by products with K, which is stored while it fits; for rows of few
-               columns it is computed anew at every product, first in float32 to come near, then
-               in float64 to the last digit: less time than the first touch of K's memory takes
+    krylov     the leading pairs by products with K, which is stored while it fits, by its lower
+               half where the kernel has a compiled loop; rows of few columns beyond memory have it
+               computed anew at every product, first in float32 to come near, then in float64 to
+               the last digit
     randomized a fixed number of products
 
 Centring is implicit in every product; only the dense road writes a centred matrix.
@@ -20,7 +21,7 @@ from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel, Linear
-from kilogram.operators import Centred, Gram, KernelMeans, memory_limit
+from kilogram.operators import Centred, Gram, HalfGram, KernelMeans, half_bytes, memory_limit
 from kilogram.operators.memory_plan import human_bytes
 from kilogram.solvers.eigen import eigenpairs, full, leading, prefers_full, subspace_iteration
 from kilogram.solvers.eigen.leading import NARROWEST_BLOCK
@@ -31,9 +32,11 @@ from kilogram.statistics import Moments
 SOLVERS = ("auto", "dense", "arpack", "randomized")
 # matrices of order n that a full decomposition holds: K, its centred copy, LAPACK's work space
 FULL_COPIES = 5
-# columns up to which products with a K computed anew are taken, and rows from which they pay:
-# measured 0.08 s (float32) and 0.17 s (float64) at n = 10 000, d = 30; storing K took 0.8 to 1.6 s
+# columns up to which products with a K computed anew are taken, and rows from which they pay
 FEW_COLUMNS, MANY_ROWS = 64, 3000
+# columns of a product with half a K: one vector of them costs what one column does, and a narrow
+# block reaches the same pairs with fewer columns in all (24 x 4 against 14 x 16 at n = 10 000)
+NARROW = {"float64": 4, "float32": 8}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,10 @@ def decompose(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> 
     n, d = X.shape
     if isinstance(kernel, Linear) and search.solver == "auto" and d < n and (k or 0) <= d:
         return _from_features(X, w, k, search)
-    anew = _is_cheap(kernel, X, k, search)
+    compiled = _iterates(n, k, search) and n >= MANY_ROWS and kernel.is_compiled(X)
+    if compiled and half_bytes(n, X.dtype.itemsize) <= memory_limit(search.max_memory):
+        return _from_half(kernel, X, w, k, search)
+    anew = compiled and d <= FEW_COLUMNS and X.dtype == "float64"
     gram = Gram(kernel, X, max_memory=search.max_memory, store=False if anew else "auto")
     _check_memory(gram, k, search)
     if not (gram.stores or anew) and search.announce is not None:
@@ -97,24 +103,25 @@ def decompose(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> 
     return Pairs(values, vectors, means, road, found)
 
 
-def _operator(gram: Gram, w: Any) -> tuple[Any, KernelMeans]:
+def _operator(gram: Gram | HalfGram, w: Any) -> tuple[Any, KernelMeans]:
     """D^1/2 K_c D^1/2 and the means it is centred with."""
     centred = Centred(gram, weights=w)
     A: Any = centred if w is None else Weighted(centred, namespace(w).sqrt(w))
     return A, centred.means
 
 
-def _is_cheap(kernel: Kernel, X: Any, k: int | None, search: Search) -> bool:
-    """Whether to make K anew at every product although it could be stored."""
-    n, d = X.shape
-    iterates = search.solver in ("auto", "arpack") and k is not None and not prefers_full(n, k)
-    return (
-        iterates
-        and n >= MANY_ROWS
-        and d <= FEW_COLUMNS
-        and kernel.is_compiled(X)
-        and X.dtype == "float64"
-    )
+def _iterates(n: int, k: int | None, search: Search) -> bool:
+    """Whether few pairs are wanted, and by products."""
+    return search.solver in ("auto", "arpack") and k is not None and not prefers_full(n, k)
+
+
+def _from_half(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> Pairs:
+    """The leading pairs by products with the stored lower half of K."""
+    A, means = _operator(HalfGram(kernel, X), w)
+    near = {"block": NARROW[str(X.dtype)]}
+    road, found = _solved(A, k, search, ref=means.columns, near=near)
+    values, vectors = found.value
+    return Pairs(values, vectors, means, road, found)
 
 
 def _nearby(kernel: Kernel, X: Any, w: Any, k: int, search: Search) -> dict[str, Any]:

@@ -24,6 +24,7 @@ using i64 = std::int64_t;
 #include "loops_product.hpp"
 #include "loops_factor.hpp"
 #include "loops_thin.hpp"
+#include "loops_half.hpp"
 #include "loops_nearest.hpp"
 #include "loops_linkage.hpp"
 
@@ -67,7 +68,7 @@ template <class T> constexpr Loops<T> table() {
           product<T>, gram<T>, cross<T>, pack<T>,               pack_t<T>,
           add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
           transpose<T>,       add<T>,             add_powers<T>,         row_dots<T>,
-          add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
+          add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, half_rows<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
           pack_four<T>,       nearest<T>,          half_distances<T>,      squared_distance<T>, add_row<T>, shift_lanes<T>,
           kPanel, panel_distances<T>, row_min<T>, ward_scale<T>, relax<T>, places_below<T>, gain_over<T>,
           exp_array<T>,

@@ -88,6 +88,9 @@ template <class T> struct Loops {
   std::int64_t lanes;
   void (*thin)(const T* a, std::int64_t ar, std::int64_t ak, std::int64_t rows, std::int64_t depth,
                const T* b, std::int64_t ldb, std::int64_t t, T* out, std::int64_t ldo);
+  // Rows of the lower half of a symmetric matrix, used as rows and as columns; see loops_half.hpp.
+  void (*half_rows)(const T* K, std::int64_t ld, std::int64_t rows, std::int64_t cols, const T* v,
+                    T* y, const T* x, T* sum);
   // Strips of one vector of lanes, for a Cholesky factor; see loops_factor.hpp.
   std::int64_t factor_steps;  // most steps of a strip
   void (*pack_lanes)(const T* x, std::int64_t rows, std::int64_t depth, std::int64_t ld, T* out);

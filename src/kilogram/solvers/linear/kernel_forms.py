@@ -39,6 +39,14 @@ def add_diagonal(K: Any, alpha: float) -> Any:
     return K + alpha * xp.eye(n, dtype=K.dtype, device=K.device)
 
 
+def single_rows(kernel: Kernel, X: Any) -> Any:
+    """X in float32, for float32 kernel values: about its mean where the kernel cannot tell."""
+    xp = namespace(X)
+    if kernel.stationary:
+        X = X - xp.mean(X, axis=0)  # an offset would take the digits that float32 has
+    return xp.astype(X, xp.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class HalfStored:
     """The lower half of S K S in float64: panel i holds its rows up to their own last column."""
@@ -114,10 +122,8 @@ class Recomputed:
         return s * self.kernel.matmul(self.X, None, s * V)
 
     def single(self) -> Any:
-        X, xp = self.X, namespace(self.X)
-        if self.kernel.stationary:
-            X = X - xp.mean(X, axis=0)  # an offset would take the digits that float32 has
-        K = self.kernel(xp.astype(X, xp.float32))
+        xp = namespace(self.X)
+        K = self.kernel(single_rows(self.kernel, self.X))
         if self.scale is not None:
             s = xp.astype(self.scale, xp.float32)
             K *= s[:, None]

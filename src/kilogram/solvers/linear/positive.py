@@ -142,16 +142,14 @@ def _double(kernel: Kernel, X: Any, scale: Any) -> Callable[[Any, float], Soluti
 
 def _refined(K: Any, B: Any, alpha: float, iterate: bool, callback: Tick | None) -> Solution:
     """The mixed road for one alpha: rough solves in float32, by products or by a factor."""
-    A, F = Ridged(K, alpha), K.single()
+    A = Ridged(K, alpha)
     if iterate:
         source = getattr(K, "source", K)
-        rough = SingleIteration.promising(
-            source.kernel, source.X, source.scale, F, alpha, B.shape[1]
-        )
+        rough = SingleIteration.promising(source.kernel, source.X, source.scale, alpha, B.shape[1])
         found = None if rough is None else _refine(A, B, rough.solve, callback)
         if found is not None and found.converged:
             return replace(found, road="cg")
-    factor = SingleFactor(cholesky(add_diagonal(F, alpha), overwrite=True))
+    factor = SingleFactor(cholesky(add_diagonal(K.single(), alpha), overwrite=True))
     found = _refine(A, B, lambda R: Solution(factor @ R), callback)
     if found.converged:
         return found

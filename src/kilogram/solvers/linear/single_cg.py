@@ -1,9 +1,9 @@
 """(F + alpha I)^-1 R by conjugate gradients on a float32 kernel matrix F, for rough answers.
 
-A factor costs n^3 / 3 flops whatever the spectrum; a product with F is one reading of its 4 n^2
-bytes. With the leading part of K taken out by a Nystroem preconditioner, the condition number left
-is about c = 1 + tail / alpha, tail its smallest eigenvalue kept, and a residual falls to `ROUGH`
-in (1/2) sqrt(c) ln(2 / ROUGH) steps or fewer: for the penalties people use, ten or twenty. The
+A factor costs n^3 / 3 flops whatever the spectrum; a product with F is one reading of its lower
+half, 2 n^2 bytes. With the leading part of K taken out by a Nystroem preconditioner, the condition
+number left is about c = 1 + tail / alpha, tail its smallest eigenvalue kept, and a residual falls
+to `ROUGH` in (1/2) sqrt(c) ln(2 / ROUGH) steps or fewer: ten or twenty for usual penalties. The
 digits that float32 lacks come back by refinement in positive.py, as they do for a float32 factor.
 
 Vectors and the preconditioner are float64; only the product with F is not.
@@ -17,16 +17,17 @@ from typing import Any
 
 from kilogram.arrays.namespace import namespace
 from kilogram.kernels import Kernel
+from kilogram.operators import HalfGram
 from kilogram.solvers.linear.cg import cg
-from kilogram.solvers.linear.kernel_forms import Ridged
+from kilogram.solvers.linear.kernel_forms import Ridged, Weighted, single_rows
 from kilogram.solvers.linear.nystroem import NystroemPreconditioner
 from kilogram.solvers.solution import Solution
 
 ITERATED_FROM = 4000  # rows from which a Nystroem preconditioner is cheap beside a factor
 ROUGH = 2e-5  # residual of one solve: three of them reach float64's, and float32 has no more
-# steps per row of K: n / 400 readings of F cost a fifth of a float32 factor (25 GB/s, 150 GFLOP/s)
+# steps per row of K: n / 400 readings of F cost a tenth of a float32 factor (20 GB/s, 150 GFLOP/s)
 STEPS = 1 / 400
-TARGETS = 12  # columns up to which a product with F is bound by its reading
+TARGETS = 8  # columns up to which a product with F is bound by its reading
 HOPE = 3.0  # predicted steps over those allowed: the prediction is the worst case
 
 
@@ -40,16 +41,19 @@ class SingleIteration:
 
     @classmethod
     def promising(
-        cls, kernel: Kernel, X: Any, scale: Any, F: Any, alpha: float, targets: int
+        cls, kernel: Kernel, X: Any, scale: Any, alpha: float, targets: int
     ) -> SingleIteration | None:
-        """The iteration for F = S k(X, X) S in float32; None where a factor is the better bet."""
-        n = F.shape[0]
+        """The iteration on S k(X, X) S in float32; None where a factor is the better bet."""
+        n = X.shape[0]
         steps = int(STEPS * n / max(1.0, targets / TARGETS))
         if n < ITERATED_FROM or not alpha > 0 or steps < 1:
             return None
         M = NystroemPreconditioner.from_columns(*_spread_columns(kernel, X, scale), alpha)
         worst = 0.5 * math.sqrt(1.0 + float(M.values[-1]) / alpha) * math.log(2.0 / ROUGH)
-        return cls(Ridged(Single(F), alpha), M, steps) if worst <= HOPE * steps else None
+        if worst > HOPE * steps:
+            return None
+        F = Single(HalfGram(kernel, single_rows(kernel, X)))
+        return cls(Ridged(Weighted(F, scale), alpha), M, steps)
 
     def solve(self, R: Any) -> Solution:
         return cg(self.A, R, preconditioner=self.M, tol=ROUGH, max_iter=self.steps)
@@ -65,9 +69,7 @@ class Single:
         xp = namespace(V)
         size = xp.max(xp.abs(V), axis=0)
         size = xp.where(size > 0, size, xp.ones_like(size))  # float32 has a short range
-        thin = xp.astype(V / size, xp.float32)
-        # F = F', and BLAS reads it faster with the thin matrix on the left
-        return xp.astype((thin.T @ self.F).T, V.dtype) * size
+        return xp.astype(self.F @ xp.astype(V / size, xp.float32), V.dtype) * size
 
 
 def _spread_columns(kernel: Kernel, X: Any, scale: Any) -> tuple[Any, Any]:

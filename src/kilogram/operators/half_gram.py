@@ -1,0 +1,55 @@
+"""k(X, X) with only its lower half in memory: half the room, and every entry read once a product.
+
+For NumPy rows and kernels with a compiled loop. A product with a few columns is bound by reading
+the half, so it costs the same for one column as for a whole vector of them (8 in float32).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kilogram.kernels import Kernel
+from kilogram.native import half_matmul, half_size, kernel_half
+from kilogram.operators.operator import Operator, picked
+
+
+class HalfGram(Operator):
+    """k(X, X) (n, n), symmetric; `kernel.is_compiled(X)` must hold."""
+
+    def __init__(self, kernel: Kernel, X: Any):
+        plan = kernel.native(X.shape[1])
+        if plan is None:
+            raise ValueError(f"{kernel!r} has no compiled loop; use Gram")
+        self.kernel, self.X = kernel, X
+        kind, params = plan
+        self._half = kernel_half(kind, X, params)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n = self.X.shape[0]
+        return n, n
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    @property
+    def T(self) -> HalfGram:
+        return self
+
+    def __matmul__(self, V: Any) -> Any:
+        return half_matmul(self._half, V)
+
+    def rows(self, i: Any) -> Any:
+        return self.kernel(picked(self.X, i), self.X)
+
+    def diag(self) -> Any:
+        return self.kernel.diag(self.X)
+
+    def dense(self) -> Any:
+        return self.kernel(self.X)
+
+
+def half_bytes(n: int, itemsize: int = 8) -> int:
+    """Memory of the stored half of a matrix of order n."""
+    return half_size(n) * itemsize
