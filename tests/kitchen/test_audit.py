@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import datasets
 
 import kilogram as kg
 from kilogram.kitchen import KitchenError
@@ -89,6 +90,65 @@ def test_planted_leaks_are_found_and_stop_the_run(leak):
     with pytest.raises(KitchenError, match=code):
         found.refuse()
     assert code not in {f.code for f in audit(frame, target, accept=[code.lower()]).serious}
+
+
+def encoded(frame, target, m=0.0, digits=None):
+    """A column of words replaced by the mean answer of each word, worked out on all rows."""
+    rng = np.random.default_rng(5)
+    word = rng.integers(0, 12, len(frame)) ** 2 // 9
+    y = frame[target] if target == "y" else (frame[target] == "yes").astype(float)
+    mean = y.groupby(word).transform("sum") + m * y.mean()
+    code = mean / (y.groupby(word).transform("count") + m)
+    return frame.assign(code=code if digits is None else code.round(digits))
+
+
+def oversampled(frame):
+    """Rows of the smaller class made up between two of its rows, until the classes are level."""
+    rng = np.random.default_rng(3)
+    frame = frame.drop(columns="word")
+    few = frame[(frame["label"] == "yes") & (frame["a"] > 0.8)]
+    many = frame[frame["label"] == "no"]
+    X = few[list("abcd")].to_numpy()
+    a, b = rng.integers(0, len(X), (2, len(many) - len(X)))
+    near = np.array([np.argsort(np.linalg.norm(X - X[i], axis=1))[1 + j % 5]
+                     for i, j in zip(a, b, strict=True)])  # fmt: skip
+    made = X[a] + rng.uniform(size=(len(a), 1)) * (X[near] - X[a])
+    new = pd.DataFrame(np.round(made, 6), columns=list("abcd")).assign(label="yes")
+    return pd.concat([few, many, new], ignore_index=True)
+
+
+@pytest.mark.parametrize("m", [0.0, 10.0])
+@pytest.mark.parametrize("target", ["y", "label"])
+def test_answers_encoded_before_the_split_are_found(target, m):
+    frame = encoded(numbers() if target == "y" else labels(), target, m, digits=7)
+    (finding,) = audit(frame, target).of("KG-A17")
+    assert (finding.severity, finding.columns) == ("serious", ("code",))
+    with pytest.raises(KitchenError, match="KG-A17"):
+        kg.cook(frame, target, folds=2)
+
+
+def test_rows_made_up_before_the_split_are_found():
+    found = audit(oversampled(labels()), "label")
+    (finding,) = found.of("KG-A17")
+    assert finding.severity == "serious"
+    assert "'yes'" in finding.evidence
+    assert finding.numbers["share"] > 0.4
+
+
+def test_columns_scaled_before_the_split_are_told():
+    frame = numbers()
+    for name in "abc":
+        frame[name] = (frame[name] - frame[name].mean()) / frame[name].std()
+    (finding,) = audit(frame.round(6), "y").of("KG-A17")
+    assert (finding.severity, finding.columns) == ("warning", ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("load", ["iris", "wine", "breast_cancer", "diabetes", "digits"])
+def test_known_tables_are_not_taken_for_prepared_ones(load):
+    X, y = getattr(datasets, f"load_{load}")(return_X_y=True, as_frame=True)
+    found = audit(X.assign(target=y), "target").of("KG-A17")
+    # the columns of that one are of length 1 and mean 0, all of them
+    assert [f.severity for f in found] == (["warning"] if load == "diabetes" else [])
 
 
 def test_an_identifier_that_predicts_is_left_out_and_told():

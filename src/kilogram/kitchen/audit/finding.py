@@ -122,6 +122,13 @@ CODES: dict[str, Code] = {
         "Rows that were learnt from say nothing about new ones.",
         "Remove them from one of the tables.",
     ),
+    "KG-A17": Code(
+        "worked out from all rows",
+        "A scale, an encoding or new rows that were made from the whole table carry what is to be "
+        "predicted into the rows it is predicted from.",
+        "Cook the raw table: columns are scaled and encoded, and classes balanced, inside each "
+        "fold. If what was done knows nothing of the answers of new rows, --accept KG-A17.",
+    ),
 }
 
 

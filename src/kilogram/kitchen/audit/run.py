@@ -21,6 +21,7 @@ from kilogram.kitchen.audit.checks_columns import (
 )
 from kilogram.kitchen.audit.checks_drift import drift, shared_rows
 from kilogram.kitchen.audit.checks_order import future, groups, time_order
+from kilogram.kitchen.audit.checks_prepared import prepared
 from kilogram.kitchen.audit.checks_rows import duplicates, near_duplicates
 from kilogram.kitchen.audit.checks_target import few_rows, imbalance, small_classes
 from kilogram.kitchen.audit.finding import SEVERITIES, Audit, Finding, check_codes
@@ -117,7 +118,8 @@ def audit_table(
     data = table.data if len(looked) == table.data.num_rows else table.data.take(rows[looked])
     subject = Subject(data, layout, told or Told(), question, y, folds, seed)
     findings = list(_findings(subject, table, question, len(rows)))
-    findings += duplicates(_whole(subject, table, rows))
+    whole = _whole(subject, table, rows)
+    findings += [*duplicates(whole), *prepared(whole, table)]
     if other is not None:
         findings += [*drift(layout, data, other.data), *shared_rows(layout, table.data, other.data)]
     findings.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code))
