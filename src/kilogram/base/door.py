@@ -25,6 +25,8 @@ from kilogram.arrays.rows import column_count, is_streamed, row_count
 from kilogram.arrays.rows_stream import as_rows
 from kilogram.base.door_streams import numbers, watch_targets, watch_weights
 
+FEW = 10_000  # values up to which BLAS keeps to one thread
+
 
 class Door(NamedTuple):
     """What came through: rows, targets and weights (the last two may be None)."""
@@ -134,12 +136,18 @@ def _is_plain_target(y: Any, n: int) -> bool:
 
 
 def _finite_sum(X: np.ndarray) -> float:
-    """A sum that is NaN or infinite if some value is: of squares, by BLAS, where they lie dense."""
+    """A sum that is NaN or infinite if some value is: of squares, where they lie dense.
+
+    Of a few by BLAS. On many it would start its threads, which then wait in a loop and take a core
+    from whatever comes next.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         if not (X.flags.c_contiguous or X.flags.f_contiguous):
             return float(X.sum())
         flat = (X if X.flags.c_contiguous else X.T).reshape(-1)
-        return float(np.dot(flat, flat))
+        if flat.size <= FEW:
+            return float(np.dot(flat, flat))
+        return float(np.einsum("i,i->", flat, flat))
 
 
 def _enter_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[str, Any]) -> tuple:
