@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.task import Task
 from benchmarks.tasks import (
     clusters,
+    densities,
     discriminants,
     fresh,
     larger,
@@ -35,6 +36,7 @@ TASKS: dict[str, Task] = {
         svm_data,
         process,
         clusters,
+        densities,
         mixture,
         small,
         larger,
