@@ -161,13 +161,19 @@ def _pca_of_a_file() -> Task:
 
         return kg.PCA(20).fit(np.load(path, mmap_mode="r"))
 
-    def dask(path: Path) -> Any:
+    def on_dask(path: Path) -> Any:
+        import dask
         import dask.array as da
 
         import kilogram as kg
 
-        rows = da.from_array(np.load(path, mmap_mode="r"), chunks=(step, d))
-        return kg.PCA(20).fit(rows)
+        @dask.delayed
+        def block(i: int) -> np.ndarray:
+            return np.array(np.load(path, mmap_mode="r")[i : i + step])
+
+        # `from_array` would copy the whole file into the graph
+        blocks = [da.from_delayed(block(i), (step, d), "f8") for i in range(0, n, step)]
+        return kg.PCA(20).fit(da.concatenate(blocks))
 
     def peer(path: Path) -> Any:
         from sklearn.decomposition import IncrementalPCA
@@ -178,7 +184,7 @@ def _pca_of_a_file() -> Task:
         name="pca_file",
         title=f"PCA of a memory map, n = {n:,}, d = {d}, 1.2 GB, 20 components",
         make=make,
-        run={"kilogram": mapped, "kilogram dask": dask, "scikit-learn incremental": peer},
+        run={"kilogram": mapped, "kilogram dask": on_dask, "scikit-learn incremental": peer},
         quality=_explained,
         floor=lambda rates: rates.floor(flops=n * d * d, bytes=8 * n * d),
         counted="X'X (syrk) or one read of X",
