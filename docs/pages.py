@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 import kilogram
+from kilogram.kitchen.audit.finding import CODES
 from kilogram.registry import Page, pages
 from kilogram.textbook import TELLINGS
 from kilogram.textbook.errata import as_markdown, errata
@@ -78,3 +79,19 @@ def write(folder: Path) -> None:
     for entry in pages():
         (folder / f"{entry.slug}.md").write_text(page(entry))
     (folder.parent / "errata.md").write_text(as_markdown())
+    (folder.parent / "audit_codes.md").write_text(audit_codes())
+
+
+def audit_codes() -> str:
+    """Every code of the audit: what it is called, why it matters, what to do."""
+    parts = [
+        "# What the audit finds: codes\n",
+        "`kg audit TABLE --target COLUMN` looks for these before anything is fitted, and `kg cook` does the same. "
+        "A *serious* finding stops the run until it is mended or accepted (`--accept CODE`); a *warning* may "
+        "mislead; a *note* is good to know. How serious one is depends on the evidence, which is given with it. "
+        "Codes do not change their meaning.\n",
+    ]
+    for code, about in CODES.items():
+        name = about.title[0].upper() + about.title[1:]
+        parts += [f"## {code}: {name}\n", f"{about.why}\n", f"**What to do.** {about.do}\n"]
+    return "\n".join(parts)
