@@ -81,6 +81,7 @@ PUBLIC: dict[str, str] = {
     "FastICA": "kilogram.models.subspace.ica",
     "NMF": "kilogram.models.subspace.nmf",
     "nmf_rank": "kilogram.models.subspace.nmf_rank",
+    "RobustPCA": "kilogram.models.subspace.robust_pca",
     # classification
     "FisherDiscriminant": "kilogram.models.classification.fisher",
     "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
