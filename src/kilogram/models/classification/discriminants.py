@@ -74,9 +74,23 @@ class GaussianRule:
         found = self.scores(Z)
         return found[:, 1] - found[:, 0] if len(self.classes) == 2 else found
 
+    @cached_property
+    def _linear(self) -> tuple[Any, Any] | None:
+        """M (k, K), c (K,): with the covariance I, scores are Z M + c and a constant of the row."""
+        if not all(np.array_equal(R, np.eye(len(R))) for R in self.roots):
+            return None
+        origin, _, centres, fixed = self._frame
+        M = centres.reshape(self.means.shape)
+        return M.T, fixed - np.sum(M * M, axis=1) / 2 - M @ origin
+
     def predict(self, Z: Any) -> Any:
         """The class of the largest score."""
-        return self.classes[np.argmax(to_numpy(self.scores(Z)), axis=1)]
+        if self._linear is None:
+            found = self.scores(Z)
+        else:
+            M, c = (like(a, Z) for a in self._linear)
+            found = Z @ M + c
+        return self.classes[np.argmax(to_numpy(found), axis=1)]
 
     def probabilities(self, Z: Any) -> Any:
         """Softmax of the scores."""
