@@ -35,6 +35,7 @@ from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.graphs import smoothest
 from kilogram.solvers.solution import Solution
 
+FEW_COLUMNS = 64
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = {None: None, "auto": None, "dense": "dense", "factor": "factor"} | dict.fromkeys(
     ("arpack", "lobpcg", "amg"), "products"
@@ -200,7 +201,11 @@ def affinity_of(model: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> A
         if is_sparse(X):
             A = scipy.sparse.csr_array(X).astype(np.float64)
             return Affinity(A, X, kernel, 0, _wide(w))
-    A = Gram(kernel, wide(X), max_memory=getattr(model, "max_memory", None))
+    # about ten products follow: for few columns a kernel is made again in less time than a matrix
+    # is written and read
+    rows = wide(X)
+    again = kernel.is_compiled(rows) and rows.shape[1] <= FEW_COLUMNS
+    A = Gram(kernel, rows, max_memory=model.max_memory, store=False if again else "auto")
     return Affinity(A, X, kernel, 0, _wide(w))
 
 
