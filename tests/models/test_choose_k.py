@@ -1,0 +1,140 @@
+"""choose_k: right numbers, honest verdicts; silhouettes and distances of clusterings; bad input."""
+
+from __future__ import annotations
+
+import itertools
+
+import matplotlib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+from sklearn.metrics import silhouette_samples as peer_samples
+
+import kilogram as kg
+
+matplotlib.use("Agg")
+QUICK = {"n_references": 4, "n_resamples": 6, "random_state": 0}
+FOUR = ["gap", "silhouette", "instability", "compression"]
+rng = np.random.default_rng(0)
+NOTHING = {
+    "uniform": rng.uniform(size=(200, 2)),
+    "uniform in five dimensions": rng.uniform(size=(200, 5)),
+    "one Gaussian": rng.standard_normal((200, 2)),
+    "a long Gaussian": rng.standard_normal((200, 2)) * [8.0, 1.0],
+    "a line": rng.standard_normal((150, 1)),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_no_structure_is_said(name):
+    found = kg.choose_k(NOTHING[name], 5, criteria=[*FOUR, "elbow"], **QUICK)
+    assert (found.k, found.structure) == (1, False)
+    assert "No structure found" in found.verdict
+    assert found.choices["elbow"] > 1  # the elbow bends all the same
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_separate_blobs_are_counted(k):
+    turn = 2 * np.pi * np.arange(k) / k
+    centres = 2.5 * k * np.c_[np.cos(turn), np.sin(turn)]
+    X, _ = make_blobs(50 * k, centers=centres, cluster_std=0.8, random_state=k)
+    found = kg.choose_k(X, 6, criteria=[*FOUR, "bic"], **QUICK)
+    assert found.structure
+    assert found.choices == dict.fromkeys([*FOUR, "bic"], k)
+    assert found.k == k
+    assert f"{k} clusters" in str(found)
+
+
+def test_table_and_picture():
+    X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [4, 8]], random_state=0)
+    found = kg.choose_k(X, 4, criteria=["elbow", "gap", "silhouette"], n_references=3)
+    assert list(found.table) == ["k", "elbow", "gap", "silhouette"]
+    np.testing.assert_array_equal(found.table["k"], [1, 2, 3, 4])
+    assert found.table["elbow"][0] == 1.0
+    assert np.isnan(found.table["silhouette"][0])
+    figure = found.plot()
+    assert sum(ax.get_visible() for ax in figure.axes) == 3
+    assert str(found).count("\n") >= 5
+
+
+def test_another_estimator_and_many_rows():
+    X, _ = make_blobs(600, centers=[[0, 0], [9, 0]], random_state=0)
+    ask = {"criteria": ["silhouette", "compression"], "n_references": 3, "random_state": 0}
+    medoids = kg.choose_k(X, 4, estimator=kg.KMedoids(), max_rows=200, **ask)
+    assert medoids.k == 2
+    assert kg.choose_k(sp.csr_array(X), 4, max_rows=100, **ask).k == 2
+    with pytest.raises(ValueError, match="n_clusters or no predict"):
+        kg.choose_k(X, estimator=kg.PCA())
+
+
+def test_degenerate_rows():
+    assert kg.choose_k(np.ones((9, 2))).k == 1
+    two = kg.choose_k(np.repeat([[0.0], [1.0]], 20, axis=0), criteria=FOUR, **QUICK)
+    assert len(two.ks) == 2
+    assert np.isfinite(two.table["compression"]).all()
+    few = kg.choose_k(rng.standard_normal((5, 3)), 10, criteria=FOUR, **QUICK)
+    assert few.ks[-1] == 5
+    assert all(np.isfinite(v[1:-1]).all() for v in few.table.values())
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"k_max": 1}, "k_max"),
+        ({"criteria": ["best"]}, "criteria"),
+        ({"criteria": "gap"}, "criteria"),
+        ({"criteria": []}, "criteria"),
+        ({"n_references": 0}, "n_references"),
+        ({"n_resamples": 1.5}, "n_resamples"),
+    ],
+)
+def test_bad_input(params, message):
+    with pytest.raises(ValueError, match=message):
+        kg.choose_k(NOTHING["uniform"], **params)
+
+
+@pytest.mark.parametrize("bad", [[[np.nan, 1.0], [2.0, 3.0]], [[1.0, 2.0]], [1.0, 2.0]])
+def test_bad_rows(bad):
+    with pytest.raises(ValueError, match=r"(?i)nan|sample|2D"):
+        kg.choose_k(bad)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "sqeuclidean", "precomputed"])
+@pytest.mark.parametrize("n", [5, 130, 1100])
+def test_silhouettes_equal_scikit_learn(metric, n):
+    X = np.random.default_rng(n).standard_normal((n, 3))
+    labels = np.arange(n) % 3
+    labels[-1] = 7  # a cluster of one
+    if metric == "precomputed":
+        X = np.abs(X[:, None] - X[None]).sum(axis=2)
+    ours = kg.silhouette_samples(X, labels, metric=metric)
+    np.testing.assert_allclose(ours, peer_samples(X, labels, metric=metric), atol=1e-9)
+    assert kg.silhouette_score(X, labels, metric=metric) == pytest.approx(ours.mean())
+
+
+def test_weights_of_silhouettes_are_repetitions():
+    X, labels = rng.standard_normal((40, 2)), np.arange(40) % 3
+    w = rng.integers(1, 4, 40)
+    many = kg.silhouette_score(np.repeat(X, w, axis=0), np.repeat(labels, w))
+    assert kg.silhouette_score(X, labels, sample_weight=w) == pytest.approx(many, rel=1e-9)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 1, 2, 3]])
+def test_silhouettes_need_two_clusters(labels):
+    with pytest.raises(ValueError, match="Valid values"):
+        kg.silhouette_score(np.eye(4), labels)
+
+
+def test_distance_of_clusterings():
+    a, b = rng.integers(0, 4, 60), rng.integers(0, 5, 60)
+    ways = itertools.permutations(range(5), 4)
+    least = min(np.mean([p[i] != j for i, j in zip(a, b, strict=True)]) for p in ways)
+    assert kg.clustering_distance(a, b) == pytest.approx(least)
+    assert kg.clustering_distance(a, b) == kg.clustering_distance(b, a)
+    assert kg.clustering_distance(a, (a + 2) % 4) == 0
+    w = rng.integers(1, 4, 60)
+    many = kg.clustering_distance(np.repeat(a, w), np.repeat(b, w))
+    assert kg.clustering_distance(a, b, w) == pytest.approx(many)
+    with pytest.raises(ValueError, match="same rows"):
+        kg.clustering_distance(a, b[:-1])
