@@ -12,6 +12,7 @@ from kilogram.textbook import (
     fisher,
     histograms,
     k_means,
+    mixture,
     naive_bayes,
     run,
     svm_dual,
@@ -236,3 +237,14 @@ def test_kernel_k_means():
     book = run(k_means.kernel_k_means(GAUSS(X), first))
     fast = kg.KernelKMeans(4, kernel=GAUSS, init=first).fit(X)
     np.testing.assert_array_equal(fast.labels_, book["c"])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_gaussian_mixture():
+    book = run(mixture.em(X, X[:3], 5, tol=-np.inf, floor=1e-3))
+    fast = kg.GaussianMixture(
+        3, weights_init=[1 / 3] * 3, means_init=X[:3], precisions_init=np.stack([np.eye(4)] * 3),
+        max_iter=5, tol=0, reg_covar=1e-3,
+    ).fit(X)  # fmt: skip
+    np.testing.assert_allclose(fast.means_, book["mu"], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(fast.covariances_, book["Sigma"], rtol=1e-8, atol=1e-10)

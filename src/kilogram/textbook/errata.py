@@ -55,6 +55,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "perceptron": ("Perceptron", "Adaline", "OnlineClassifier"),
     "cca": ("CCA", "KernelCCA", "MultiviewCCA"),
     "k_means": ("KMeans", "KernelKMeans"),
+    "mixture": ("GaussianMixture",),
     "spectral": ("SpectralClustering",),
     "manifolds": ("LocallyLinearEmbedding", "LaplacianEigenmaps", "Isomap", "MDS"),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
