@@ -113,6 +113,7 @@ PUBLIC: dict[str, str] = {
     "Isomap": "kilogram.models.manifolds.isomap",
     "MDS": "kilogram.models.manifolds.mds",
     "KMedoids": "kilogram.models.clusters.medoids",
+    "KLines": "kilogram.models.clusters.lines",
     "AgglomerativeClustering": "kilogram.models.clusters.agglomerative",
     "dendrogram": "kilogram.models.clusters.dendrogram",
     "choose_k": "kilogram.models.clusters.choose_k",

@@ -14,6 +14,10 @@ WEIGHTS_ARE_STEPS = {
 }
 ASKS_CLASSES = "asks whoever has a predict_proba for its number of classes; a mixture has none"
 EXPECTED: dict[str, dict[str, str]] = {
+    "KLines": {
+        "check_clustering": "finds lines, and the check has round blobs",
+        "check_sample_weight_equivalence_on_dense_data": "starts are drawn among the rows given",
+    },
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
