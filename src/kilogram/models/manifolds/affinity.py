@@ -15,6 +15,7 @@ the normalised Laplacian. As D^-1 A W f = lambda f, a new row x has
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.threads import one_team
 from kilogram.base import warn_if_unfinished
 from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.pairs import cast, wide
@@ -110,7 +112,9 @@ class Affinity:
         operator = Rescaled(self.A, r)
         if how.pop("solver", None) == "dense":
             return full(operator, k)
-        return eigenpairs(operator, k, ref=ref, **how)
+        # a kernel that is not stored is multiplied by its own threads; BLAS has thin work only
+        with nullcontext() if self.A.stores else one_team(k):
+            return eigenpairs(operator, k, ref=ref, **how)
 
     def kept(self) -> Affinity:
         """What a fitted model keeps: no kernel matrix, and graphs in a form that files know."""

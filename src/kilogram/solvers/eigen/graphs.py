@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from kilogram.arrays.threads import one_team
 from kilogram.operators.neighbours import growth_dimension
 from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.leading import leading
@@ -76,14 +77,8 @@ def smallest_but_constant(
         values, vectors = full(-M - size / n, k).value  # the constant is moved out of the way
         return Solution((np.maximum(-values, 0.0), vectors))
     # beside the entries of B'B of size 1: near enough to 0 for the smallest eigenvalues to differ
-    found: Any = leading(
-        InverseOfSquare(B, 1e-12),
-        k,
-        tol=tol,
-        ref=np.empty(0),
-        block=min(n, k + 2),
-        callback=callback,
-        deadline=deadline,
+    found: Any = _leading(
+        InverseOfSquare(B, 1e-12), k, tol=tol, callback=callback, deadline=deadline
     )
     vectors = found.value[1]
     # of the vectors themselves: 1 / value - sigma has lost the digits of a small eigenvalue
@@ -110,8 +105,7 @@ def smoothest(
     how: dict[str, Any] = {"callback": callback, "deadline": deadline}
     if solver == "factor" or (solver is None and growth_dimension(S) <= FACTOR_DIMENSION):
         return _by_factor(S, k, tol, how)
-    width = min(n, k + 2)
-    found = leading(S, k, tol=tol, ref=np.empty(0), block=width, max_iter=MOST_STEPS, **how)
+    found = _leading(S, k, tol=tol, max_iter=MOST_STEPS, **how)
     if found.converged or solver is not None or found.n_iter < MOST_STEPS:
         return found
     return _by_factor(S, k, tol, how)
@@ -120,7 +114,14 @@ def smoothest(
 def _by_factor(S: Any, k: int, tol: float, how: dict[str, Any]) -> Solution:
     n = S.shape[0]
     inverse = Inverse(scipy.sparse.eye_array(n) - S, 1e-6)
-    found: Any = leading(inverse, k, tol=tol, ref=np.empty(0), block=min(n, k + 2), **how)
+    found: Any = _leading(inverse, k, tol=tol, **how)
     vectors = found.value[1]
     values = np.einsum("ij,ij->j", vectors, S @ vectors)
     return Solution((values, vectors), found.n_iter, None, found.converged, found.message)
+
+
+def _leading(A: Any, k: int, **how: Any) -> Solution:
+    """Block Lanczos with few columns: for bases this thin, BLAS is faster on one thread."""
+    width = min(A.shape[0], k + 2)
+    with one_team(width):
+        return leading(A, k, ref=np.empty(0), block=width, **how)
