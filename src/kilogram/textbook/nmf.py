@@ -2,7 +2,7 @@
 
 J = 1/2 |X - W H|^2           the half makes W'(WH - X) the gradient, as printed without the 2
 additive   H <- H - eta W'(WH - X)            may leave the positive orthant
-multiplied H <- H * (W'X) / (W'WH)            the additive step with eta = H / (W'WH), entry by entry
+multiplied H <- H * (W'X) / (W'WH)            the additive step with eta = H / (W'WH) by entry
 Poisson    W <- W * ((X / WH) H') / (1 H')    the ratio inside the sum; then H, with the new W
 columns    w_j <- max(0, w_j + (XH' - WHH')_j / (HH')_jj)      the exact minimum over one column
 PLSA       p(x, z, y) = p(z) p(x|z) p(y|z); EM: q(z|x, y), then its weighted shares
@@ -57,7 +57,7 @@ def multiplicative(X: Array, W: Array, H: Array, m: int = 200, tol: float = 0.0)
 
 
 def poisson(X: Array, W: Array, H: Array, m: int = 200, together: bool = False) -> Telling:
-    """Lee and Seung's updates of the Poisson likelihood; `together` as printed: both from the old."""
+    """Lee and Seung's updates for counts; `together`, as printed: both from the old factors."""
     yield (s := begin("1 factors", objective=divergence(X, W, H), W=W, H=H))
     for _ in range(m):
         R = X / np.maximum(W @ H, TINY)
@@ -72,7 +72,7 @@ def poisson(X: Array, W: Array, H: Array, m: int = 200, together: bool = False) 
 
 
 def columns(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
-    """Hierarchical alternating least squares: one column of W, then one row of H, after the other."""
+    """Hierarchical alternating least squares: the columns of W, then the rows of H."""
     W, H = W.copy(), H.copy()
     yield (s := begin("1 factors", objective=squares(X, W, H), W=W.copy(), H=H.copy()))
     for _ in range(m):

@@ -120,12 +120,12 @@ def absolute_scores(R: Any, V: Any, max_iter: int = 500, tol: float = 1e-7) -> A
     R = R / size  # every row on its own scale, so that rows do not depend on each other
     S, U, Z = xp.zeros_like(R), xp.zeros_like(R), R @ V.T
     by = 0.1
-    for _ in range(max_iter):
+    for step in range(max_iter):
         before = Z
         Z = (R - S + U) @ V.T
         T = R - Z @ V + U
         S = soft(T, by)
         U = T - S
-        if float(xp.max(xp.abs(Z - before))) <= tol * by:
+        if step and float(xp.max(xp.abs(Z - before))) <= tol * by:  # the first changes only S
             break
     return Z * size

@@ -1,0 +1,225 @@
+"""Lecture notes L20 (robust PCA), L21 (NMF, the aim of ICA), L22 (FastICA)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from book_checks import covers
+
+import kilogram as kg
+from kilogram.textbook import ica, nmf, robust_pca
+from kilogram.textbook.state import run
+
+
+def contaminated(seed=0, n=60, d=40, rank=2, share=0.05):
+    rng = np.random.default_rng(seed)
+    L = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
+    hit = rng.random((n, d)) < share
+    return L, np.where(hit, rng.choice([-20.0, 20.0], (n, d)), 0.0)
+
+
+def matched(S, found):
+    """For every source the largest correlation with something found."""
+    k = S.shape[1]
+    return np.abs(np.corrcoef(S.T, found.T)[:k, k:]).max(axis=1)
+
+
+def cocktail(seed=0, n=4000):
+    """A uniform, a Laplace and a square source, heard by three microphones."""
+    rng = np.random.default_rng(seed)
+    S = np.c_[rng.uniform(-1, 1, n), rng.laplace(size=n), np.sign(np.sin(np.arange(n) / 7))]
+    A = np.array([[1.0, 0.5, 0.3], [0.4, 1.0, 0.6], [0.7, 0.2, 1.0]])
+    return S, S @ A.T
+
+
+@covers("lecture_notes L20.M3", "lecture_notes L20.T4")
+@pytest.mark.parametrize("side", ["textbook", "kilogram"])
+def test_L20_T4_low_rank_and_sparse_come_apart_exactly(side):
+    L, S = contaminated()
+    if side == "textbook":
+        s = run(robust_pca.pursuit(L + S))
+        found, errors = s["L"], s["S"]
+    else:
+        model = kg.RobustPCA().fit(L + S)
+        found, errors = model.low_rank_, model.sparse_
+        assert model.n_components_ == 2
+    np.testing.assert_allclose(found, L, atol=1e-3)
+    np.testing.assert_allclose(errors, S, atol=1e-3)
+
+
+@covers("lecture_notes L20.M3")
+def test_L20_M3_both_tellings_reach_one_minimum():
+    L, S = contaminated(1, 30, 25, 3, 0.2)  # too many errors for exact recovery
+    told = run(robust_pca.pursuit(L + S, m=5000, tol=1e-10))
+    fast = kg.RobustPCA(max_iter=1000).fit(L + S)
+    assert fast.objective_ == pytest.approx(told.objective, rel=1e-3)
+    np.testing.assert_allclose(fast.low_rank_ + fast.sparse_, L + S, atol=1e-4)
+
+
+@covers("lecture_notes L20.E3")
+def test_L20_E3_gross_errors_turn_pca_and_not_its_robust_kin():
+    L, S = contaminated(2)
+
+    def angle(axes):
+        U = np.linalg.svd(L, full_matrices=False)[2][:2]
+        return 1 - np.linalg.svd(axes @ U.T, compute_uv=False).min()
+
+    robust = kg.RobustPCA(2).fit(L + S)
+    assert angle(robust.components_) < 1e-6
+    assert angle(kg.PCA(2).fit(L + S).components_) > 0.01
+    new_L, new_S = L[:10] * 1.3, S[-10:]
+    np.testing.assert_allclose(robust.denoise(new_L + new_S), new_L, atol=1e-3)
+
+
+@covers("lecture_notes L20.G1")
+def test_L20_G1_three_ways_to_change_pca():
+    """Other scores (ICA, NMF), curved maps (kernel PCA), other errors (robust PCA)."""
+    X = np.abs(contaminated(3)[0])
+    for model in (kg.NMF(2), kg.FastICA(2), kg.KernelPCA(2, kernel="rbf"), kg.RobustPCA(2)):
+        assert model.set_params(**_seed(model)).fit(X).transform(X).shape == (60, 2)
+
+
+def _seed(model):
+    wanted = {"random_state": 0, "max_iter": 2000} if hasattr(model, "random_state") else {}
+    return {key: value for key, value in wanted.items() if hasattr(model, key)} | (
+        {"max_iter": 2000} if isinstance(model, kg.FastICA) else {}
+    )
+
+
+@covers("lecture_notes L21.M1", "lecture_notes L21.T1")
+def test_L21_T1_counts_fit_ever_better_and_the_start_decides():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(6 * rng.random((15, 3)) @ rng.random((3, 10))).astype(float)
+    ends = []
+    for _ in range(6):
+        W, H = rng.random((15, 3)), rng.random((3, 10))
+        told = [s.objective for s in nmf.poisson(X, W, H, m=300)]
+        assert (np.diff(told) <= 1e-9).all()
+        ends.append(told[-1])
+    assert max(ends) > 1.0001 * min(ends)
+    s = run(nmf.poisson(X, W, H, m=300))
+    model = kg.NMF(3, beta_loss=1, solver="mu", init="custom", tol=0, max_iter=300)
+    with pytest.warns(match="usable"):
+        model.fit(X, W=W, H=H)
+    assert model.reconstruction_err_**2 / 2 <= s.objective * 1.05
+    begun = run(nmf.part_starts(X, 3, rng))
+    assert run(nmf.poisson(X, begun["W"], begun["H"], m=300)).objective < 1.2 * min(ends)
+    acol = kg.NMF(3, beta_loss=1, solver="mu", init="acol", random_state=0, max_iter=2000).fit(X)
+    assert acol.reconstruction_err_**2 / 2 < 1.2 * min(ends)
+
+
+@covers("lecture_notes L21.X1")
+def test_L21_X1_the_ratio_stands_inside_the_sum():
+    rng = np.random.default_rng(1)
+    W, H = rng.random((8, 2)) + 0.1, rng.random((2, 6)) + 0.1
+    X = W @ H  # exact: nothing must move
+    s = run(nmf.poisson(X, W, H, m=1))
+    np.testing.assert_allclose(s["W"], W, rtol=1e-9)
+    outside = W * (X @ H.T) / (W @ H).sum(axis=1, keepdims=True) / H.sum(axis=1)
+    assert np.abs(outside - W).max() > 0.01
+
+
+@covers("lecture_notes L21.X2")
+def test_L21_X2_both_updates_at_once_can_make_it_worse():
+    rng, worse = np.random.default_rng(2), 0
+    for _ in range(10):
+        X = rng.poisson(5 * rng.random((10, 2)) @ rng.random((2, 8))).astype(float)
+        W, H = rng.random((10, 2)), rng.random((2, 8))
+        printed = [s.objective for s in nmf.poisson(X, W, H, m=60, together=True)][::2]
+        in_turn = [s.objective for s in nmf.poisson(X, W, H, m=60)]
+        worse += int((np.diff(printed) > 1e-9).sum())
+        assert (np.diff(in_turn) <= 1e-9).all()
+    assert worse > 50
+
+
+@covers("lecture_notes L21.E1")
+def test_L21_E1_topics():
+    """Two topics with words of their own; a document of both gets both loadings."""
+    rng = np.random.default_rng(3)
+    topics = np.array([[8, 6, 4, 0, 0, 0], [0, 0, 0, 7, 5, 6]]) / 18
+    shares = np.vstack([np.repeat([[1, 0]], 20, 0), np.repeat([[0, 1]], 20, 0), [[0.5, 0.5]]])
+    X = rng.poisson(60 * shares @ topics).astype(float)
+    model = kg.NMF(2, beta_loss="kullback-leibler", solver="mu", random_state=0, max_iter=500)
+    W = model.fit_transform(X)
+    words = model.components_ / model.components_.sum(axis=1, keepdims=True)
+    order = np.argsort(words[:, 0])[::-1]
+    np.testing.assert_allclose(words[order], topics, atol=0.05)
+    assert (W[:20, order[0]] > 10 * W[:20, order[1]]).all()
+    both = W[40] * model.components_.sum(axis=1)
+    assert 0.3 < both[0] / both.sum() < 0.7
+
+
+@covers("lecture_notes L21.E2", "lecture_notes L21.T4")
+def test_L21_T4_parts_are_sparser_than_axes():
+    """Pictures made of bars: NMF finds the bars, PCA whole pictures."""
+    rng = np.random.default_rng(4)
+    bars = np.zeros((8, 4, 4))
+    for i in range(4):
+        bars[i, i], bars[4 + i, :, i] = 1.0, 1.0
+    bars = bars.reshape(8, 16)
+    X = (rng.random((300, 8)) < 0.3) @ bars + 0.01 * rng.random((300, 16))
+    model = min(
+        (kg.NMF(8, init="random", random_state=s, max_iter=1000).fit(X) for s in range(4)),
+        key=lambda m: m.reconstruction_err_,
+    )
+    parts = model.components_ / model.components_.max(axis=1, keepdims=True)
+    axes = np.abs(kg.PCA(8).fit(X).components_)
+    axes = axes / axes.max(axis=1, keepdims=True)
+    assert (parts < 0.1).mean() > 2 * (axes < 0.1).mean()
+    assert (matched(bars.T, parts.T) > 0.9).sum() >= 6
+
+
+@covers("lecture_notes L21.M2", "lecture_notes L21.E3", "lecture_notes L21.T2")
+def test_L21_T2_the_cocktail_party():
+    S, X = cocktail()
+    assert matched(S, kg.PCA().fit_transform(X)).min() < 0.9
+    model = kg.FastICA(random_state=0).fit(X)
+    found = model.transform(X)
+    assert matched(S, found).min() > 0.99
+    np.testing.assert_allclose(model.components_ @ model.mixing_, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(model.inverse_transform(found), X, atol=1e-9)
+    np.testing.assert_allclose(np.cov(found.T, bias=True), np.eye(3), atol=1e-9)
+
+
+@covers("lecture_notes L22.M1", "lecture_notes L22.E1", "lecture_notes L22.T1")
+@pytest.mark.parametrize("slopes", ["logcosh", "exp"])
+def test_L22_T1_sources_up_to_sign_order_and_scale(slopes):
+    S, X = cocktail(1)
+    white = run(ica.whiten(X))
+    begin = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    how = ica.log_cosh if slopes == "logcosh" else ica.bump
+    told = run(ica.deflation(white["Z"], begin, how))
+    assert matched(S, told["S"]).min() > 0.99
+    together = run(ica.symmetric(white["Z"], begin, how))
+    assert matched(S, together["S"]).min() > 0.99
+    for algorithm, book in (("deflation", told), ("parallel", together)):
+        fast = kg.FastICA(algorithm=algorithm, fun=slopes, random_state=0, tol=1e-10).fit(X)
+        near = 0.9999 if algorithm == "parallel" else 0.998  # the first source bends the others
+        assert matched(book["S"], fast.transform(X)).min() > near
+        assert fast.n_iter_ < 30
+
+
+@covers("lecture_notes L22.T2")
+def test_L22_T2_gaussian_sources_leave_nothing_to_find():
+    X = cocktail(2)[1]
+    assert (kg.FastICA(random_state=0).fit(X).negentropy_ > 1e-4).all()
+    rng = np.random.default_rng(5)
+    Z = rng.standard_normal((20_000, 2))
+    model = kg.FastICA(random_state=0, max_iter=1000).fit(Z)
+    assert (model.negentropy_ < 1e-4).all()
+    turned = matched(Z, kg.FastICA(random_state=3, max_iter=1000).fit(Z[:5000]).transform(Z))
+    assert turned.min() < 0.999  # another sample, another rotation
+    # of all densities of variance 1 the Gaussian has the largest entropy
+    assert 0.5 * np.log(2 * np.pi * np.e) > 1 + np.log(np.sqrt(2)) > np.log(np.sqrt(12))
+
+
+@covers("lecture_notes L22.X1")
+def test_L22_X1_the_old_direction_not_its_inverse():
+    X = cocktail(3)[1]
+    Z = run(ica.whiten(X))["Z"]
+    w = run(ica.deflation(Z, np.eye(3), tol=1e-14))["W"][:, 0]
+    first, second = ica.log_cosh(Z @ w)
+    v = Z.T @ first / len(Z) - second.mean() * w
+    assert abs(v @ w) / np.linalg.norm(v) == pytest.approx(1.0, abs=1e-6)
+    printed = Z.T @ first / len(Z) - second.mean() / w  # (w)^-1, entry by entry
+    assert abs(printed @ w) / np.linalg.norm(printed) < 0.999
