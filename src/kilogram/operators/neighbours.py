@@ -102,12 +102,12 @@ def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_a
 
 
 def two_way(a: np.ndarray, b: np.ndarray, length: np.ndarray, n: int) -> scipy.sparse.csr_array:
-    """Edges a - b in both directions, of any length: 0 between copies too, and none is merged."""
-    rows, columns = np.concatenate([a, b]), np.concatenate([b, a])
-    order = np.argsort(rows, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    values = np.concatenate([length, length])[order]
-    return scipy.sparse.csr_array((values, columns[order], start), (n, n))
+    """Edges a - b in both directions, each once, of any length: 0 between copies too."""
+    rows, columns = np.concatenate([a, b]).astype(np.int64), np.concatenate([b, a])
+    first = np.unique(rows * n + columns, return_index=True)[1]  # by rows, then by columns
+    start = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n))])
+    values = np.concatenate([length, length])[first]
+    return scipy.sparse.csr_array((values, columns[first], start), (n, n))
 
 
 def components(A: Any) -> tuple[int, np.ndarray]:

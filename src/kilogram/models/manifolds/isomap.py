@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.threads import one_team
 from kilogram.base import Budget, Estimate, Estimator, Laws
 from kilogram.base.estimate import within
 from kilogram.models.features.random_maps import generator
@@ -128,8 +129,8 @@ class Isomap(EmbeddingMixin, Estimator):
         self.kernel_pca_ = KernelPCA(
             int(self.n_components), kernel="precomputed", max_time=self.max_time
         )
-        G = self.dist_matrix_[:, self.landmarks_]
-        found = self.kernel_pca_.fit_transform(half_squares((G + G.T) / 2))
+        with one_team(int(self.n_components)):  # BLAS has thin work only
+            found = self.kernel_pca_.fit_transform(self._products())
         if self.n_landmarks is not None:
             found = self.kernel_pca_.transform(half_squares(self.dist_matrix_.T))
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
@@ -164,12 +165,19 @@ class Isomap(EmbeddingMixin, Estimator):
         a, b, length = (np.concatenate(column) for column in zip(*edges, strict=True))
         return neighbours.two_way(a, b, length.astype(np.float64), n)
 
+    def _products(self) -> np.ndarray:
+        """-g^2 / 2 between the landmarks, symmetric to the last digit."""
+        every = self.n_landmarks is None
+        G = self.dist_matrix_ if every else self.dist_matrix_[:, self.landmarks_]
+        K = G + G.T
+        K *= K
+        K *= -0.125
+        return K
+
     def reconstruction_error(self) -> float:
         """|B - Z Z'|_F / n: what the coordinates leave out."""
         means = self.kernel_pca_.kernel_means_
-        G = self.dist_matrix_[:, self.landmarks_]
-        B = half_squares((G + G.T) / 2)
-        B = B - means.columns[:, None] - means.columns + means.grand
+        B = self._products() - means.columns[:, None] - means.columns + means.grand
         rest = float((B * B).sum() - (self.eigenvalues_**2).sum())
         return float(np.sqrt(max(rest, 0.0)) / len(B))
 
