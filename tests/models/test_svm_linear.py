@@ -46,7 +46,7 @@ def test_primal_and_dual_roads_meet(loss):
     X, y = rows()
     primal = LinearSVC(loss=loss, dual=False, tol=1e-7).fit(X, y)
     for table in (X, sp.csr_array(X), X.astype(np.float32)):
-        dual = LinearSVC(loss=loss, dual=True, tol=1e-4, max_iter=100_000).fit(table, y)
+        dual = LinearSVC(loss=loss, dual=True, tol=1e-5, max_iter=100_000).fit(table, y)
         assert dual.objective_ == pytest.approx(primal.objective_, rel=2e-5)
         assert dual.dual_gap_ <= 1.1e-5 * dual.objective_
 
@@ -107,7 +107,7 @@ def test_blocks_and_dask_and_balanced_classes(loss):
     params = {"loss": loss, "class_weight": "balanced", "tol": 1e-5}
     want = LinearSVC(**params).fit(X, y)
     lazy = LinearSVC(**params).fit(da.from_array(X, chunks=(130, 6)), da.from_array(y, chunks=130))
-    assert lazy.objective_ == pytest.approx(want.objective_, rel=2e-6)
+    assert lazy.objective_ == pytest.approx(want.objective_, rel=2e-5)
     np.testing.assert_allclose(lazy.class_weight_, want.class_weight_)
 
 

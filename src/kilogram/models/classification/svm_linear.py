@@ -61,7 +61,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         takes the dual for the hinge with more than 3 000 columns and, at first, with up to 20 000
         rows. The optimum is the same.
     tol : float, default=1e-4
-        Ten times the largest duality gap at the end, relative to the objective.
+        Largest duality gap at the end, relative to the objective.
     C : float, default=1.0
         Price of a violated margin, greater than 0; times the weights of the row and its class.
     multi_class : {"ovr"}, default="ovr"
@@ -123,7 +123,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
-        example={"tol": 1e-13},
+        example={"tol": 1e-14},
         budget_example={"loss": "hinge"},
         rtol=1e-6,
     )

@@ -204,7 +204,7 @@ class LinearMachine(Estimator, ABC):
             check_linear(model)
         rows = self._enter_rows(X, y, sample_weight)
         with ticking(self, "step", budget.deadline) as tick:
-            stop = Stop(0.1 * float(self.tol), int(self.max_iter), tick)
+            stop = Stop(float(self.tol), int(self.max_iter), tick)
             with blas_threads(1) if is_small(rows.X) else nullcontext():
                 answers = self._solve(rows, stop, [m.C / self.C for m in models])
         if not math.isfinite(answers[0].gap) and in_arrays(rows.X):

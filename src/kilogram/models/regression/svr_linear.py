@@ -53,7 +53,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     epsilon : float, default=0.0
         Half-width of the tube, at least 0, in units of y.
     tol : float, default=1e-4
-        Ten times the largest duality gap at the end, relative to the objective.
+        Largest duality gap at the end, relative to the objective.
     C : float, default=1.0
         Price of leaving the tube, greater than 0, times the weight of the row.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -109,7 +109,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         shift="the intercept is penalised, as in scikit-learn, so the origin matters",
         objective=True,
         budget=True,
-        example={"tol": 1e-13, "loss": "squared_epsilon_insensitive"},
+        example={"tol": 1e-14, "loss": "squared_epsilon_insensitive"},
         budget_example={"loss": "epsilon_insensitive"},
         rtol=1e-6,
     )

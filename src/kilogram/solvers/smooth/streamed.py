@@ -141,7 +141,7 @@ def _newton(
         )
         slope = np.sum(D * gradient, axis=1)
         # what a full step would still gain: on the last piece it is the distance to the minimum
-        if np.all(-slope <= 0.1 * stop.gap * np.abs(value)):
+        if np.all(-slope <= 0.01 * stop.gap * np.abs(value)):
             break
         length, done = np.ones(W.shape[0]), False
         while not done:
