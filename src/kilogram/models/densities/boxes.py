@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from math import ceil, lgamma, log, pi
 
 import numpy as np
@@ -35,6 +36,7 @@ EPSILON = 1e-14
 SIDE = 2.0
 REACH = 8.1  # exp(-8.1^2 / 2) = 5.7e-15
 MARGIN = 3  # boxes around the rows: beyond them the sums are below 1.5e-8 of the weight
+CHUNK = 2**12  # rows whose polynomials are made at once: they stay in cache
 MOST_NUMBERS = 2**24  # moments of all boxes together: 128 MiB
 SMALLEST = 2000  # rows below which pairs are as quick
 
@@ -101,30 +103,39 @@ class Boxes:
         """S of the queries (m, d); 0 outside the grid."""
         out = np.zeros(len(Q))
         place = np.floor((Q - self.start) / SIDE)
-        inside = ((place >= 0) & (place < self.shape)).all(axis=1)
-        box = np.zeros(len(Q), dtype=np.int64)
-        box[inside] = np.ravel_multi_index(place[inside].astype(np.int64).T, self.shape)
-        box[~inside] = -1
-        for which, rows in _by_box(box):
-            if which >= 0:
-                local = _local(Q[rows], self.start, self.shape, which)
-                out[rows] = _evaluated(self.coefficients[which], local, self.p)
+        inside = np.flatnonzero(((place >= 0) & (place < self.shape)).all(axis=1))
+        found = np.empty(len(inside))
+        for box, rows, T in _by_box(Q[inside], place[inside], self.start, self.shape, self.p):
+            found[rows] = _evaluated(self.coefficients[box], T)
+        out[inside] = found
         return out
 
 
-def _by_box(box: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """(box, its rows), for every box that has some."""
+def _by_box(
+    X: np.ndarray, place: np.ndarray, start: np.ndarray, shape: tuple[int, ...], p: int
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """(box, its rows, T of their places (d, p, rows)); a box may come in several parts."""
+    box = np.asarray(np.ravel_multi_index(place.astype(np.int64).T, shape))
     order = np.argsort(box, kind="stable")
-    cuts = np.flatnonzero(np.diff(box[order])) + 1
-    for rows in np.split(order, cuts):
-        if len(rows):
-            yield int(box[rows[0]]), rows
+    room = np.empty((X.shape[1], p, min(CHUNK, len(X))))
+    for first in range(0, len(X), CHUNK):
+        rows = order[first : first + CHUNK]
+        u = (X[rows] - start - SIDE * place[rows]) * (2.0 / SIDE) - 1.0  # in [-1, 1]
+        T = _chebyshev(u.T, room[:, :, : len(rows)])
+        boxes = box[rows]
+        cuts = [0, *(np.flatnonzero(np.diff(boxes)) + 1).tolist(), len(rows)]
+        for i, j in pairwise(cuts):
+            yield int(boxes[i]), rows[i:j], T[:, :, i:j]
 
 
-def _local(X: np.ndarray, start: np.ndarray, shape: tuple[int, ...], box: int) -> np.ndarray:
-    """Places within the box, in [-1, 1]."""
-    corner = start + SIDE * np.array(np.unravel_index(box, shape))
-    return np.clip((X - corner) * (2.0 / SIDE) - 1.0, -1.0, 1.0)
+def _chebyshev(u: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """T_0, T_1, .. of u (d, m), written into T (d, p, m)."""
+    T[:, 0], T[:, 1] = 1.0, u
+    twice = 2 * u
+    for k in range(2, T.shape[1]):
+        np.multiply(T[:, k - 1], twice, out=T[:, k])
+        T[:, k] -= T[:, k - 2]
+    return T
 
 
 def _moments(
@@ -133,40 +144,36 @@ def _moments(
     """sum_j w_j T(y_j) of every box, (*shape, p, .., p)."""
     d = Y.shape[1]
     M = np.zeros((int(np.prod(shape)), *(p,) * d))
-    place = np.minimum(np.floor((Y - start) / SIDE).astype(np.int64), np.array(shape) - 1)
-    for box, rows in _by_box(np.ravel_multi_index(place.T, shape)):
-        T = chebvander(_local(Y[rows], start, shape, box), p - 1)  # (n_b, d, p)
-        first = T[:, 0] * w[rows, None]
+    place = np.minimum(np.floor((Y - start) / SIDE), np.array(shape) - 1)
+    for box, rows, T in _by_box(Y, place, start, shape, p):
+        first = T[0] * w[rows]
         if d == 1:
-            M[box] = first.sum(axis=0)
+            M[box] += first.sum(axis=1)
         elif d == 2:
-            M[box] = first.T @ T[:, 1]
+            M[box] += first @ T[1].T
         else:
-            pairs = (T[:, 1, :, None] * T[:, 2, None, :]).reshape(len(rows), -1)
-            M[box] = (first.T @ pairs).reshape(p, p, p)
+            pairs = (T[1][:, None] * T[2]).reshape(p * p, -1)
+            M[box] += (first @ pairs.T).reshape(p, p, p)
     return M.reshape(*shape, *(p,) * d)
 
 
 def _translated(M: np.ndarray, axis: int, d: int, p: int) -> np.ndarray:
     """The translations along one column applied to all boxes."""
     K = _translations(p)
-    M = np.moveaxis(M, (axis, d + axis), (0, -1))
-    out = np.zeros_like(M)
-    for o in range(min(len(K), M.shape[0])):
+    moved = np.moveaxis(M, (axis, d + axis), (0, -1))
+    flat = np.ascontiguousarray(moved).reshape(len(moved), -1, p)
+    out, part = flat @ K[0].T, np.empty_like(flat)
+    for o in range(1, min(len(K), len(flat))):
         # K_o takes a source box to one o boxes further up; downwards it is the transpose
-        out[o:] += M[: len(M) - o] @ K[o].T
-        if o:
-            out[: len(M) - o] += M[o:] @ K[o]
-    return np.ascontiguousarray(np.moveaxis(out, (0, -1), (axis, d + axis)))
+        out[o:] += np.matmul(flat[:-o], K[o].T, out=part[:-o])
+        out[:-o] += np.matmul(flat[o:], K[o], out=part[:-o])
+    return np.ascontiguousarray(np.moveaxis(out.reshape(moved.shape), (0, -1), (axis, d + axis)))
 
 
-def _evaluated(A: np.ndarray, local: np.ndarray, p: int) -> np.ndarray:
-    """The polynomial with coefficients A (p, .., p) at the places (m, d)."""
-    T = chebvander(local, p - 1)  # (m, d, p)
-    d = local.shape[1]
-    if d == 1:
-        return T[:, 0] @ A
-    values = T[:, 0] @ A.reshape(p, -1)
+def _evaluated(A: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """The polynomial with coefficients A (p, .., p) where T (d, p, m) are the polynomials."""
+    d, p, m = T.shape
+    values = A.reshape(p, -1).T @ T[0]
     for k in range(1, d):
-        values = np.einsum("mp,mpr->mr", T[:, k], values.reshape(len(T), p, -1))
-    return values[:, 0]
+        values = (values.reshape(p, -1, m) * T[k][:, None]).sum(axis=0)
+    return values[0]
