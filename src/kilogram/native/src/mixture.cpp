@@ -42,6 +42,7 @@ namespace {
 constexpr i64 kLaneCount = 16;
 constexpr i64 kLaneBytes = i64(1) << 26;   // all lanes' sums together
 constexpr i64 kBlockBytes = i64(1) << 15;  // the centred rows of a block: an L1, or part of an L2
+constexpr i64 kMostRows = 512;
 constexpr double kWorth = 0.4;             // share of the rows up to which gathering them pays
 
 // Columns of a block and the tiles of one component's scatter.
@@ -49,17 +50,15 @@ template <class T> struct Shape {
   explicit Shape(i64 d) : d(d), padded(ceil_div(d, f.high) * f.high), columns(padded + f.wide) {
     for (i64 j = 0; j < padded; j += f.wide)
       for (i64 i = j / f.high * f.high; i < padded; i += f.high) ++tiles;
-    const i64 fit = kBlockBytes / i64(sizeof(T)) / columns / f.strip;
-    rows = std::clamp<i64>(fit, 1, std::max<i64>(1, 512 / f.strip)) * f.strip;
-    rows = ceil_div(rows, f.lanes * 2) * f.lanes * 2;
-    rows = ceil_div(rows, f.strip) * f.strip;
-    while (rows % (2 * f.lanes) || rows % f.strip) rows += f.strip;
+    const i64 fit = kBlockBytes / i64(sizeof(T)) / columns / unit;
+    rows = std::clamp<i64>(fit, 1, kMostRows / unit) * unit;
     ld = rows + 2 * f.lanes;  // not a power of two: columns would share one set of the cache
   }
   i64 factor() const { return (padded + f.high + 2) * padded / 2; }
   i64 scatter() const { return 1 + padded + tiles * f.high * f.wide; }
 
   const MixtureLoops<T>& f = mixture_loops<T>();
+  const i64 unit = 6 * f.lanes;  // rows: whole strips, and pairs of vectors
   i64 d, padded, columns, tiles = 0, rows, ld;
 };
 
@@ -108,20 +107,15 @@ template <class T> class Block {
   // rows first.. ; adds to the sums of all components, each `size` long; the weighted log-likelihood
   double take(i64 first, i64 m, double* sums, i64 size) {
     const Rows<T>& X = pass_.X;
-    padded_ = ceil_div(ceil_div(m, f_.strip) * f_.strip, 2 * f_.lanes) * 2 * f_.lanes;
-    f_.load(X.at(first, 0), m, shape_.d, X.rs, X.cs, pass_.shift, padded_,
-            shape_.columns, x_, shape_.ld);
+    padded_ = ceil_div(m, shape_.unit) * shape_.unit;
+    f_.load(X.at(first, 0), m, shape_.d, X.rs, X.cs, pass_.shift, padded_, shape_.columns, x_,
+            shape_.ld);
     for (i64 i = 0; i < padded_; ++i) w_[i] = i >= m ? T(0) : pass_.w ? pass_.w[first + i] : T(1);
     for (i64 c = 0; c < pass_.k; ++c) densities(c);
     if (pass_.joint) put(first, m);
-    if (pass_.shares && !pass_.joint) {
-      std::vector<T>& ones = ones_;
-      ones.assign(padded_, T(1));
-      f_.share(logs_, pass_.k, shape_.ld, padded_, ones.data(), norm_);
-      put(first, m);
-    } else {
-      f_.share(logs_, pass_.k, shape_.ld, padded_, w_, norm_);
-    }
+    if (pass_.shares) std::fill(kept_, kept_ + padded_, T(1));  // shares are told without weights
+    f_.share(logs_, pass_.k, shape_.ld, padded_, pass_.shares ? kept_ : w_, norm_);
+    if (pass_.shares && !pass_.joint) put(first, m);
     double sum = 0;
     for (i64 i = 0; i < m; ++i)
       if (w_[i] > 0) sum += double(w_[i]) * double(norm_[i]);
@@ -172,7 +166,6 @@ template <class T> class Block {
   const T* factors_;
   T *x_, *z_, *logs_, *u_, *w_, *norm_, *kept_;
   std::vector<std::int32_t> index_;
-  std::vector<T> ones_;
   i64 padded_ = 0;
 };
 
