@@ -38,7 +38,7 @@ from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read import Table, read_table
 from kilogram.kitchen.recipe_file import as_toml
-from kilogram.kitchen.recipes import Hunt, delivered, recipes
+from kilogram.kitchen.recipes import Hunt, delivered, left_out, recipes
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
 from kilogram.kitchen.settings import MAX_ROWS, Method, Settings, check
@@ -215,6 +215,7 @@ def cook_table(
     along = along_columns(table.data.take(question.rows[rows]), layout, settings)
     splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
     menu = recipes(layout, measure, y, _hunt(settings))
+    sampled += left_out(menu, layout)
     journal = Journal(resume, fingerprint_of(
         X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
         [recipe.name for recipe in menu],

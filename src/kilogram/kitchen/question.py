@@ -123,6 +123,18 @@ def _numbers(column: Any, target: str) -> np.ndarray:
         ) from None
 
 
+def _nearly_numbers(words: np.ndarray) -> str:
+    """A hint where a few words keep a target of numbers from being one."""
+    odd = sorted({word for word in words if not is_number(word)})
+    numbers = sum(is_number(word) for word in words)
+    if not odd or numbers < 0.5 * len(words):
+        return ""
+    return (
+        f" {numbers} of {len(words)} values are numbers, but not {some(odd, 3)}: empty such cells "
+        "for a regression."
+    )
+
+
 def _classes(question: Question, text: Any, folds: int) -> Question:
     """Answers as positions in the sorted classes, without the classes too small to judge."""
     words = np.asarray(text.to_pylist(), dtype=str)
@@ -149,7 +161,7 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
         raise KitchenError(
             f"The target {target!r} has {len(classes)} classes, of which {int(keep.sum())} have "
             f"the {folds} rows that {folds} folds need. Merge small classes, use fewer --folds, or "
-            "ask for another column."
+            f"ask for another column.{_nearly_numbers(words)}"
         )
     rows = keep[codes]
     enough(int(rows.sum()), target, folds)

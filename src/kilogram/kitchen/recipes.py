@@ -72,13 +72,13 @@ def recipes(
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="most_frequent")
     answer = "the mean" if numbers else "the most frequent class"
     kind = "Ridge regression" if numbers else "Ridge regression on the classes"
-    left_out = "leave-one-out" if not layout.positions("text") else "rows kept aside"
+    by = "leave-one-out" if not layout.positions("text") else "rows kept aside"
     found = [
         Recipe("baseline", "Baseline", f"Always answers {answer}.", Pipeline([("model", dummy)])),
         Recipe(
             "linear",
             "Linear",
-            f"{kind}; penalty by {left_out}.",
+            f"{kind}; penalty by {by}.",
             _twin("linear", layout, measure, y, hunt),
         ),
         Recipe(
@@ -93,6 +93,14 @@ def recipes(
                             "rows; depth, number and rate searched.",
                             _trees(layout, measure, hunt)))  # fmt: skip
     return tuple(found)
+
+
+def left_out(menu: tuple[Recipe, ...], layout: Layout) -> list[str]:
+    """What to say of recipes that are not on the menu."""
+    plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
+    if not plain or any(recipe.name == "trees" for recipe in menu):
+        return []
+    return ["Trees were left out: so many columns, for each class, would take them too long."]
 
 
 def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:

@@ -31,7 +31,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive, and no Excel workbook,",
+    b"PK\x03\x04": "a ZIP archive and no Excel workbook",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"%PDF": "a PDF",
     b"\x89PNG": "an image",
