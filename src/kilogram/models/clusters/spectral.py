@@ -128,8 +128,8 @@ class SpectralClustering(CentreMixin, Estimator):
     """
 
     laws: ClassVar[Laws] = Laws(
-        shift=True,
         block="all rows meet in one graph or kernel matrix",
+        budget=True,
         example={"n_clusters": 3, "gamma": 0.2, "assign_labels": "cluster_qr"},
         rtol=1e-6,
     )

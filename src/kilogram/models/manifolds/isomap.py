@@ -88,6 +88,7 @@ class Isomap(EmbeddingMixin, Estimator):
     laws: ClassVar[Laws] = Laws(
         weight="in a graph of neighbours a row of weight 2 is not the same as two rows",
         block="paths lead through all rows",
+        budget=True,
         example={"n_neighbors": 9},
         rtol=1e-6,
     )

@@ -81,6 +81,7 @@ class LaplacianEigenmaps(EmbeddingMixin, Estimator):
     laws: ClassVar[Laws] = Laws(
         weight="in a graph of neighbours a row of weight 2 is not the same as two rows",
         block="all rows meet in one graph or kernel matrix",
+        budget=True,
         example={"n_neighbors": 9},
         rtol=1e-6,
     )

@@ -123,6 +123,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     laws: ClassVar[Laws] = Laws(
         weight="in a graph of neighbours a row of weight 2 is not the same as two rows",
         block="all rows are looked through for neighbours",
+        budget=True,
         example={"n_neighbors": 9},
         rtol=1e-6,
     )
