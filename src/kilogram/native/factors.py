@@ -71,7 +71,7 @@ def factor_pass(
         rule.sweeps,
         rule.tol,
         rule.l1,
-        rule.l2,
+        _l2(rule),
         rule.floor,
         missing,
         measure,
@@ -79,6 +79,11 @@ def factor_pass(
         gram,
     )
     return Terms(*found)
+
+
+def _l2(rule: Rule) -> float:
+    """B holds the penalty on squares already; the Poisson step has no B."""
+    return rule.l2 if rule.update == "poisson" else 0.0
 
 
 def factor_sweep(H: Array, A: Array, B: Array, sweeps: int, l1: float) -> Terms:
@@ -110,7 +115,7 @@ def factor_sparse(
         rule.sweeps,
         rule.tol,
         rule.l1,
-        rule.l2,
+        _l2(rule),
         rule.floor,
         measure,
     )
