@@ -17,7 +17,7 @@ from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.columns import Column, Layout
 from kilogram.kitchen.explain_model.dependence import dependence, grid
 from kilogram.kitchen.explain_model.importance import importance, promising
-from kilogram.kitchen.explain_model.nearest import nearest
+from kilogram.kitchen.explain_model.nearest import nearest, on_one_scale
 from kilogram.kitchen.explain_model.responses import answer_words, in_words
 from kilogram.kitchen.explain_model.show import as_html, sentences
 from kilogram.kitchen.model import Model
@@ -101,6 +101,15 @@ def test_neighbours_are_the_nearest_and_not_the_row_itself(cooked):
         assert distances[0] > 0
         order = np.argsort(D[i])[1:5]
         assert [one.truth for one in found] == held["y"][order].tolist()
+
+
+def test_gaps_and_scales_do_not_hide_neighbours():
+    F = np.array([[0.0, 1e6], [1.0, 2e6], [np.nan, 3e6]])
+    Z, G = on_one_scale(F[:1], F)
+    assert np.isfinite(G).all()
+    assert G[2, 0] == 0
+    assert G[:, 1].std() == pytest.approx(1)
+    assert Z[0].tolist() == G[0].tolist()
 
 
 @pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])

@@ -160,3 +160,15 @@ def test_long_tables_with_decimal_commas(german):
     found, _ = answered(model, folder / "long.csv", max_memory="1MB")
     assert found["x"].iloc[:2].tolist() == [1000.5, 2000.5]
     assert len(found) == 40_000
+
+
+def test_gaps_that_trees_are_given_are_no_strangeness():
+    from kilogram.kitchen import familiar
+
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 3))
+    Z[::4, 0] = np.nan
+    Z[:, 2] = np.nan
+    found = familiar.describe(Z, Z)
+    new = np.array([[np.nan, 0.0, np.nan], [0.0, 40.0, np.nan]])
+    assert (familiar.distances(found, new) > 1).tolist() == [False, True]

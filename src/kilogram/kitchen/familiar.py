@@ -28,11 +28,12 @@ def describe(X: np.ndarray, Z: Any) -> dict[str, Any]:
         return {"mean": None} | ranges(X)
     few = np.unique(np.linspace(0, Z.shape[0] - 1, min(MAX_ROWS, Z.shape[0])).astype(int))
     Z = dense(Z[few])
-    mean, spread = Z.mean(axis=0), Z.std(axis=0)
+    mean = _mean(Z, np.isfinite(Z))
+    spread = np.sqrt(_mean((Z - mean) ** 2, np.isfinite(Z)))
     scale = np.where(spread > 0, spread, 1.0)
     found: dict[str, Any] = {"mean": mean, "scale": scale, "factor": None}
     if Z.shape[1] <= MAX_FEATURES:
-        U = (Z - mean) / scale
+        U = _away(found, Z)
         C = (1 - MIX) * (U.T @ U) / len(U) + MIX * np.eye(U.shape[1])
         found["factor"] = np.linalg.inv(np.linalg.cholesky(C))
     found["limit"] = 1.0
@@ -64,11 +65,21 @@ def distances(found: dict[str, Any], Z: Any) -> np.ndarray:
     if found["mean"] is None:
         return out
     for start in range(0, len(out), MAX_ROWS):
-        U = (dense(Z[start : start + MAX_ROWS]) - found["mean"]) / found["scale"]
+        U = _away(found, dense(Z[start : start + MAX_ROWS]))
         if found["factor"] is not None:
             U = U @ np.asarray(found["factor"]).T
         out[start : start + MAX_ROWS] = np.sum(U * U, axis=1) / found["limit"]
     return out
+
+
+def _away(found: dict[str, Any], Z: np.ndarray) -> np.ndarray:
+    """Features by mean and scale; a gap, which trees are given as it is, counts as the mean."""
+    U = (Z - found["mean"]) / found["scale"]
+    return np.where(np.isfinite(U), U, 0.0)
+
+
+def _mean(Z: np.ndarray, known: np.ndarray) -> np.ndarray:
+    return np.where(known, Z, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def beyond(found: dict[str, Any], X: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Rows the model was cooked from that are most like a given one.
 
 Distance is that of the features the model sees, so two rows are near when the model can hardly
-tell them apart; it is given in units of the usual distance from a row to its nearest neighbour. The
-rows come from the model file (a sample) or from the table it was cooked from.
+tell them apart; it is given in units of the usual distance from a row to its nearest neighbour.
+Trees see columns on no common scale and with gaps: there every feature is divided by its spread,
+and a gap is as far as the middle. The rows come from the model file (a sample) or from the table
+it was cooked from.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ def nearest(
     """`count` neighbours of each row of X, nearest first; rows equal to it in all are left out."""
     T, y = (part[:MAX_ROWS] for part in training)
     Z, F = dense(features(model.pipeline, X)), dense(features(model.pipeline, T))
+    if model.about.get("recipe") == "trees":
+        Z, F = on_one_scale(Z, F)
     unit = usual(F)
     D = np.sqrt(np.maximum(squared_distances(Z, F), 0.0))
     found = []
@@ -42,6 +46,16 @@ def nearest(
         order = [j for j in np.argsort(D[i], kind="stable")[: count + 5] if not _equal(X[i], T[j])]
         found.append([Neighbour(T[j], float(y[j]), float(D[i, j] / unit)) for j in order[:count]])
     return found
+
+
+def on_one_scale(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both with the means and spreads of F taken off; gaps at the mean."""
+    known = np.isfinite(F)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, F, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, F - mean, 0.0) ** 2).sum(axis=0) / count)
+    spread = np.where(spread > 0, spread, 1.0)
+    return tuple(np.where(np.isfinite(A), (A - mean) / spread, 0.0) for A in (Z, F))  # type: ignore[return-value]
 
 
 def usual(F: np.ndarray) -> float:

@@ -25,7 +25,7 @@ def drawn(found: Explained) -> list[Picture]:
 def of_importance(found: Explained) -> Picture:
     used, matters = found.model.layout.used, found.importance
     best = list(zip(matters.columns, matters.losses, strict=True))[:TOP]
-    colour = INK["kernel" if found.model.about.get("recipe") == "kernel" else "linear"]
+    colour = INK.get(str(found.model.about.get("recipe")), INK["linear"])
     known = matters.known
     unit = MEASURES[found.model.about["measure"]].title if known else "answers moved"
     with drawing(height=max(2.0, 0.9 + 0.25 * len(best))) as fig:
@@ -66,10 +66,19 @@ def of_dependence(found: Explained, place: int) -> Picture:
         ax.set_ylabel(short(f"mean {what}", 34))
         ax.set_xlabel(short(one.column.name, 44))
         sober(ax)
+        ax.set_ylim(*_ends(found.dependences))
         if len(one.lines) > 1:
             ax.legend(loc="best", handlelength=1.2)
         alt = _in_words(one, found.model.target)
         return Picture(name, one.column.name, _caption(one, found), alt, inline(fig, name, alt))
+
+
+def _ends(shown: tuple[Dependence, ...]) -> tuple[float, float]:
+    """One scale for all pictures: what looks large is large."""
+    low = min(float(min(one.low.min(), one.mean.min())) for one in shown)
+    high = max(float(max(one.high.max(), one.mean.max())) for one in shown)
+    room = 0.06 * (high - low) or 1.0
+    return low - room, high + room
 
 
 def _joined(ax: Axes, one: Dependence) -> None:
@@ -114,6 +123,7 @@ def _caption(one: Dependence, found: Explained) -> str:
         "wide, the effect depends on the other columns."
     )
     where = " Marks below: tenths of the rows." if len(one.deciles) else ""
+    where += " All pictures have one scale." if len(found.dependences) > 1 else ""
     what = f" of {one.lines[0]}" if len(one.lines) == 1 else ""
     return f"Mean answer{what} when every row gets this value, all else as it is. {alike}{where}"
 
