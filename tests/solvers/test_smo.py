@@ -302,3 +302,12 @@ def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
     tight = fit_machine(k, X, P, BlockOptions(tol=1e-9), limit=2**28)  # starts in float32
     np.testing.assert_allclose(tight.dual.g, k(X) @ tight.coef, atol=1e-11)
     assert tight.certificate.violation <= 1e-9
+
+
+@pytest.mark.parametrize(
+    "points", [[], [3], range(12), [0, 1, 2, 7, 8], [7, 8, 9, 0, 1], [5, 3, 1, 8, 2, 11, 0]]
+)
+def test_squares_of_a_stored_matrix(points):
+    K = np.random.default_rng(2).random((12, 12))
+    at = np.array(points, dtype=np.int64)
+    np.testing.assert_array_equal(StoredRows(K).square(at), K[np.ix_(at, at)])
