@@ -104,3 +104,9 @@ def test_smallest_but_constant(dense):
     np.testing.assert_allclose(values, all_values[1:4], atol=1e-12)
     np.testing.assert_allclose(np.abs(vectors.T @ all_vectors[:, 1:4]), np.eye(3), atol=1e-5)
     np.testing.assert_allclose(vectors.sum(axis=0), 0, atol=1e-9)
+
+
+def test_distances_that_overflow_are_refused():
+    X = np.random.default_rng(0).standard_normal((20, 2)) * 1e300
+    with pytest.raises(ValueError, match="overflow"):
+        neighbours.nearest(X, 3)

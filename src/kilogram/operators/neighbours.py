@@ -40,7 +40,17 @@ def nearest(X: Any, k: int, new: Any = None) -> Neighbours:
 
     Rows of any library are looked at on the host.
     """
-    X, new = to_numpy(X), to_numpy(new)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _nearest(to_numpy(X), k, to_numpy(new))
+    if not np.isfinite(found.distances).all():
+        raise ValueError(
+            "the values are finite, but squared distances between rows overflow. Divide the "
+            "columns by their scale first (StandardScaler does)."
+        )
+    return found
+
+
+def _nearest(X: Any, k: int, new: Any) -> Neighbours:
     if is_sparse(X) or is_sparse(new):
         return _by_blocks(X, X if new is None else new, k, new is None)
     new = None if new is None else np.asarray(new, dtype=X.dtype)

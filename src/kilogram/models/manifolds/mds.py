@@ -19,11 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws
+from kilogram.base.estimate import within
 from kilogram.functions import distances
 from kilogram.kernels import Kernel, Linear
 from kilogram.kernels.pairs import as_rows, dense, row_ones
 from kilogram.models.manifolds.graphs import check_components, check_in_memory
 from kilogram.models.subspace.kernel_pca import KernelPCA
+from kilogram.operators.memory_plan import rates
 
 METRICS = {"cityblock": distances.city_block, "hamming": distances.hamming}
 
@@ -167,9 +169,12 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        kernel = "linear" if self.metric == "euclidean" else "precomputed"
-        k = min(int(self.n_components), n)
-        return KernelPCA(k, kernel=kernel, max_memory=self.max_memory)._estimate(n, d, dtype)
+        size = 4 if dtype == "float32" else 8
+        if self.metric == "euclidean":
+            work = float(n) * d * min(n, d) / rates(size).multiply_adds
+            return within(self, n, d, "principal components", work, size * n * d)
+        work = n * n * (d + 160.0) / rates(size).multiply_adds  # ten products of 16 columns
+        return within(self, n, d, "the matrix of distances", work, size * n * n)
 
 
 def check_distances(D: Any) -> None:
