@@ -24,7 +24,7 @@ from kilogram.solvers.eigen.symmetric import eigenpairs
 from kilogram.solvers.solution import Solution
 
 GROWTH = 1.2  # faster growth ends sooner, at a value a little above the least
-WIDE = 400  # order from which only leading eigenpairs are asked for
+WIDE = 1500  # order from which only leading eigenpairs are asked for
 SPARE = 10
 
 
@@ -120,6 +120,8 @@ def absolute_scores(R: Any, V: Any, max_iter: int = 500, tol: float = 1e-7) -> A
     R = R / size  # every row on its own scale, so that rows do not depend on each other
     S, U, Z = xp.zeros_like(R), xp.zeros_like(R), R @ V.T
     by = 0.1
+    if Z.shape[1] == 0:
+        return Z
     for step in range(max_iter):
         before = Z
         Z = (R - S + U) @ V.T
