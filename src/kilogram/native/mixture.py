@@ -22,6 +22,11 @@ class MixtureStep(NamedTuple):
     norms: Array | None
     sums: Array | None
 
+    @property
+    def weight(self) -> float:
+        """Of all rows, from the sums; NaN if a row holds NaN."""
+        return 0.0 if self.sums is None else float(self.sums[:, 0].sum())
+
 
 def mixture_pass(
     X: Array,

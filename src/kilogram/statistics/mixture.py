@@ -17,13 +17,15 @@ a product of matrices. Rows with NaN go to `kilogram.statistics.mixture_missing`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
-from kilogram.native.mixture import mixture_pass
+from kilogram.native.mixture import MixtureStep, mixture_pass
 from kilogram.statistics import mixture_missing
 from kilogram.statistics.products import as_floats
 
@@ -74,19 +76,19 @@ class MixtureSums:
     def of(cls, X: Any, w: Any, parts: Components) -> MixtureSums:
         """Of the rows X (n, d) with weights w (n,) or None."""
         if is_sparse(X):
-            return sum(cls.of(rows, u, parts) for rows, u in _dense_blocks(X, w))  # type: ignore[return-value]
+            return reduce(add, (cls.of(rows, u, parts) for rows, u in _dense_blocks(X, w)))
         X = as_floats(X)
-        if has_missing(X):
+        direct = is_numpy(X) and parts.kind != "tied"
+        if direct:
+            step = mixture_pass(X, parts.means, parts.factors, parts.constants, w, sums=True)
+            if not np.isnan(step.loglik + step.weight):  # NaN in the rows: not looked for before
+                return cls(*_split(step, parts), step.loglik, _weight(X, w))
+        if direct or has_missing(X):
             return cls(*mixture_missing.sums(to_numpy(X), _host(w), parts))
         if not is_numpy(X):
             return cls(*standard_sums(X, w, parts, log_joint(X, parts)))
-        if parts.kind == "tied":
-            return sum(cls(*_tied_sums(rows, u, parts)) for rows, u in _blocks(X, w))  # type: ignore[return-value]
-        step = mixture_pass(X, parts.means, parts.factors, parts.constants, w, sums=True)
-        S, (k, d) = step.sums, parts.means.shape
-        assert S is not None
-        second = S[:, 1 + d :].reshape(k, d, -1) if parts.kind == "full" else S[:, 1 + d :]
-        return cls(S[:, 0], S[:, 1 : 1 + d], second, step.loglik, _weight(X, w))
+        blocks = (cls(*_tied_sums(rows, u, parts)) for rows, u in _blocks(X, w))
+        return reduce(add, blocks)
 
     def __add__(self, other: MixtureSums | int) -> MixtureSums:
         if isinstance(other, int) and other == 0:  # so that sum() works
@@ -102,6 +104,13 @@ class MixtureSums:
         )
 
     __radd__ = __add__
+
+
+def _split(step: MixtureStep, parts: Components) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """weights, first and second of a native pass."""
+    S, (k, d) = np.asarray(step.sums), parts.means.shape
+    second = S[:, 1 + d :]
+    return S[:, 0], S[:, 1 : 1 + d], second.reshape(k, d, d) if parts.kind == "full" else second
 
 
 def log_joint(X: Any, parts: Components) -> Any:
@@ -150,10 +159,11 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
 
 def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
     """(sum of w log p(x), sum of w): a block's part of the score."""
-    if is_numpy(X) and parts.kind != "tied" and not has_missing(X):
+    if is_numpy(X) and parts.kind != "tied":
         X = as_floats(X)
         step = mixture_pass(X, parts.means, parts.factors, parts.constants, w)
-        return np.array([step.loglik, _weight(X, w)])
+        if not np.isnan(step.loglik):
+            return np.array([step.loglik, _weight(X, w)])
     norms = _host(row_answers(X, parts, "norms"))
     u = np.ones(len(norms)) if w is None else _host(w)
     return np.array([np.where(u > 0, u * norms, 0.0).sum(), u.sum()])

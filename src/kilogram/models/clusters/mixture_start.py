@@ -17,9 +17,19 @@ from kilogram.models.clusters.kmeans import KMeans
 from kilogram.models.clusters.kmeans_fit import About
 from kilogram.solvers.cluster import starts
 from kilogram.solvers.cluster.sums import nearest
-from kilogram.solvers.mixture.maximise import Shape, maximised, rooted
+from kilogram.solvers.mixture.maximise import Shape, maximised, rooted, settled
+from kilogram.statistics.class_scatters import ClassScatters
+from kilogram.statistics.class_variances import ClassVariances
+from kilogram.statistics.classes import ClassMoments
 from kilogram.statistics.mixture import Components, MixtureSums, weighted_sums
 
+#: The moments of hard clusters in the form in which a kind keeps its scatters.
+MOMENTS: dict[str, Any] = {
+    "full": ClassScatters,
+    "tied": ClassMoments,
+    "diag": ClassVariances,
+    "spherical": ClassVariances,
+}
 STARTS = ("kmeans", "k-means++", "random", "random_from_data", "farthest")
 
 
@@ -43,19 +53,13 @@ def first_shape(model: Any, X: Any, w: Any, about: About) -> Shape:
     kind, reg = model.covariance_type, float(model.reg_covar)
     if not model.prior:
         return Shape(kind, reg, floor)
-    one = _about_one(kind, about.origin)
-    found = reduce_rows(partial(given_sums, C=about.origin[None], parts=one), X, w)
+    found = reduce_rows(partial(nearest_moments, C=about.origin[None], kind=kind), X, w)
     k, d = int(model.n_components), len(about.origin)
-    scale = np.reshape(found.second, one.covariances.shape) / found.total / k ** (2 / d)
+    scale = host(found.spread) / float(host(found.weights).sum()) / k ** (2 / d)
     scale = scale if kind == "tied" else scale[0]
     if kind == "spherical":
         scale = np.full(d, scale.mean())
     return Shape(kind, reg, floor, float(model.prior), scale)
-
-
-def _about_one(kind: str, origin: np.ndarray) -> Components:
-    """One component with the shape of nothing: its means are what sums are taken about."""
-    return _blank(kind, origin[None])
 
 
 def _blank(kind: str, means: np.ndarray) -> Components:
@@ -65,19 +69,19 @@ def _blank(kind: str, means: np.ndarray) -> Components:
     return Components(kind, np.full(k, 1 / k), means, C, C)
 
 
-def given_sums(X: Any, w: Any, C: np.ndarray, parts: Components, seed: int | None = None) -> Any:
-    """The sums of a block whose rows belong to the nearest centre, or by chance with a seed."""
+def nearest_moments(X: Any, w: Any, C: np.ndarray, kind: str) -> Any:
+    """The moments of a block whose rows belong to the nearest of the centres C (k, d)."""
+    codes = nearest(X, C, C.mean(axis=0))[0].astype(np.int64)
+    return MOMENTS[kind].of(X, codes, w, n_classes=len(C))
+
+
+def chance_sums(X: Any, w: Any, parts: Components, seed: int) -> MixtureSums:
+    """The sums of a block whose rows are shared out at random; its first rows seed the draw."""
     X = X.toarray() if is_sparse(X) else X
-    n, k = X.shape[0], len(C)
-    if seed is None:
-        R = np.zeros((n, k))
-        R[np.arange(n), nearest(X, C, parts.means.mean(axis=0))[0]] = 1.0
-    else:  # the first rows seed the draw, so every block has its own
-        head = np.ascontiguousarray(host(X[:16, :]))
-        draw = np.random.default_rng([seed, zlib.crc32(head.tobytes()), n]).random((n, k))
-        R = draw / draw.sum(axis=1, keepdims=True)
-    if w is not None:
-        R = R * host(w)[:, None]
+    head = np.ascontiguousarray(host(X[:16, :]))
+    rng = np.random.default_rng([seed, zlib.crc32(head.tobytes()), X.shape[0]])
+    R = rng.random((X.shape[0], len(parts.means)))
+    R = R / R.sum(axis=1, keepdims=True) * (1.0 if w is None else host(w)[:, None])
     X = X.astype(np.float64) if is_numpy(X) else X
     N, first, second = weighted_sums(X, like(R, X), parts)
     return MixtureSums(N, first, second, 0.0, float(R.sum()))
@@ -92,11 +96,15 @@ def start(
     if all(part is not None for part in given):
         parts = _blank(kind, np.zeros((k, d)))
     else:
-        C, seed = _centres(model, X, w, about, rng, left), None
+        C = _centres(model, X, w, about, rng, left)
+        parts = _blank(kind, C)
         if model.init_params == "random":
-            seed = int(rng.integers(2**31))
-        sums = reduce_rows(partial(given_sums, C=C, parts=_blank(kind, C), seed=seed), X, w)
-        parts = maximised(sums, _blank(kind, C), shape)
+            chance = partial(chance_sums, parts=parts, seed=int(rng.integers(2**31)))
+            parts = maximised(reduce_rows(chance, X, w), parts, shape)
+        else:
+            found = reduce_rows(partial(nearest_moments, C=C, kind=kind), X, w)
+            N, means, S = (host(a) for a in (found.weights, found.means, found.spread))
+            parts = settled(N, means, S, float(N.sum()), shape, parts)
     return _with_given(model, parts, shape)
 
 
