@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from book_checks import covers
+from scipy.optimize import curve_fit
 from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
 
 import kilogram as kg
 from kilogram.kitchen.choosing.answers import Answers, Said
@@ -21,6 +24,7 @@ from kilogram.kitchen.choosing.tree import (
 )
 from kilogram.kitchen.kinds import find_kind
 from kilogram.kitchen.read import read_table
+from kilogram.kitchen.trees import TreesSearchRegressor
 
 LINEAR, CURVED = Said("linear", ""), Said("non-linear", "")
 
@@ -196,3 +200,30 @@ def test_A1_2_the_error_compares_answers_with_predictions_from_x():
     # as printed, err(y, f(y)): the identity has no error at all and predicts nothing from x
     assert np.sum((y - y) ** 2) == 0
     assert np.sum((y - X[:, 0]) ** 2) > 1
+
+
+@covers("lecture_notes L13.G1")
+def test_L13_G1_four_ways_to_bend_and_one_for_big_sparse_rows():
+    """A formula that is known, trees, explicit features, the kernel trick; conjugate gradients."""
+    assert {"Levenberg-Marquardt", "forest", "kitchen sinks", "kernel ridge"} <= set(METHODS)
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 3, (400, 1))
+    y = 2 * np.sin(2 * x[:, 0]) + 0.1 * rng.normal(size=400)
+    train, test = np.arange(300), np.arange(300, 400)
+    least = np.square(y[test]).mean()
+
+    def error(model):
+        return np.square(y[test] - model.fit(x[train], y[train]).predict(x[test])).mean() / least
+
+    (a, b), _ = curve_fit(lambda t, a, b: a * np.sin(b * t), x[train, 0], y[train], (1.0, 1.5))
+    assert (a, b) == pytest.approx((2, 2), rel=0.05)
+    bent = [TreesSearchRegressor(), kg.KernelRidge(0.1, kernel=kg.Gaussian(0.5)),
+            Pipeline([("map", kg.FourierFeatures(kg.Gaussian(0.5), 100, random_state=0)),
+                      ("fit", kg.Ridge(0.1))])]  # fmt: skip
+    assert error(kg.Ridge()) > 0.2
+    assert max(error(model) for model in bent) < 0.05
+    rows = sp.random_array((500, 300), density=0.02, rng=rng, format="csr")
+    big = kg.Ridge(0.5, solver="sparse_cg").fit(rows, rows @ np.ones(300))
+    assert big.predict(rows) == pytest.approx(
+        kg.Ridge(0.5).fit(rows.toarray(), rows @ np.ones(300)).predict(rows.toarray()), abs=1e-3
+    )
