@@ -193,7 +193,8 @@ class KernelMachine(Estimator, ABC):
         allowed = Budget(None, self.max_memory).bytes
         if self.max_memory is None:
             allowed = max(allowed, int(self.cache_size * MEGABYTE))
-        limit = max(allowed - 3 * size, min(LEAST_CACHE, allowed // 2))
+        spare = 3 * size + allowed // 20  # copies of the rows; squares, gradients and libraries
+        limit = max(allowed - spare, min(LEAST_CACHE, allowed // 2))
         steps = max(10_000_000, 100 * n) if self.max_iter == -1 else int(self.max_iter)
         options = BlockOptions(float(self.tol), steps, tick, shrinking=bool(self.shrinking))
         return Setting(kernel, options, limit)
