@@ -198,6 +198,7 @@ def tuning(judged: Judged) -> Tuning | None:
     searches = [fold.model[-1] for fold in judged.first_round]
     if not hasattr(searches[0], "path_"):
         return None
-    path = np.mean([search.path_ for search in searches], axis=0)
+    alike = [search.path_ for search in searches if search.path_.shape == searches[0].path_.shape]
+    path = np.mean(alike, axis=0)
     widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
     return Tuning(judged.name, np.asarray(searches[0].alphas_), widths, path)

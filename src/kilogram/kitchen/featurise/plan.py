@@ -67,7 +67,9 @@ def featurise(layout: Layout, rows: int, plan: Plan | None = None) -> ColumnTran
         steps.append((f"image {layout.used[k].name}", _image(plan), k))
     if not steps:
         raise ValueError("The layout has no column to make features of.")
-    return ColumnTransformer(steps)
+    # text that is to stay sparse does so in every fold, however many terms its documents share
+    sparse = plan.components is None and bool(layout.positions("text"))
+    return ColumnTransformer(steps, sparse_threshold=1.0 if sparse else 0.3)
 
 
 def featurise_for_trees(layout: Layout, plan: Plan | None = None) -> ColumnTransformer:
