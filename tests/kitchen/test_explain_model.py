@@ -180,12 +180,14 @@ def test_bad_tables_are_told(cooked, tmp_path):
 def test_text_and_a_model_that_answers_always_the_same():
     frame = classes(60)
     frame["story"] = [f"{kind} was seen near {kind}{kind} again" for kind in frame["kind"]]
-    found = cook(frame, "kind", folds=2, repeats=1, text=["story"], accept=["KG-A07"])
+    how = {"folds": 2, "repeats": 1, "accept": ["KG-A07"], "search": "path"}
+    found = cook(frame, "kind", text=["story"], **how)
     said = room.explain_model(found.model, frame, shuffles=2)
     assert {one.column.name for one in said.dependences} <= {"a", "b"}
     assert "story" in [found.model.layout.used[k].name for k in said.importance.columns]
-    plain = cook(frame, "kind", folds=2, repeats=1, keep="baseline", accept=["KG-A07"])
-    dull = room.explain_model(plain.model, frame, shuffles=1)
+    plain = found.judged[0].first_round[0].model
+    use = {name: found.model.use[name] for name in ("remembered", "familiar")}
+    dull = room.explain_model(replace(found.model, pipeline=plain, use=use), frame, shuffles=1)
     assert sentences(dull)[0].startswith("No column is used")
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("onnxruntime")
 
 import kilogram as kg
 from kilogram.cli import app
-from kilogram.kitchen import KitchenError, cook
+from kilogram.kitchen import KitchenError
 from kilogram.kitchen.columns import Column, Layout
 from kilogram.kitchen.export import export_estimator, export_model
 from kilogram.kitchen.export.columns import cells, features
@@ -24,7 +24,8 @@ from kilogram.kitchen.export.estimators import scores
 from kilogram.kitchen.export.exported import run
 from kilogram.kitchen.export.graph import Graph
 from kilogram.kitchen.featurise import Plan, featurise
-from tests.kitchen.conftest import classes, curved
+from kilogram.kitchen.recipes import delivered
+from tests.kitchen.conftest import classes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)) + 5.0
@@ -124,15 +125,20 @@ def test_columns_of_every_kind(scale):
     assert found == pytest.approx(part.transform(new), abs=1e-6)
 
 
-@pytest.mark.parametrize("keep", ["baseline", "linear", "kernel"])
-def test_cooked_models(keep, tmp_path):
-    for frame, target in ((curved(60), "y"), (classes(60), "kind")):
-        model = cook(frame, target, folds=2, repeats=1, keep=keep).model
-        found = export_model(model)
+@pytest.mark.parametrize("which", ["cooked", "sorted_classes"])
+def test_every_recipe(which, request, tmp_path):
+    cooked = request.getfixturevalue(which)
+    for one in cooked.judged:
+        # what training rows looked like is told in the features of the kept recipe
+        use = {name: held for name, held in cooked.model.use.items() if name != "familiar"}
+        if one.name == "baseline":
+            use.pop("scale", None)
+        pipeline = delivered(one.first_round[0].model)
+        found = export_model(replace(cooked.model, pipeline=pipeline, use=use))
         assert found.difference < 1e-4
         assert found.agreed == 1
-        path = found.save(tmp_path / "m.onnx")
-        assert path.read_bytes() == found.content
+    path = found.save(tmp_path / "m.onnx")
+    assert path.read_bytes() == found.content
     assert "onnxruntime" in found.said
 
 
@@ -147,12 +153,10 @@ def test_a_table_to_check_on_and_two_classes(two_classes):
     assert said["probabilities"].sum(axis=1) == pytest.approx(1.0)
 
 
-def test_refusals(cooked, tmp_path):
-    frame = classes(60)
-    frame["story"] = [f"{kind} and more of {kind}" for kind in frame["kind"]]
-    text = cook(frame, "kind", folds=2, repeats=1, text=["story"], accept=["KG-A07"])
+def test_refusals(cooked):
+    layout = Layout((*cooked.model.layout.columns, Column("story", "text", "said")))
     with pytest.raises(KitchenError, match="text column 'story'"):
-        export_model(text.model)
+        cells(Graph(), layout)
     with pytest.raises(KitchenError, match="remembers no rows"):
         export_model(replace(cooked.model, use={}))
 

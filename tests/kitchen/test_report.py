@@ -89,7 +89,9 @@ def test_dollars_are_not_formulas():
 def test_json_twin_says_the_same(cooked):
     facts = json.loads(as_json(cooked))
     assert facts["answer"] == list(cooked.verdict)
-    assert [recipe["name"] for recipe in facts["recipes"]] == ["baseline", "linear", "kernel"]
+    names = [recipe["name"] for recipe in facts["recipes"]]
+    assert names == [one.name for one in cooked.judged]
+    assert names[:3] == ["baseline", "linear", "kernel"]
     scores = [fold["score"] for fold in facts["recipes"][2]["folds"]]
     assert scores == cooked.judged[2].nested.scores.tolist()
     assert facts["recipes"][2]["optimism"] == cooked.judged[2].nested.optimism
