@@ -248,3 +248,37 @@ def test_gaussian_mixture():
     ).fit(X)  # fmt: skip
     np.testing.assert_allclose(fast.means_, book["mu"], rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(fast.covariances_, book["Sigma"], rtol=1e-8, atol=1e-10)
+
+
+def test_non_negative_factors():
+    """The page has one point per column: its H is our W, and goes first."""
+    from kilogram.textbook import nmf
+
+    rng = np.random.default_rng(0)
+    P, W, H = np.abs(X), rng.random((len(X), 2)), rng.random((2, X.shape[1]))
+    book = run(nmf.multiplicative(P.T, H.T, W.T, m=30))
+    fast = kg.NMF(2, init="custom", solver="mu", max_iter=30, tol=0)
+    with pytest.warns(match="usable"):
+        fast.fit(P, W=W, H=H)
+    np.testing.assert_allclose(fast.components_, book["W"].T, rtol=1e-6)
+
+
+def test_independent_components():
+    from kilogram.textbook import ica
+
+    rng = np.random.default_rng(0)
+    mixed = rng.laplace(size=(500, 3)) @ rng.standard_normal((3, 3))
+    white = run(ica.whiten(mixed))
+    book = run(ica.symmetric(white["Z"], np.eye(3)))["S"]
+    fast = kg.FastICA(random_state=0, tol=1e-12, max_iter=500).fit(mixed).transform(mixed)
+    np.testing.assert_allclose(np.abs(book.T @ fast / 500).max(axis=0), 1.0, atol=1e-5)
+
+
+def test_robust_principal_components():
+    from kilogram.textbook import robust_pca
+
+    rng = np.random.default_rng(0)
+    low = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))
+    dirty = low + np.where(rng.random(low.shape) < 0.05, 30.0, 0.0)
+    book = run(robust_pca.pursuit(dirty))
+    np.testing.assert_allclose(kg.RobustPCA().fit(dirty).low_rank_, book["L"], atol=1e-3)

@@ -29,17 +29,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
+from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.door import is_foreign
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.subspace.nmf_fit import (
+    About,
     begin,
     block_loadings,
-    block_loss,
     check_parameters,
     look,
+    losses,
+    measured,
     rebuilt,
     rules,
 )
@@ -181,7 +183,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
         W and H are where to begin, for init="custom".
         """
-        return self._loadings(self._fit(X, y, sample_weight, W, H))
+        X, W = self._fit(X, y, sample_weight, W, H)
+        return self._loadings(X) if W is None else W
 
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, W: Any, H: Any) -> Any:
@@ -189,9 +192,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         budget = Budget(self.max_time, None)
         X, _, s = self._enter(X, None, sample_weight, finite=False)
         about = look(self, X, s)
-        began, mean = begin(self, X, s, about, W, H)
+        began = begin(self, X, s, about, W, H)
         k = len(began.H)
-        self._rules = rules(self, about.d, about.weight, k, mean, about.dtype)
+        self._rules = rules(self, about.d, about.weight, k, about.mean, about.dtype)
         first = about.put(np.asarray(began.H, dtype=about.dtype))
         loadings = began.W if is_streamed(X) or is_sparse(X) else like(began.W, X)
         rows = table(X, loadings, s, about.missing > 0)
@@ -208,23 +211,18 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.components_ = stored(found.value, None)
         self.n_components_ = self._n_features_out = k
         self.n_iter_, self._sums = found.n_iter, None
-        self._measure(X, s)
+        W = self._measure(X, s, about)
         warn_if_unfinished(
             type(self).__name__, found, "Raise max_iter, max_time or tol to let it finish."
         )
-        return X
+        return X, W
 
-    def _measure(self, X: Any, s: Any) -> None:
-        """The loss with the best loadings for the parts found."""
-        fit, extra = self._losses(X, s)
+    def _measure(self, X: Any, s: Any, about: About) -> Any:
+        """The loss with the best loadings for the parts found; those loadings, where at hand."""
+        fit, extra, W = measured(self, X, s, about)
         self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))
-        self.objective_ = fit + extra + self._penalty()
-
-    def _losses(self, X: Any, s: Any) -> Any:
-        told = partial(
-            block_loss, H=self.components_, rule=self._rules.final, missing=self.missing == "em"
-        )
-        return reduce_rows(told, X, s)
+        self.objective_ = float(fit + extra) + self._penalty()
+        return W
 
     def _penalty(self) -> float:
         H, rule = np.asarray(to_numpy(self.components_)), self._rules.columns
@@ -240,10 +238,10 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X, _, s = self._enter(X, None, sample_weight, finite=False, reset=first)
         about = look(self, X, s)
         if first:
-            began, mean = begin(self, X, s, about, None, None)
+            began = begin(self, X, s, about, None, None)
             self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
             self.n_components_ = self._n_features_out = len(began.H)
-            self._rules = rules(self, about.d, about.weight, len(began.H), mean, about.dtype)
+            self._rules = rules(self, about.d, about.weight, len(began.H), about.mean, about.dtype)
             self._sums, self.n_iter_ = None, 0
         self.components_, self._sums = batch_step(self, X, s, self._sums)
         self.n_iter_ += 1
@@ -282,7 +280,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """D and the penalties, with the best loadings of these rows."""
         check_is_fitted(self)
         X, _, s = self._enter(X, None, sample_weight, reset=False, finite=False)
-        return float(sum(self._losses(X, s))) + self._penalty()
+        return float(losses(self, X, s).sum()) + self._penalty()
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8

@@ -6,6 +6,7 @@ every row, so that they keep their meaning when the data grow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,8 @@ from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_cou
 from kilogram.base.door import is_foreign, raise_why_not_finite
 from kilogram.models.features.random_maps import generator
 from kilogram.native.factors import Rule
-from kilogram.solvers.factor.halves import Parts, half, plain_loss, sparse_loss
-from kilogram.solvers.factor.starts import NAMES, Start, mean_of, start
+from kilogram.solvers.factor.halves import Half, Parts, half, plain_loss, sparse_loss
+from kilogram.solvers.factor.starts import NAMES, Start, start
 
 LOSSES = {"frobenius": "frobenius", 2: "frobenius", "kullback-leibler": "poisson", 1: "poisson"}
 BLOCK = 4 * 2**20  # bytes of one look at the entries
@@ -30,6 +31,7 @@ class About(NamedTuple):
     """Of the entries: squares, how many are negative, missing, infinite; the weight of the rows."""
 
     squares: float
+    mean: float
     negative: float
     missing: float
     infinite: float
@@ -44,23 +46,28 @@ def _entries(block: Any, s: Any) -> np.ndarray:
     x = block.data[None] if is_sparse(block) else block
     xp = namespace(x)
     w = float(block.shape[0]) if s is None else float(namespace(s).sum(s))
-    total = float(xp.sum(x))
-    negative = float(xp.sum(xp.astype(x < 0, x.dtype)))
+    total, negative = float(xp.sum(x)), 0.0
+    if math.prod(x.shape) and not float(xp.min(x)) >= 0:  # NaN is not either
+        negative = float(xp.sum(xp.astype(x < 0, x.dtype)))
     if not np.isfinite(total):
         gone, far = xp.isnan(x), xp.isinf(x)
         counts = [float(xp.sum(xp.astype(a, x.dtype))) for a in (gone, far)]
         x = xp.where(gone | far, xp.zeros_like(x), x)
     else:
         counts = [0.0, 0.0]
+    total = total if np.isfinite(total) else float(xp.sum(x))
     if s is not None and is_sparse(block):
-        squares = float(np.asarray(block.multiply(block).sum(axis=1)).ravel() @ np.asarray(s))
+        by = np.asarray(s)
+        squares = float(np.asarray(block.multiply(block).sum(axis=1)).ravel() @ by)
+        total = float(np.asarray(block.sum(axis=1)).ravel() @ by)
     elif s is not None:
         squares = float(xp.sum(xp.sum(x * x, axis=1) * like(s, block)))
+        total = float(xp.sum(xp.sum(x, axis=1) * like(s, block)))
     elif is_numpy(x) and x.flags.c_contiguous and x.dtype == np.float64:
         squares = float(np.dot(x.reshape(-1), x.reshape(-1)))
     else:
         squares = float(xp.sum(xp.astype(x, xp.float64) ** 2))
-    return np.array([squares, negative, *counts, w])
+    return np.array([squares, total, negative, *counts, w])
 
 
 def look(model: Any, X: Any, s: Any) -> About:
@@ -70,7 +77,7 @@ def look(model: Any, X: Any, s: Any) -> About:
         rows = max(1, BLOCK // max(1, X.itemsize * X.shape[1]))
     with np.errstate(invalid="ignore", over="ignore"):
         found = reduce_rows(_entries, X, s, block_rows=rows)
-    squares, negative, missing, infinite, w = (float(v) for v in found)
+    squares, total, negative, missing, infinite, w = (float(v) for v in found)
     if infinite or (missing and not (model.missing == "em" and not is_sparse(X))):
         if is_sparse(X) and missing and model.missing == "em":
             raise ValueError("NaN in a sparse X: missing='em' needs dense rows. Use X.toarray().")
@@ -85,7 +92,8 @@ def look(model: Any, X: Any, s: Any) -> About:
     if not is_streamed(X):
         dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
         put = partial(_like, reference=X[:1, :]) if is_foreign(X) else _host
-    return About(squares, negative, missing, infinite, w, column_count(X), dtype, put)
+    d = column_count(X)
+    return About(squares, total / (w * d), negative, missing, infinite, w, d, dtype, put)
 
 
 def _host(found: Any) -> Any:
@@ -167,14 +175,14 @@ def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any) -> Rule
     )
 
 
-def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> tuple[Start, float]:
-    """Where to begin, and the mean of X."""
+def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
+    """Where to begin."""
     n, d, k = row_count(X), about.d, model.n_components
     if model.init == "custom":
         if W is None or H is None:
             raise ValueError("init='custom' needs both W and H, given to fit_transform.")
         k = len(H) if k in (None, "auto") else int(k)
-        return _given(W, H, n, d, k), mean_of(X, s, about.weight, d)
+        return _given(W, H, n, d, k)
     k = d if k in (None, "auto") else int(k)
     init = model.init or ("nndsvda" if k <= min(n, d) else "random")
     if init.startswith("nndsvd") and k > min(n, d):
@@ -182,7 +190,7 @@ def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> tuple[Sta
             f"init={init!r} can only be used when n_components <= min(n_samples, n_features): "
             f"{k} > {min(n, d)}. Use init='random', or fewer components."
         )
-    return start(init, X, s, k, d, generator(model.random_state))
+    return start(init, X, s, k, d, about.mean, generator(model.random_state))
 
 
 def _given(W: Any, H: Any, n: int, d: int, k: int) -> Start:
@@ -233,6 +241,39 @@ def first_loadings(block: Any, H: Any, rule: Rule) -> Any:
     there = xp.where(xp.isnan(block), xp.zeros_like(block), block)
     size = xp.sum(there, axis=1)[:, None] / max(float(xp.sum(like(H, block))), 1e-300)
     return size * xp.ones((1, k), dtype=block.dtype, device=block.device)
+
+
+def _final(block: Any, parts: Parts, rule: Rule) -> Half:
+    return half(block, first_loadings(block, parts.H, rule), None, parts, rule, sums=False)
+
+
+def final_pass(X: Any, H: Any, rule: Rule) -> tuple[Any, float]:
+    """The best loadings of rows in memory, and 1/2 w'Bw - a'w + l1 sum w of all of them."""
+    found = reduce_rows(partial(_final, parts=Parts.of(H, rule), rule=rule), X)
+    blocks = found.W
+    return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks), found.loss
+
+
+def losses(model: Any, X: Any, s: Any) -> np.ndarray:
+    """The sums of `block_loss` over the rows."""
+    told = partial(
+        block_loss, H=model.components_, rule=model._rules.final, missing=model.missing == "em"
+    )
+    return np.asarray(reduce_rows(told, X, s))
+
+
+def measured(model: Any, X: Any, s: Any, about: About) -> tuple[float, float, Any]:
+    """The loss and the penalty on W, with the best loadings; those loadings where at hand."""
+    rule, W, fit, extra = model._rules.final, None, 0.0, 0.0
+    if s is None and not about.missing and not is_streamed(X) and rule.update == "cd":
+        W, value = final_pass(X, model.components_, rule)
+        extra = rule.l1 * float(namespace(W).sum(W)) + 0.5 * rule.l2 * float(
+            namespace(W).sum(W * W)
+        )
+        fit = 0.5 * about.squares + value - extra
+    if not fit > 1e-6 * about.squares:  # what cancels there must be summed entry by entry
+        fit, extra = (float(v) for v in losses(model, X, s))
+    return fit, extra, W
 
 
 def block_loss(block: Any, s: Any, H: Any, rule: Rule, missing: bool) -> np.ndarray:

@@ -83,7 +83,7 @@ def half(
         return plain_half(X, like(W, X), s, parts, rule, missing, measure)
     W = np.array(W, dtype=X.dtype, order="C")
     A = np.empty_like(parts.H) if sums else None
-    gram = np.empty((len(parts.H), len(parts.H) + 1))
+    gram = np.zeros((len(parts.H), len(parts.H) + 1))
     H, B = np.ascontiguousarray(parts.H), np.ascontiguousarray(parts.B)
     found = factor_pass(
         X, W, H, B, parts.c, rule, s=s, missing=missing, measure=measure, A=A, gram=gram

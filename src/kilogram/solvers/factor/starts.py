@@ -35,6 +35,8 @@ def _filled(block: Any) -> Any:
     if is_sparse(block):
         return block
     xp = namespace(block)
+    if not bool(xp.isnan(xp.sum(block))):  # a sum is cheaper than a copy
+        return block
     return xp.where(xp.isnan(block), xp.zeros_like(block), block)
 
 
@@ -84,21 +86,6 @@ def _gathered(found: Any) -> np.ndarray:
     return np.asarray(found.compute() if hasattr(found, "compute") else found)
 
 
-def _sums(block: Any, s: Any) -> np.ndarray:
-    block = _filled(block)
-    if is_sparse(block):
-        rows = np.asarray(block.sum(axis=1)).ravel()
-        return np.asarray([float(rows.sum() if s is None else rows @ np.asarray(s))])
-    xp = namespace(block)
-    rows = xp.sum(block, axis=1)
-    return np.asarray([float(xp.sum(rows if s is None else rows * like(s, block)))])
-
-
-def mean_of(X: Any, s: Any, n: float, d: int) -> float:
-    """The weighted mean of all entries."""
-    return float(reduce_rows(_sums, X, s)[0]) / (n * d)
-
-
 def nndsvd(U: np.ndarray, sigma: np.ndarray, V: np.ndarray, s: Any) -> Start:
     """Non-negative parts of singular triplets; the sizes are split evenly between W and H."""
     weights = np.ones(len(U)) if s is None else np.asarray(to_numpy(s), dtype=np.float64)
@@ -119,17 +106,15 @@ def nndsvd(U: np.ndarray, sigma: np.ndarray, V: np.ndarray, s: Any) -> Start:
 
 
 def start(
-    init: str, X: Any, s: Any, k: int, d: int, rng: np.random.Generator
-) -> tuple[Start, float]:
-    """The start named, and the mean of X."""
+    init: str, X: Any, s: Any, k: int, d: int, mean: float, rng: np.random.Generator
+) -> Start:
+    """The start named; `mean` is that of all entries of X."""
     n = row_count(X)
-    weight = float(n if s is None else np.asarray(to_numpy(s)).sum())
-    mean = mean_of(X, s, weight, d)
     size = np.sqrt(max(mean, 0.0) / k)
     if init in ("random", "acol"):
         H = size * np.abs(rng.standard_normal((k, d)))
         W = size * np.abs(rng.standard_normal((n, k)))
-        return Start(W, _averages(X, n, k, rng) if init == "acol" else H), mean
+        return Start(W, _averages(X, n, k, rng) if init == "acol" else H)
     found = nndsvd(*leading(X, s, k, d, rng), s)
     least = 1e-6 * size
     W, H = (np.where(least > part, 0.0, part) for part in found)
@@ -138,7 +123,7 @@ def start(
     elif init == "nndsvdar":
         W = np.where(W == 0, np.abs(mean * rng.standard_normal(W.shape) / 100), W)
         H = np.where(H == 0, np.abs(mean * rng.standard_normal(H.shape) / 100), H)
-    return Start(W, H), mean
+    return Start(W, H)
 
 
 def _averages(X: Any, n: int, k: int, rng: np.random.Generator) -> np.ndarray:
