@@ -95,7 +95,7 @@ class Affinity:
         _check_degrees(d)
         some = xp.where(d > 0, d, xp.ones_like(d))
         r = xp.sqrt(w / some)
-        found = self._pairs(r, k, ref, how)
+        found = self._pairs(r, k, ref, normalised, how)
         values, u = found.value
         known = xp.astype(xp.abs(values) > 1e-12 * xp.max(xp.abs(values)), values.dtype)
         g = r[:, None] * u * known  # W f; of eigenvalue 0 there is any number of f, so none
@@ -104,8 +104,11 @@ class Affinity:
         signs = turns(seen.T).T
         return Functions(_own(f * signs), _own(g * signs), _own(values), normalised, found)
 
-    def _pairs(self, r: Any, k: int, ref: Any, how: dict[str, Any]) -> Solution:
+    def _pairs(self, r: Any, k: int, ref: Any, normalised: bool, how: dict[str, Any]) -> Solution:
         if is_sparse(self.A):
+            parts, labels = neighbours.components(self.A)
+            if normalised and self.kernel is None and parts == k:
+                return _of_parts(labels, r)
             R = scipy.sparse.diags_array(r)
             return smoothest(scipy.sparse.csr_array(R @ self.A @ R), k, **how)
         how = dict(how)
@@ -253,6 +256,13 @@ def connected(model: Any, affinity: Affinity, most: int = 1) -> Affinity:
     extra = scipy.sparse.coo_array((np.full(len(a), 0.5), (a, b)), affinity.A.shape).tocsr()
     A = scipy.sparse.csr_array(affinity.A + (extra + extra.T))
     return Affinity(A, affinity.X, None, affinity.n_neighbors)
+
+
+def _of_parts(labels: np.ndarray, r: np.ndarray) -> Solution:
+    """A graph with as many parts as eigenvectors are wanted: D^1/2 1 on each, of eigenvalue 1."""
+    u = np.zeros((len(labels), int(labels.max()) + 1))
+    u[np.arange(len(labels)), labels] = 1.0 / np.where(r > 0, r, 1.0)
+    return Solution((np.ones(u.shape[1]), u / np.linalg.norm(u, axis=0)))
 
 
 def _own(a: Any) -> Any:
