@@ -80,7 +80,7 @@ def _digits(task: str, ours: Callable[[], Any], peer: Callable[[], Any]) -> Task
         title=f"Digits, {BATCH} fits and 200 rows asked about each: {task}",
         make=lambda: datasets.load_digits().data,
         run={"kilogram": run(ours), "scikit-learn": run(peer)},
-        quality=_mean,
+        quality=lambda logs, data: {"mean_log_density": float(np.mean(logs))},
         floor=lambda rates: BATCH * rates.floor(bytes=8 * 1797 * 64),
         counted="one read of X each",
         repeats=3,
