@@ -134,8 +134,9 @@ def _twin(kernel: str, layout: Layout, measure: Measure, y: np.ndarray, hunt: Hu
         first["model__log_target"] = False
     if not space:
         return pipeline
-    # with few rows, fewer of them tell nothing, and a small gain is luck
-    method = "grid" if hunt.method == "halving" and rows <= SHORT else hunt.method
+    # with few rows, fewer of them tell nothing, and a small gain is luck; of a short list, random
+    # draws are all there is
+    method = "random" if hunt.method == "halving" and rows <= SHORT else hunt.method
     return Search(pipeline, space, method=method, n_iter=TRIALS, cv="own", start=(first,),
                   margin=MARGIN / np.sqrt(rows), max_time=hunt.max_time,
                   random_state=hunt.seed)  # fmt: skip
