@@ -61,9 +61,9 @@ def _dense(dtype: str) -> Task:
     size, speed = (4, 2) if dtype == "float32" else (8, 1)
     return Task(
         name=f"nmf_{dtype}",
-        title=f"NMF {N:,} x {D:,}, k = {K}, {dtype}, one start: 100 steps, Kilogram 20",
+        title=f"NMF {N:,} x {D:,}, k = {K}, {dtype}, one start: 100 steps, Kilogram 15",
         make=_parts(dtype),
-        run={"kilogram": _nmf("kilogram", STEPS // 5), "scikit-learn": _nmf("sklearn", STEPS)},
+        run={"kilogram": _nmf("kilogram", 15), "scikit-learn": _nmf("sklearn", STEPS)},
         quality=_residual,
         floor=lambda rates: STEPS * rates.floor(flops=4.0 * N * D * K / speed, bytes=size * N * D),
         counted="two products with X, or one read of it, for each of 100 steps",
