@@ -142,6 +142,16 @@ def test_fast_and_plain_sums_agree(kind):
 
 
 @quiet
+def test_wide_rows_of_one_shape_are_turned_and_agree():
+    """Beyond a few columns "tied" sees the rows through its one factor."""
+    rows = np.random.default_rng(0).standard_normal((300, 40)) + 2 * (np.arange(300) % 3)[:, None]
+    params = given("tied", 3, rows) | {"tol": 0, "max_iter": 5}
+    ours, peer = kg.GaussianMixture(3, **params).fit(rows), Peer(3, **params).fit(rows)
+    np.testing.assert_allclose(ours.covariances_, peer.covariances_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.means_, peer.means_, rtol=1e-7, atol=1e-9)
+
+
+@quiet
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_repetitions(kind):
     w = np.random.default_rng(0).integers(1, 4, len(X))

@@ -31,6 +31,7 @@ from kilogram.statistics.products import as_floats
 
 KINDS = ("full", "tied", "diag", "spherical")
 BLOCK_ENTRIES = 2**18  # of rows made dense or turned, so that they stay in cache
+NARROW = 32  # columns up to which one shape for all is not worth a turn of the rows
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
@@ -78,9 +79,9 @@ class MixtureSums:
         if is_sparse(X):
             return reduce(add, (cls.of(rows, u, parts) for rows, u in _dense_blocks(X, w)))
         X = as_floats(X)
-        direct = is_numpy(X) and parts.kind != "tied"
+        direct = is_numpy(X) and (parts.kind != "tied" or X.shape[1] <= NARROW)
         if direct:
-            step = mixture_pass(X, parts.means, parts.factors, parts.constants, w, sums=True)
+            step = mixture_pass(X, parts.means, _factors(parts), parts.constants, w, sums=True)
             if not np.isnan(step.loglik + step.weight):  # NaN in the rows: not looked for before
                 return cls(*_split(step, parts), step.loglik, _weight(X, w))
         if direct or has_missing(X):
@@ -110,18 +111,24 @@ def _split(step: MixtureStep, parts: Components) -> tuple[np.ndarray, np.ndarray
     """weights, first and second of a native pass."""
     S, (k, d) = np.asarray(step.sums), parts.means.shape
     second = S[:, 1 + d :]
-    return S[:, 0], S[:, 1 : 1 + d], second.reshape(k, d, d) if parts.kind == "full" else second
+    if parts.kind in ("full", "tied"):
+        second = second.reshape(k, d, d)
+        second = second.sum(axis=0) if parts.kind == "tied" else second
+    return S[:, 0], S[:, 1 : 1 + d], second
+
+
+def _factors(parts: Components) -> np.ndarray:
+    """F of every component, (k, d, d) or (k, d)."""
+    if parts.kind != "tied":
+        return parts.factors
+    return np.broadcast_to(parts.factors, (len(parts.means), *parts.factors.shape))
 
 
 def log_joint(X: Any, parts: Components) -> Any:
     """log p(x, c), (n, k), in the library of X; X has no NaN."""
     X = as_floats(X)
     if is_numpy(X):
-        if parts.kind != "tied":
-            found = mixture_pass(X, parts.means, parts.factors, parts.constants, joint=True)
-            return found.shares
-        F = np.broadcast_to(parts.factors, (len(parts.means), *parts.factors.shape))
-        return mixture_pass(X, parts.means, F, parts.constants, joint=True).shares
+        return mixture_pass(X, parts.means, _factors(parts), parts.constants, joint=True).shares
     xp = namespace(X)
     X = xp.astype(X, sum_dtype(X, xp))
     means, F, constants = (like(a, X) for a in (parts.means, parts.factors, parts.constants))
@@ -144,11 +151,11 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
     if has_missing(X):
         joint = mixture_missing.log_joint(to_numpy(X).astype(np.float64), parts)
         return like(_told(joint, what), X)
-    if is_numpy(X) and parts.kind != "tied" and what != "joint":
+    if is_numpy(X) and what != "joint":
         step = mixture_pass(
             X,
             parts.means,
-            parts.factors,
+            _factors(parts),
             parts.constants,
             shares=what == "shares",
             norms=what == "norms",
@@ -159,9 +166,9 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
 
 def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
     """(sum of w log p(x), sum of w): a block's part of the score."""
-    if is_numpy(X) and parts.kind != "tied":
+    if is_numpy(X):
         X = as_floats(X)
-        step = mixture_pass(X, parts.means, parts.factors, parts.constants, w)
+        step = mixture_pass(X, parts.means, _factors(parts), parts.constants, w)
         if not np.isnan(step.loglik):
             return np.array([step.loglik, _weight(X, w)])
     norms = _host(row_answers(X, parts, "norms"))
