@@ -1,0 +1,122 @@
+"""What a cut tree says of new rows, and trees grown under a constraint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import take_rows
+from kilogram.models.clusters.centres import host
+from kilogram.native.structure import Tree
+from kilogram.solvers.cluster.pairs import Distance
+from kilogram.solvers.cluster.tree import MEANS
+
+BLOCK_ENTRIES = 2**22  # distances of new rows from all training rows held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of rows, and the linkage distance of other rows from them.
+
+    `rows` are the training rows, cluster by cluster, or the centres where the linkage is theirs.
+    """
+
+    linkage: str
+    distance: Distance
+    labels: np.ndarray
+    order: np.ndarray  # training rows, cluster by cluster
+    starts: np.ndarray
+    weights: np.ndarray  # of the rows in that order
+    totals: np.ndarray
+    rows: Any
+
+    @classmethod
+    def of(cls, model: Any, X: Any, w: np.ndarray | None, labels: np.ndarray) -> Clusters:
+        u = np.ones(len(labels)) if w is None else w.astype(np.float64)
+        order = np.argsort(labels, kind="stable")
+        k = int(labels.max()) + 1
+        starts = np.searchsorted(labels[order], np.arange(k))
+        totals = np.bincount(labels, u, minlength=k)
+        rows: Any = None
+        if model.distance_.given:
+            if model.linkage == "medoid":
+                order, starts = _medoids(host(X), u, labels, k), np.arange(k)
+        elif model.linkage in MEANS:
+            rows = _means(X, u, labels, totals)
+        elif model.linkage == "medoid":
+            D = model.distance_.matrix(X)
+            order, starts = _medoids(D, u, labels, k), np.arange(k)
+            rows = take_rows(X, order)
+        else:
+            rows = take_rows(X, order)
+        leaves = model.leaves_[order] if model.distance_.given else order
+        return cls(model.linkage, model.distance_, labels, leaves, starts, u[order], totals, rows)
+
+    def linked(self, X: Any) -> np.ndarray:
+        """(n, k) distances on the host, in blocks of rows."""
+        m = len(self.order) if self.rows is None else self.rows.shape[0]
+        n, step = X.shape[0], max(1, BLOCK_ENTRIES // m)
+        parts = [self._linked(X[i : min(i + step, n), :]) for i in range(0, n, step)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.totals)))
+
+    def _linked(self, X: Any) -> np.ndarray:
+        if self.rows is None:
+            D = host(X)[:, self.order]
+        else:
+            D = host(self.distance.between(X, self.rows))
+        if self.linkage == "single":
+            return np.asarray(np.minimum.reduceat(D, self.starts, axis=1))
+        if self.linkage == "complete":
+            return np.asarray(np.maximum.reduceat(D, self.starts, axis=1))
+        if self.linkage == "average":
+            return np.add.reduceat(D * self.weights, self.starts, axis=1) / self.totals
+        if self.linkage == "ward":
+            return D * np.sqrt(2.0 * self.totals / (self.totals + 1.0))
+        return D
+
+
+def _means(X: Any, u: np.ndarray, labels: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    n, k = len(labels), len(totals)
+    Z = sp.csr_array((u, (labels, np.arange(n))), shape=(k, n))
+    sums = Z @ to_numpy(X)
+    return np.asarray(sums.todense() if is_sparse(sums) else sums, np.float64) / totals[:, None]
+
+
+def _medoids(D: np.ndarray, u: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """The member of each cluster with the least sum of distances to the others."""
+    found = []
+    for c in range(k):
+        own = np.flatnonzero(labels == c)
+        found.append(int(own[np.argmin(D[np.ix_(own, own)] @ u[own])]))
+    return np.asarray(found)
+
+
+def constrained(model: Any, X: Any, w: np.ndarray | None) -> tuple[Tree, int]:
+    """The tree in which only connected clusters merge, by scikit-learn's engine."""
+    from sklearn.cluster import AgglomerativeClustering as Engine
+
+    if w is not None or model.linkage in ("centroid", "medoid"):
+        raise ValueError(
+            "connectivity goes with linkage='ward', 'complete', 'average' or 'single', and without "
+            "sample_weight."
+        )
+    engine = Engine(
+        n_clusters=2,
+        metric=model.metric,
+        connectivity=model.connectivity,
+        linkage=model.linkage,
+        compute_distances=True,
+        compute_full_tree=True,
+    )
+    engine.fit(to_numpy(X))
+    n = X.shape[0]
+    weights = np.concatenate([np.ones(n), np.zeros(n - 1)])
+    for t, (a, b) in enumerate(engine.children_):
+        weights[n + t] = weights[a] + weights[b]
+    children = np.asarray(engine.children_, dtype=np.int64)
+    heights = np.asarray(engine.distances_, dtype=np.float64)
+    return Tree(children, heights, weights), int(engine.n_connected_components_)

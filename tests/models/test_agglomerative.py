@@ -1,0 +1,192 @@
+"""AgglomerativeClustering: scikit-learn's and SciPy's trees, cuts, weights, answers, bad input."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import cdist, pdist
+from sklearn.cluster import AgglomerativeClustering as Peer
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+import kilogram as kg
+from kilogram.textbook import hierarchical
+
+matplotlib.use("Agg")
+X, Y = make_blobs(150, 5, centers=4, cluster_std=2.0, random_state=0)
+LINKAGES = ["ward", "complete", "average", "single", "centroid", "medoid"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", LINKAGES[:4])
+@pytest.mark.parametrize("k", [1, 2, 7, 150])
+def test_equals_scikit_learn(name, k, dtype):
+    x = X.astype(dtype)
+    ours = kg.AgglomerativeClustering(k, linkage=name).fit(x)
+    peer = Peer(k, linkage=name, compute_distances=True).fit(x)
+    assert adjusted_rand_score(ours.labels_, peer.labels_) == 1.0
+    np.testing.assert_allclose(ours.distances_, peer.distances_, rtol=1e-3 if k else 0, atol=1e-4)
+    assert (np.diff(np.bincount(ours.labels_)) <= 0).all()  # the largest first
+    assert (ours.n_leaves_, ours.n_clusters_) == (150, k)
+
+
+@pytest.mark.parametrize("name", ["ward", "complete", "average", "single", "centroid"])
+@pytest.mark.parametrize("d", [1, 3, 80])
+def test_the_tree_is_scipys(name, d):
+    rows = np.random.default_rng(d).standard_normal((90, d))
+    model = kg.AgglomerativeClustering(3, linkage=name).fit(rows)
+    Z = linkage(rows, name)
+    np.testing.assert_allclose(model.linkage_matrix_[:, 2:], Z[:, 2:], rtol=1e-6)
+    np.testing.assert_array_equal(model.children_, np.sort(Z[:, :2]))
+    want = cophenet(Z, pdist(rows))[0]
+    assert model.cophenetic_correlation(rows) == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["single", "complete", "average", "medoid", "mean"])
+def test_the_book_merges_the_same(name):
+    rows = X[:40]
+    D = cdist(rows, rows)
+    ours = kg.AgglomerativeClustering(5, linkage="centroid" if name == "mean" else name).fit(rows)
+    book = hierarchical.cut(D, name, 5, rows)
+    assert adjusted_rand_score(ours.labels_, book) == 1.0
+    heights = list(hierarchical.agglomerate(D, name, rows))[-1]["heights"]
+    np.testing.assert_allclose(ours.distances_, heights, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_weights_are_repetitions(name):
+    rows = make_blobs(90, 3, centers=4, cluster_std=0.5, random_state=2)[0]
+    w = np.random.default_rng(0).integers(0, 4, 90)
+    ours = kg.AgglomerativeClustering(4, linkage=name).fit(rows, sample_weight=w)
+    many = kg.AgglomerativeClustering(4, linkage=name).fit(np.repeat(rows, w, axis=0))
+    np.testing.assert_allclose(ours.transform(rows), many.transform(rows), atol=1e-6)
+    np.testing.assert_allclose(ours.distances_, many.distances_[-len(ours.distances_) :], atol=1e-7)
+    seen = np.repeat(ours.labels_, w)
+    assert adjusted_rand_score(seen, many.labels_) == 1.0
+    assert ours.n_leaves_ == (w > 0).sum()
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_new_rows_go_where_the_linkage_is_least(name):
+    rows, y = make_blobs(200, 3, centers=3, cluster_std=0.3, random_state=1)
+    model = kg.AgglomerativeClustering(3, linkage=name).fit(rows[:150])
+    assert adjusted_rand_score(y[150:], model.predict(rows[150:])) == 1.0
+    D = cdist(rows[150:], rows[:150])
+    own = [D[:, model.labels_ == c] for c in range(3)]
+    if name in ("single", "complete", "average"):
+        f = {"single": np.min, "complete": np.max, "average": np.mean}[name]
+        want = np.stack([f(d, axis=1) for d in own], axis=1)
+        np.testing.assert_allclose(model.transform(rows[150:]), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "cosine"])
+@pytest.mark.parametrize("name", ["complete", "average", "single", "medoid"])
+def test_metrics_by_name_and_given(metric, name):
+    D = cdist(X, X, metric)
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0)
+    named = kg.AgglomerativeClustering(4, linkage=name, metric=metric).fit(X)
+    given = kg.AgglomerativeClustering(4, linkage=name, metric="precomputed").fit(D)
+    assert adjusted_rand_score(named.labels_, given.labels_) == 1.0
+    np.testing.assert_allclose(given.transform(D[:9]), named.transform(X[:9]), atol=1e-6)
+    if name != "medoid":
+        peer = Peer(4, linkage=name, metric=metric).fit(X)
+        assert adjusted_rand_score(named.labels_, peer.labels_) == 1.0
+
+
+def test_thresholds_and_gaps():
+    corners = [[0.0, 0.0], [6.0, 0.0], [3.0, 5.2]]  # all as far apart
+    rows, y = make_blobs(120, 2, centers=corners, cluster_std=0.3, random_state=4)
+    for name in LINKAGES:
+        model = kg.AgglomerativeClustering("gap", linkage=name).fit(rows)
+        assert adjusted_rand_score(y, model.labels_) == 1.0, name
+    for height in (0.5, 2.0, 1e9):
+        ours = kg.AgglomerativeClustering(None, distance_threshold=height).fit(rows)
+        peer = Peer(None, distance_threshold=height).fit(rows)
+        assert ours.n_clusters_ == peer.n_clusters_
+        assert adjusted_rand_score(ours.labels_, peer.labels_) == 1.0
+
+
+@pytest.mark.parametrize("name", LINKAGES[:4])
+def test_only_neighbours_merge(name):
+    graph = kneighbors_graph(X, 30)
+    ours = kg.AgglomerativeClustering(4, linkage=name, connectivity=graph).fit(X)
+    peer = Peer(4, linkage=name, connectivity=graph).fit(X)
+    assert adjusted_rand_score(ours.labels_, peer.labels_) == 1.0
+    with pytest.raises(ValueError, match="connectivity goes with"):
+        kg.AgglomerativeClustering(4, linkage="medoid", connectivity=graph).fit(X)
+
+
+def test_sparse_rows():
+    rows = np.random.default_rng(0).standard_normal((60, 12))
+    rows[rows < 0] = 0
+    for name in LINKAGES:
+        dense = kg.AgglomerativeClustering(3, linkage=name).fit(rows)
+        thin = kg.AgglomerativeClustering(3, linkage=name).fit(sp.csr_array(rows))
+        np.testing.assert_allclose(thin.distances_, dense.distances_, atol=1e-6)
+
+
+def test_a_lattice_of_ties_is_merged():
+    grid = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=-1).reshape(-1, 2)
+    for name in LINKAGES:
+        model = kg.AgglomerativeClustering(4, linkage=name).fit(grid)
+        assert model.linkage_matrix_[-1, 3] == 81
+        assert len(np.unique(model.labels_)) == 4
+
+
+def test_equal_rows_merge_at_no_distance():
+    for name in LINKAGES:
+        model = kg.AgglomerativeClustering(2, linkage=name).fit(np.full((9, 2), 3.7))
+        assert model.distances_.max() == 0
+        assert len(model.labels_) == 9
+    assert kg.AgglomerativeClustering("gap").fit(np.ones((5, 1))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "rows", "message"),
+    [
+        ({"n_clusters": 200}, X, "n_samples=150"),
+        ({"n_clusters": 0}, X, "n_clusters"),
+        ({"n_clusters": 2.5}, X, "n_clusters"),
+        ({"linkage": "nearest"}, X, "linkage must be one of"),
+        ({"metric": "cityblock"}, X, "needs metric='euclidean'"),
+        ({"linkage": "centroid", "metric": "precomputed"}, X, "needs metric='euclidean'"),
+        ({"distance_threshold": 1.0}, X, "Exactly one"),
+        ({"n_clusters": None}, X, "Exactly one"),
+        ({}, X[:1], "minimum of 2"),
+        ({"linkage": "average"}, X * 1e200, "(?i)distances"),
+        ({"linkage": "average", "metric": "precomputed"}, X, "square"),
+    ],
+)
+def test_bad_input(params, rows, message):
+    with pytest.raises(ValueError, match=message):
+        kg.AgglomerativeClustering(**params).fit(rows)
+
+
+def test_a_matrix_that_does_not_fit_is_refused():
+    with pytest.raises(MemoryError, match="'single' and 'ward'"):
+        kg.AgglomerativeClustering(2, linkage="average", max_memory="10kB").fit(X)
+    wide = np.random.default_rng(0).standard_normal((60, 100))
+    small = kg.AgglomerativeClustering(3, max_memory="10kB").fit(wide)
+    assert adjusted_rand_score(small.labels_, kg.AgglomerativeClustering(3).fit(wide).labels_) == 1
+
+
+def test_the_picture():
+    model = kg.AgglomerativeClustering(4).fit(X)
+    ax = kg.dendrogram(model, max_leaves=20)
+    brackets = ax.collections[0].get_segments()
+    assert len(brackets) == 19
+    np.testing.assert_allclose(sorted(b[:, 1].max() for b in brackets), model.distances_[-19:])
+    counted = [t.get_text() for t in ax.get_xticklabels()]
+    total = sum(int(t.strip("()")) if t.startswith("(") else 1 for t in counted)
+    assert total == 150
+    chain = kg.AgglomerativeClustering(2, linkage="single").fit(np.arange(3000.0)[:, None] ** 1.1)
+    assert len(kg.dendrogram(chain, max_leaves=3000).collections[0].get_segments()) == 2999
+    with pytest.raises(ValueError, match="names"):
+        kg.dendrogram(model, names=["a"])
+    with pytest.raises(ValueError, match="max_leaves"):
+        kg.dendrogram(model, max_leaves=1)
