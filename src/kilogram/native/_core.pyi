@@ -180,9 +180,26 @@ def cluster_pass(
     labels: Array,
     distances: Array | None,
     sums: Array,
-    known: bool,
     follow: bool,
     measure: bool,
+    threads: int,
+) -> float: ...
+def bounded_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    C: Array,
+    labels: Array,
+    sums: Array,
+    follow: bool,
+    measure: bool,
+    order: Array,
+    size: int,
+    moved: Array | None,
+    drift: Array,
+    upper: Array,
+    least: Array,
+    lower: Array,
     threads: int,
 ) -> tuple[float, float]: ...
 def distances_to(

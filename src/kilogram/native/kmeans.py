@@ -13,15 +13,13 @@ from kilogram.native.buffers import Array, matrix, run, vector
 class Step(NamedTuple):
     """What a pass found: labels (n,), sums (k, d + 1), inertia, distances (n,) or None.
 
-    The sums are of x - shift, their last column is the weight of the cluster; `looked` is the
-    share of all distances that had to be looked at.
+    The sums are of x - shift, their last column is the weight of the cluster.
     """
 
     labels: Array
     sums: Array
     inertia: float
     distances: Array | None
-    looked: float
 
 
 def cluster_pass(
@@ -32,27 +30,20 @@ def cluster_pass(
     *,
     labels: Array | None = None,
     sums: Array | None = None,
-    prune: bool = True,
     distances: bool = False,
     inertia: bool = True,
 ) -> Step:
     """The nearest centre of each row of X (n, d), C (k, d) being the centres less `shift` (d,).
 
-    `labels` (n,) int32 of an earlier pass, near these centres, let distances be left out unless
-    `prune` is False, and with the `sums` of that pass only rows that move are summed; both are
-    overwritten. The result is the same with and without, up to ties and rounding. Without
-    `inertia` no exact distance is taken.
+    With the `labels` (n,) int32 and `sums` of an earlier pass only rows that move are summed; both
+    are overwritten. Without `inertia` no exact distance is taken.
     """
     x = matrix("X", X)
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
-    known, follow = labels is not None and prune, labels is not None and sums is not None
-    if labels is None:
-        labels = np.empty(n, np.int32)
+    labels, sums, follow = _kept(labels, sums, n, d, k)
     away = np.empty(n, x.dtype) if distances else None
-    if sums is None or not follow:
-        sums = np.empty((k, d + 1))
-    terms = run(
+    found = run(
         _core.cluster_pass,
         float(n) * d * k,
         x,
@@ -62,11 +53,103 @@ def cluster_pass(
         labels,
         away,
         sums,
-        known,
         follow,
         inertia or distances,
     )
-    return Step(labels, sums, terms[0], away, terms[1])
+    return Step(labels, sums, found, away)
+
+
+class Bounds:
+    """Bounds on the distances of every row from its centre and from groups of others.
+
+    `size` centres that lie near each other make a group; at most 64 groups. `looked` is the share
+    of rows and groups that the last pass had to look at.
+    """
+
+    def __init__(self, n: int, C: Array, size: int):
+        groups = -(-len(C) // size)
+        self.size, self.order = size, near_together(C, size)
+        self.upper, self.least = np.empty(n, C.dtype), np.empty(n, C.dtype)
+        self.lower = np.empty((n, groups), C.dtype)
+        self.drift = np.zeros(groups, C.dtype)
+        self.C: Array | None = None
+        self.looked = 1.0
+
+    def moved(self, C: Array) -> Array | None:
+        """How far each centre went since the last pass, from above; None before the first."""
+        if self.C is None:
+            return None
+        moved = np.sqrt(((C - self.C).astype(float) ** 2).sum(axis=1)) * (1 + 1e-5)
+        places = np.zeros(len(self.drift) * self.size)
+        places[: len(C)] = moved[self.order]
+        step = places.reshape(-1, self.size).max(axis=1)
+        self.drift = (self.drift + step * (1 + 1e-5)).astype(C.dtype)
+        return moved.astype(C.dtype)
+
+
+def bounded_pass(
+    X: Array,
+    C: Array,
+    bounds: Bounds,
+    w: Array | None = None,
+    shift: Array | None = None,
+    *,
+    labels: Array | None = None,
+    sums: Array | None = None,
+    inertia: bool = True,
+) -> Step:
+    """`cluster_pass` that leaves out what `bounds` say is far, and keeps them up to date.
+
+    `labels` and `sums` must be those of the last pass with these bounds.
+    """
+    x = matrix("X", X)
+    (n, d), k = x.shape, len(C)
+    C = np.ascontiguousarray(C, x.dtype)
+    labels, sums, follow = _kept(labels, sums, n, d, k)
+    moved = bounds.moved(C)
+    found, bounds.looked = run(
+        _core.bounded_pass,
+        float(n) * d * k,
+        x,
+        vector(w, n, x.dtype, "w"),
+        vector(shift, d, x.dtype, "shift"),
+        C,
+        labels,
+        sums,
+        follow,
+        inertia,
+        bounds.order,
+        bounds.size,
+        moved,
+        bounds.drift,
+        bounds.upper,
+        bounds.least,
+        bounds.lower,
+    )
+    bounds.C = C
+    return Step(labels, sums, found if inertia else 0.0, None)
+
+
+def _kept(
+    labels: Array | None, sums: Array | None, n: int, d: int, k: int
+) -> tuple[Array, Array, bool]:
+    """Labels and sums to write to, and whether they hold those of an earlier pass."""
+    if labels is not None and sums is not None:
+        return labels, sums, True
+    return np.empty(n, np.int32), np.empty((k, d + 1)), False
+
+
+def near_together(C: Array, size: int) -> Array:
+    """An order of the centres in which every run of `size` lies close together, (k,) int32."""
+    C = np.asarray(C, float)
+    squares, left, order = (C * C).sum(axis=1), np.arange(len(C)), []
+    while left.size:
+        away = squares[left] - 2 * C[left] @ C[left[0]]
+        away[0] = -np.inf
+        near = np.argsort(away, kind="stable")[:size]
+        order.append(left[near])
+        left = np.delete(left, near)
+    return np.concatenate(order).astype(np.int32)
 
 
 def distances_to(X: Array, C: Array, norms: Array, shift: Array | None = None) -> Array:

@@ -31,30 +31,59 @@ template <class T> const T* pointer(const std::optional<InV<T>>& v) { return v ?
 
 using Release = nb::gil_scoped_release;
 
+template <class T>
+ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
+                    const std::optional<InV<T>>& shift, const InC<T>& C,
+                    const Out<std::int32_t, 1>& labels, const std::optional<Out<T, 1>>& distances,
+                    const Out<double, 2>& sums, bool follow, bool measure) {
+  const Rows<T> x = checked<T>(X, shift, C);
+  const i64 k = C.shape(0);
+  if (i64(labels.shape(0)) != x.n || (w && i64(w->shape(0)) != x.n) ||
+      (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
+      i64(sums.shape(1)) != x.d + 1)
+    throw std::invalid_argument("labels, weights, distances or sums do not fit the rows");
+  if (follow)
+    for (i64 i = 0; i < x.n; ++i)
+      if (labels.data()[i] < 0 || labels.data()[i] >= k)
+        throw std::invalid_argument("a label is negative or not below the number of centres");
+  return {x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
+          distances ? distances->data() : nullptr, sums.data(), follow, measure};
+}
+
 template <class T> void bind(nb::module_& m) {
   m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                            Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
-                           Out<double, 2> sums, bool known, bool follow, bool measure,
-                           int threads) {
-    const Rows<T> x = checked<T>(X, shift, C);
-    const i64 k = C.shape(0);
-    if (i64(labels.shape(0)) != x.n || (w && i64(w->shape(0)) != x.n) ||
-        (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
-        i64(sums.shape(1)) != x.d + 1)
-      throw std::invalid_argument("labels, weights, distances or sums do not fit the rows");
-    if (known || follow)
-      for (i64 i = 0; i < x.n; ++i)
-        if (labels.data()[i] < 0 || labels.data()[i] >= k)
-          throw std::invalid_argument("a label is negative or not below the number of centres");
-    const ClusterPass<T> pass{x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
-                              distances ? distances->data() : nullptr, sums.data(), known,
-                              follow, measure};
+                           Out<double, 2> sums, bool follow, bool measure, int threads) {
+    const ClusterPass<T> pass = made<T>(X, w, shift, C, labels, distances, sums, follow, measure);
     Release release;
-    const PassTerms terms = cluster_pass<T>(pass, threads);
+    return cluster_pass<T>(pass, threads).inertia;
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
+     "labels"_a.noconvert(), "distances"_a.noconvert().none(), "sums"_a.noconvert(), "follow"_a,
+     "measure"_a, "threads"_a);
+  m.def("bounded_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+                           Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
+                           bool measure, InV<std::int32_t> order, i64 size,
+                           std::optional<InV<T>> moved, InV<T> drift, Out<T, 1> upper,
+                           Out<T, 1> least, Out<T, 2> lower, int threads) {
+    const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
+    const i64 groups = size > 0 ? ceil_div(pass.k, size) : 0;
+    if (size < 4 || size % 4 || i64(order.shape(0)) != pass.k || i64(lower.shape(0)) != pass.X.n ||
+        i64(lower.shape(1)) != groups || groups > 64 || i64(drift.shape(0)) != groups ||
+        (moved && i64(moved->shape(0)) != pass.k) || (moved && !follow) ||
+        i64(upper.shape(0)) != pass.X.n || i64(least.shape(0)) != pass.X.n)
+      throw std::invalid_argument("order, drift or bounds do not fit the rows and centres");
+    for (i64 p = 0; p < pass.k; ++p)
+      if (order.data()[p] < 0 || order.data()[p] >= pass.k)
+        throw std::invalid_argument("order names a centre that is not there");
+    const BoundedPass<T> bounded{pass, order.data(), size, pointer<T>(moved), drift.data(),
+                                 upper.data(), least.data(), lower.data()};
+    Release release;
+    const PassTerms terms = bounded_pass<T>(bounded, threads);
     return std::pair<double, double>(terms.inertia, terms.looked);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
-     "labels"_a.noconvert(), "distances"_a.noconvert().none(), "sums"_a.noconvert(), "known"_a,
-     "follow"_a, "measure"_a, "threads"_a);
+     "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
+     "order"_a.noconvert(), "size"_a, "moved"_a.noconvert().none(), "drift"_a.noconvert(),
+     "upper"_a.noconvert(), "least"_a.noconvert(), "lower"_a.noconvert(), "threads"_a);
   m.def("distances_to", [](In<T> X, std::optional<InV<T>> shift, InC<T> C, InV<T> norms,
                            Out<T, 2> out, int threads) {
     const Rows<T> x = checked<T>(X, shift, C);

@@ -69,7 +69,7 @@ template <class T> constexpr Loops<T> table() {
           add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
           transpose<T>,       add<T>,             add_powers<T>,         row_dots<T>,
           add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, half_rows<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,
-          pack_four<T>,       nearest<T>,          half_distances<T>,      squared_distance<T>, add_row<T>, shift_lanes<T>,
+          pack_four<T>,       nearest<T>,          half_distances<T>, two_nearest<T>, least_bound<T>,      squared_distance<T>, add_row<T>, shift_lanes<T>,
           kPanel, panel_distances<T>, row_min<T>, ward_scale<T>, relax<T>, places_below<T>, gain_over<T>,
           exp_array<T>,
           cos_array<T>,       log_array<T>};

@@ -108,6 +108,14 @@ template <class T> struct Loops {
   // out[four][lane] (ld) = |c|^2 / 2 - <x, c>
   void (*half_distances)(const T* strips, std::int64_t depth, const T* centres, const T* half,
                          T* out, std::int64_t ld);
+  // the two nearest of `blocks` of four centres, own[lane] left out: their distances from below,
+  // and the place of the first; norm[lane] are |x|^2
+  void (*two_nearest)(const T* strips, std::int64_t depth, const T* centres, const T* half,
+                      std::int64_t blocks, const std::int32_t* own, const T* norm, T slack,
+                      T* first, T* second, std::int32_t* at);
+  // the least of lower[g] - drift[g], at most 64 of them, and a bit for each not above `reach`
+  T (*least_bound)(const T* lower, const T* drift, std::int64_t count, T reach,
+                   std::uint64_t* needed);
   T (*squared_distance)(const T* x, const T* c, std::int64_t depth);
   // sum += w x
   void (*add_row)(const T* x, std::int64_t depth, T w, double* sum);

@@ -116,3 +116,90 @@ template <class T> void shift_lanes(T* strips, i64 depth, const T* shift) {
   for (int j = 0; j < 3; ++j, at += depth)
     for (i64 k = 0; k < depth; ++k) at[k] -= shift[k];
 }
+
+// out[four][three vectors] = <x, c> - |c|^2 / 2. Not inlined: twelve sums need all registers.
+template <class T>
+__attribute__((noinline)) void four_products(const T* __restrict x, const T* __restrict centres,
+                                             const T* __restrict half, i64 depth,
+                                             typename Vector<T>::type (*__restrict out)[3]) {
+  typedef typename Vector<T>::type V;
+  V sum[kFour][3];
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
+  const V *x0 = reinterpret_cast<const V*>(x), *x1 = x0 + depth, *x2 = x1 + depth;
+#pragma GCC unroll 2
+  for (i64 k = 0; k < depth; ++k) {
+    const V v0 = x0[k], v1 = x1[k], v2 = x2[k];
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+      const V c = centres[k * kFour + r] - V{};
+      sum[r][0] += c * v0;
+      sum[r][1] += c * v1;
+      sum[r][2] += c * v2;
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) out[r][j] = sum[r][j];
+}
+
+KG_INLINE float root(float x) { return __builtin_sqrtf(x); }
+KG_INLINE double root(double x) { return __builtin_sqrt(x); }
+
+// The two nearest of `blocks` quadruples for three narrow strips, the centre own[lane] left out:
+// their distances, less what rounding may have added, and the place of the first.
+//     |x - c|^2 = |x|^2 - 2 (<x, c> - |c|^2 / 2)
+template <class T>
+void two_nearest(const T* strips, i64 depth, const T* centres, const T* half, i64 blocks,
+                 const std::int32_t* own, const T* norm, T slack, T* first, T* second,
+                 std::int32_t* at) {
+  typedef typename Vector<T>::type V;
+  typedef typename Vector<T>::mask M;
+  constexpr i64 W = kLanes<T>;
+  const V lowest = V{} - T(__builtin_huge_val());
+  V best[3] = {lowest, lowest, lowest}, next[3] = {lowest, lowest, lowest}, out[kFour][3];
+  M place[3] = {M{}, M{}, M{}}, mine[3];
+  for (i64 i = 0; i < 3 * W; ++i) mine[i / W][i % W] = own[i];
+  for (i64 b = 0; b < blocks; ++b) {
+    four_products<T>(strips, centres + b * kFour * depth, half + b * kFour, depth, out);
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+      const M here = M{} + static_cast<decltype(M{}[0] + 0)>(b * kFour + r);
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; ++j) {
+        const V v = here == mine[j] ? lowest : out[r][j];
+        const M better = v > best[j];
+        const V lesser = better ? best[j] : v;
+        next[j] = lesser > next[j] ? lesser : next[j];
+        best[j] = better ? v : best[j];
+        place[j] = better ? here : place[j];
+      }
+    }
+  }
+  for (int j = 0; j < 3; ++j) {
+    *reinterpret_cast<V*>(first + j * W) = best[j];
+    *reinterpret_cast<V*>(second + j * W) = next[j];
+  }
+#pragma omp simd
+  for (i64 i = 0; i < 3 * W; ++i) {
+    const T a = norm[i] - 2 * first[i] - slack, b = norm[i] - 2 * second[i] - slack;
+    first[i] = root(a > 0 ? a : T(0));
+    second[i] = root(b > 0 ? b : T(0));
+  }
+  for (i64 i = 0; i < 3 * W; ++i) at[i] = static_cast<std::int32_t>(place[i / W][i % W]);
+}
+
+// The least of lower[g] - drift[g], and in `needed` a bit for every one of them below `reach`.
+template <class T>
+T least_bound(const T* lower, const T* drift, i64 count, T reach, std::uint64_t* needed) {
+  T least = T(__builtin_huge_val());
+  std::uint64_t bits = 0;
+  for (i64 g = 0; g < count; ++g) {
+    const T bound = lower[g] - drift[g];
+    least = bound < least ? bound : least;
+    bits |= static_cast<std::uint64_t>(bound <= reach) << g;
+  }
+  *needed = bits;
+  return least;
+}
