@@ -86,10 +86,10 @@ def audit_codes() -> str:
     """Every code of the audit: what it is called, why it matters, what to do."""
     parts = [
         "# What the audit finds: codes\n",
-        "`kg audit TABLE --target COLUMN` looks for these before anything is fitted, and `kg cook` does the same. "
-        "A *serious* finding stops the run until it is mended or accepted (`--accept CODE`); a *warning* may "
-        "mislead; a *note* is good to know. How serious one is depends on the evidence, which is given with it. "
-        "Codes do not change their meaning.\n",
+        "`kg audit TABLE --target COLUMN` looks for these before anything is fitted, and `kg cook` "
+        "does the same. A *serious* finding stops the run until it is mended or accepted "
+        "(`--accept CODE`); a *warning* may mislead; a *note* is good to know. How serious one is "
+        "depends on the evidence, which is given with it. Codes do not change their meaning.\n",
     ]
     for code, about in CODES.items():
         name = about.title[0].upper() + about.title[1:]

@@ -172,6 +172,29 @@ def within_scatter(
 def class_powers(
     X: Array, codes: Array, shifts: Array, w: Array | None, out: Array, threads: int
 ) -> None: ...
+def logistic_sparse(
+    entries: Array,
+    columns: Array,
+    starts: Array,
+    y: Array,
+    c: Array | None,
+    w: Array,
+    b: float,
+    h: Array | None,
+    sums: Array,
+    threads: int,
+) -> None: ...
+def softmax_sparse(
+    entries: Array,
+    columns: Array,
+    starts: Array,
+    y: Array,
+    c: Array | None,
+    W: Array,
+    b: Array,
+    sums: Array,
+    threads: int,
+) -> None: ...
 def cluster_pass(
     X: Array,
     w: Array | None,
