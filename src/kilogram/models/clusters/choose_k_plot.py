@@ -52,8 +52,7 @@ def _curve(ax: Any, ks: np.ndarray, curve: Any, name: str) -> None:
     if np.isfinite(curve.values[at]):
         ax.plot(ks[at], curve.values[at], "o", ms=10, mfc="none", mec=CHOSEN, mew=1.8)
     ax.set_title(SAYS[name], fontsize=8.5, color=INK, loc="left")
-    ax.text(0.98, 0.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=8.5,
-            color=CHOSEN, fontweight="bold")  # fmt: skip
+    ax.set_title(text, fontsize=8.5, color=CHOSEN, loc="right", fontweight="bold")
     ax.set_xticks(ks if len(ks) <= 12 else ks[:: max(1, len(ks) // 10)])
     ax.tick_params(labelsize=7.5, color=QUIET, labelcolor=INK)
     for side in ("top", "right"):
