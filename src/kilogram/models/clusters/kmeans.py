@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, Twin, warn_if_unfinished
 from kilogram.base.estimate import within
@@ -197,7 +198,7 @@ class KMeans(CentreMixin, Estimator):
         self.inertia_ = self.objective_ = float(found.objective or 0.0)
         self.n_iter_ = found.n_iter
         self._n_features_out = self.n_clusters
-        warn_if_duplicates(len(np.unique(self.labels_)), self.n_clusters)
+        warn_if_duplicates(len(np.unique(to_numpy(self.labels_))), self.n_clusters)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the centres by the rows X, MacQueen's rule; the first call chooses where to begin.
