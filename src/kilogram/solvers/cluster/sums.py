@@ -5,7 +5,7 @@
     inertia        sum_i w_i min_c |x_i - m_c|^2
 
 NumPy rows take one native pass that holds no n by k matrix; sparse rows and arrays of other
-libraries hold one block of it at a time.
+libraries hold one block of it at a time, the latter on their device.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class ClusterSums:
         if is_numpy(X):
             step = cluster_pass(X, C - origin, w, origin)
             return cls(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+        if not is_sparse(X):
+            return cls._on_device(X, w, C, origin)
         sums, weights, inertia = np.zeros(C.shape), np.zeros(len(C)), 0.0
         for rows, D in _distance_blocks(X, C, origin):
             best = D.argmin(axis=1)
@@ -51,6 +53,26 @@ class ClusterSums:
             weights += np.bincount(best, u, minlength=len(C))
             inertia += float(u @ away)
         return cls(sums - weights[:, None] * origin, weights, inertia)
+
+    @classmethod
+    def _on_device(cls, X: Any, w: Any, C: np.ndarray, origin: np.ndarray) -> ClusterSums:
+        """Rows of another library: only the sums come to the host."""
+        xp = namespace(X)
+        total: Any = 0
+        for rows in _slices(X, len(C)):
+            wide = xp.astype(X[rows, :], sum_dtype(X, xp))
+            moved, centres = wide - like(origin, wide), like(C - origin, wide)
+            D = xp.sum(centres * centres, axis=1) - 2 * (moved @ centres.T)
+            best = xp.argmin(D, axis=1)
+            away = xp.min(D, axis=1) + xp.sum(moved * moved, axis=1)
+            away = xp.where(away > 0, away, xp.zeros_like(away))
+            u = xp.ones_like(away) if w is None else xp.astype(w[rows], away.dtype)
+            clusters = xp.arange(len(C), device=wide.device)
+            members = xp.where(best[:, None] == clusters, u[:, None], xp.zeros_like(u)[:, None])
+            parts = (members.T @ moved, xp.sum(members, axis=0), xp.sum(u * away))
+            sums, weights, inertia = (to_numpy(part).astype(float) for part in parts)
+            total = total + cls(sums, weights, float(inertia))
+        return total
 
     def __add__(self, other: ClusterSums | int) -> ClusterSums:
         if isinstance(other, int) and other == 0:  # so that sum() works
@@ -133,11 +155,15 @@ def _pieces(X: np.ndarray) -> Iterator[np.ndarray]:
     return (X[i : i + step] for i in range(0, max(len(X), 1), step))
 
 
+def _slices(X: Any, k: int) -> Iterator[slice]:
+    """Blocks of rows whose distances from k centres are held at once."""
+    step = max(1, BLOCK_ENTRIES // max(k, 1))
+    return (slice(i, min(i + step, X.shape[0])) for i in range(0, X.shape[0], step))
+
+
 def _distance_blocks(X: Any, C: np.ndarray, origin: np.ndarray) -> Iterator[tuple[slice, Any]]:
     """|x - c|^2 of blocks of rows, each (m, k) on the host in float64."""
-    step = max(1, BLOCK_ENTRIES // max(len(C), 1))
-    for i in range(0, X.shape[0], step):
-        rows = slice(i, min(i + step, X.shape[0]))
+    for rows in _slices(X, len(C)):
         yield rows, np.maximum(_products(X[rows, :], C, origin), 0.0)
 
 
@@ -154,11 +180,6 @@ def _products(x: Any, C: np.ndarray, origin: np.ndarray) -> np.ndarray:
 
 
 def _gathered(x: Any, labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
-    """sum_{i in c} w_i x_i, (k, d)."""
+    """sum_{i in c} w_i x_i of sparse rows, (k, d)."""
     members = scipy.sparse.csr_array((w, labels, np.arange(len(labels) + 1)), (len(labels), k))
-    if is_sparse(x):
-        found = members.T @ x
-        return np.asarray(found.todense(), dtype=float)
-    xp = namespace(x)
-    wide = xp.astype(x, sum_dtype(x, xp))
-    return to_numpy(like(members.toarray(), wide).T @ wide).astype(float)
+    return np.asarray((members.T @ x).todense(), dtype=float)
