@@ -167,3 +167,25 @@ def test_choice_of_road():
     assert prefers_full(5000, None)
     assert prefers_full(1000, 500)
     assert not prefers_full(5000, 10)
+
+
+@pytest.mark.parametrize("block", [8, 16])
+def test_low_rank_keeps_the_basis_orthonormal(block):
+    """Once the rank is used up, what is left of a block is rounding: it must not enter as it is."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(31, 5)), 30, axis=0)
+    K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    found = leading(K, 3, block=block, max_iter=40)
+    assert found.converged
+    assert found.n_iter < 20
+    values, vectors = found.value
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(K)[::-1][:3], rtol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)
+
+
+def test_nothing_but_rounding_is_soon_found():
+    """Of a matrix that is zero up to the rounding of its products, no pair need be refined."""
+    noise = np.random.default_rng(1).normal(size=(600, 600)) * 1e-16
+    found = leading(noise + noise.T, 3, block=8, floor=1e-12, max_iter=50)
+    assert found.converged
+    assert found.n_iter <= 3

@@ -118,7 +118,9 @@ def _iterates(n: int, k: int | None, search: Search) -> bool:
 def _from_half(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> Pairs:
     """The leading pairs by products with the stored lower half of K."""
     A, means = _operator(HalfGram(kernel, X), w)
-    near = {"block": NARROW[str(X.dtype)]}
+    # |K| >= n times its mean: of rows that are all alike, rounding is all that centring leaves
+    floor = float(namespace(X).finfo(X.dtype).eps) * X.shape[0] * abs(float(means.grand))
+    near = {"block": NARROW[str(X.dtype)], "floor": floor}
     road, found = _solved(A, k, search, ref=means.columns, near=near)
     values, vectors = found.value
     return Pairs(values, vectors, means, road, found)

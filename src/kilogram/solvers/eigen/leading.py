@@ -33,6 +33,7 @@ from kilogram.solvers.solution import Solution
 # Columns of one block: a pass over a stored A costs little more for 16 columns than for one, and
 # beyond 32 the arithmetic of the product outweighs the steps saved.
 NARROWEST_BLOCK, WIDEST_BLOCK = 16, 32
+WEAK = 1e-3  # share left of a product below which a column is made orthogonal to the basis again
 CHECKED_COLUMNS = 16  # the basis grows by as many before its Ritz pairs are computed again
 
 
@@ -46,6 +47,7 @@ def leading(
     ref: Any = None,
     start: Any = None,
     block: int | None = None,
+    floor: float = 0.0,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
@@ -56,7 +58,8 @@ def leading(
     is an array). `start` (n, p) is a guess at the subspace. `callback(step, sum of values)` may
     answer True to stop; `deadline` is a moment of `time.perf_counter`. The best pairs so far are
     always returned. `rng` is a generator or a function that makes one. `block` is the number of
-    columns of a product: few where a product costs in proportion to them (sparse A).
+    columns of a product: few where a product costs in proportion to them (sparse A). `floor` is
+    the rounding of a product, where it is more than the values show: no residual goes below it.
     """
     n = A.shape[0]
     rng = drawn(rng)
@@ -70,7 +73,7 @@ def leading(
     while not why:
         step += basis.extend(A, limit - step)
         before, (values, weights, residuals) = values, basis.ritz(k)
-        done = step >= fewest and _converged(values, residuals, tol, basis.eps)
+        done = step >= fewest and _converged(values, residuals, tol, basis.eps, floor)
         # new directions may hold further copies of a multiple eigenvalue: look at them once
         done = done and not (basis.fresh and _changed(before, values, basis.eps))
         if basis.complete or done:
@@ -153,9 +156,11 @@ class KrylovBasis:
         room = min(W.shape[1], self.n - self.c)
         P, R = qr(W[:, :room])
         B = to_numpy(R).astype(np.float64)
-        lost = np.abs(np.diag(B)) <= 10 * self.eps * scale
+        left = np.abs(np.diag(B))
+        lost = left <= 10 * self.eps * scale
         self.fresh = bool(lost.any())
-        if room == W.shape[1] and not self.fresh:
+        # what little is left of a column is rounding in part, and that part may lie along Q
+        if room == W.shape[1] and bool((left > WEAK * scale).all()):
             return P, B
         # an invariant subspace is found: the columns without a direction of their own take new,
         # random ones, so that what is orthogonal to this subspace is not missed
@@ -204,11 +209,11 @@ def _first_block(n: int, b: int, start: Any, ref: Any, rng: Any) -> Any:
     return V if start is None else namespace(V).concat([like(start, V)[:, :p], V], axis=1)
 
 
-def _converged(values: Any, residuals: Any, tol: float, eps: float) -> bool:
+def _converged(values: Any, residuals: Any, tol: float, eps: float, floor: float) -> bool:
     """Every residual is small beside its value, or as small as products with A are accurate."""
     size = np.abs(values)
     finest = min(eps**0.5, 2e-5)  # the values are then right to its square, the last digit
-    goal = np.maximum(max(tol, finest) * size, 10 * eps * size.max())
+    goal = np.maximum(max(tol, finest) * size, max(10 * eps * size.max(), floor))
     return bool((residuals <= goal).all())
 
 

@@ -36,6 +36,7 @@ def eigenpairs(
     ref: Any = None,
     start: Any = None,
     block: int | None = None,
+    floor: float = 0.0,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
@@ -49,7 +50,8 @@ def eigenpairs(
         return full(A, k)
     limit = max(20, n // 10) if max_iter is None else max_iter
     how: dict[str, Any] = {"tol": tol, "max_iter": limit, "rng": rng, "ref": ref}
-    found = leading(A, k, **how, start=start, block=block, callback=callback, deadline=deadline)
+    how |= {"start": start, "block": block, "floor": floor}
+    found = leading(A, k, **how, callback=callback, deadline=deadline)
     if max_iter is None and not found.converged and found.n_iter >= limit:
         return full(A, k)  # a spectrum without gaps: the reduction costs less than more steps
     return found
