@@ -41,7 +41,10 @@ _CHOSEN = ("alpha_", "C_", "l1_ratio_")
 
 @dataclass(frozen=True)
 class Fold:
-    """One outer fold: its score on unseen rows, and what the search inside it believed."""
+    """One outer fold: its score on unseen rows, and what the search inside it believed.
+
+    `tried` counts the points of a `Search`; it is 1 for what tunes itself or is not tuned.
+    """
 
     score: float
     inner_score: float | None
@@ -51,6 +54,7 @@ class Fold:
     prediction: np.ndarray
     seconds: float
     model: Any = None
+    tried: int = 1
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,7 @@ def judge_fold(
         prediction=np.asarray(model.predict(held_out)),
         seconds=time.perf_counter() - started,
         model=model,
+        tried=len(getattr(_search(model), "trials_", ())) or 1,
     )
 
 

@@ -80,7 +80,8 @@ class Layout:
 
         `folder` is where paths of pictures start.
         """
-        lost = [column.name for column in self.used if column.name not in data.column_names]
+        there = set(data.column_names)  # asked for again and again, Arrow writes the list each time
+        lost = [column.name for column in self.used if column.name not in there]
         if lost:
             hint = close_names(lost[0], data.column_names)
             raise KitchenError(f"The table lacks the column {some(lost)}.{hint}")

@@ -103,9 +103,10 @@ def _recipe(one: Judged, baseline: Judged) -> dict[str, Any]:
 
 
 def candidates(one: Judged) -> int:
-    """Settings tried in each fold, those of the columns apart."""
+    """Settings tried in a fold: those of the columns times those of the model."""
     last = one.first_round[0].model[-1]
-    return int(getattr(last, "tried_", getattr(last, "path_", np.empty(1)).size))
+    own = int(getattr(last, "tried_", getattr(last, "path_", np.empty(1)).size))
+    return own * max(fold.tried for fold in one.nested.folds)
 
 
 def _comparisons(judged: tuple[Judged, ...]) -> list[dict[str, Any]]:

@@ -126,7 +126,7 @@ def fingerprint_of(X: np.ndarray, y: np.ndarray, splits: Iterable[Any], *said: A
 
 def _packed(fold: Fold) -> bytes:
     facts = {"score": fold.score, "inner_score": fold.inner_score, "winner": fold.winner,
-             "seconds": fold.seconds}  # fmt: skip
+             "seconds": fold.seconds, "tried": fold.tried}  # fmt: skip
     model = b"" if fold.model is None else import_module("skops.io").dumps(fold.model)
     stream = io.BytesIO()
     np.savez(
@@ -154,6 +154,7 @@ def _unpacked(content: bytes, train: np.ndarray, test: np.ndarray) -> Fold | Non
             prediction=held["prediction"],
             seconds=float(facts["seconds"]),
             model=_opened(model) if model else None,
+            tried=int(facts["tried"]),
         )
 
 

@@ -9,11 +9,13 @@ go into a journal, if there is one, and are taken from it when the same work is 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import stats
 from sklearn.metrics import make_scorer
 
 from kilogram.base.budget import Budget
@@ -32,6 +34,8 @@ from kilogram.kitchen.measures import Measure, quick, side_measures
 from kilogram.kitchen.recipes import Recipe, delivered
 
 Tell = Callable[[str], None]
+# So few folds make the t quantile, and with it the intervals, more than twice what many would.
+FEW_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def judge(
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
     notes: list[str] = []
+    spent = time.perf_counter() - budget.started
     for k, (train, test) in enumerate(splits):
         if k >= 2 and budget.left < _needed(found):
             notes.append(f"The time limit allowed {k} of {len(splits)} folds.")
@@ -121,13 +126,25 @@ def judge(
             found[name].append(fold)
     if len(left) < 2:
         raise KitchenError(
-            "The time limit is too short to judge any recipe on two folds. Give a longer "
-            "--max-time, or cook fewer rows with --max-rows."
+            f"The time limit is too short to judge any recipe on two folds: {spent:.0f} s of it "
+            "were spent before the first. Give a longer --max-time, or cook fewer rows with "
+            "--max-rows or fewer columns with --drop."
         )
+    notes += _few(len(found[recipes[0].name]))
     return tuple(
         Judged(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
     ), notes
+
+
+def _few(folds: int) -> list[str]:
+    """A warning where the folds are so few that the intervals are wide by that alone."""
+    if folds > FEW_FOLDS:
+        return []
+    wider = float(stats.t.ppf(0.975, folds - 1) / stats.norm.ppf(0.975))
+    return [f"Only {folds} folds were judged, which alone makes the intervals {wider:.1f} times as "
+            "wide as many folds would: a tie may be a difference that so few cannot show. More "
+            "--folds or --repeats, and a longer --max-time, narrow them."]  # fmt: skip
 
 
 def _needed(found: dict[str, list[Fold]]) -> float:

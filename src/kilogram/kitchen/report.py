@@ -194,7 +194,8 @@ def command(cooked: Cooked) -> str:
         for name, value, default in (
             ("task", s.task, None), ("measure", s.measure, None), ("folds", s.folds, 5),
             ("repeats", s.repeats, None), ("seed", s.seed, 0), ("max_rows", s.max_rows, 50_000),
-            ("keep", s.keep, None), ("numeric", list(s.numeric), []),
+            ("keep", s.keep, None), ("search", s.search, "halving"),
+            ("numeric", list(s.numeric), []),
             ("categorical", list(s.categorical), []), ("ignore", list(s.ignore), []),
             ("ordinal", list(s.ordinal), []), ("text", list(s.text), []),
             ("date", list(s.date), []), ("image", list(s.image), []), ("group", s.group, None),

@@ -26,11 +26,12 @@ SHARED_SERIOUS, SHARED_WARNING = 0.05, 0.005
 
 def drift(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Finding]:
     """KG-A15 for every used column."""
-    lost = [c.name for c in layout.used if c.name not in there.column_names]
+    known = set(there.column_names)
+    lost = [c.name for c in layout.used if c.name not in known]
     if lost:
         yield Finding("KG-A15", "serious", f"The other table lacks {', '.join(map(repr, lost))}.",
                       tuple(lost))  # fmt: skip
-    compared = [c for c in layout.used if c.name in there.column_names]
+    compared = [c for c in layout.used if c.name in known]
     noise = math.sqrt(-0.5 * math.log(0.001 / 2 / max(len(compared), 1)))
     noise *= math.sqrt((here.num_rows + there.num_rows) / (here.num_rows * there.num_rows))
     for column in compared:
@@ -87,7 +88,8 @@ def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str
 
 def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Finding]:
     """KG-A16: rows of the other table that stand in this one, input by input."""
-    names = [c.name for c in layout.used if c.name in there.column_names]
+    known = set(there.column_names)
+    names = [c.name for c in layout.used if c.name in known]
     if not names:
         return
     both = pa.concat_tables(

@@ -54,7 +54,8 @@ def _from_csv(body: bytes, model: Model, limits: Limits) -> pa.Table:
         data = text_bytes(body, "The request", written=model.about.get("written"))
     except KitchenError as bad:
         raise Refused(400, str(bad)) from None
-    lost = [c.name for c in model.layout.used if c.name not in data.column_names]
+    there = set(data.column_names)
+    lost = [c.name for c in model.layout.used if c.name not in there]
     if lost:
         hint = close_names(lost[0], data.column_names)
         raise Refused(422, f"The table lacks the column {some(lost)}.{hint}", column=lost[0])
