@@ -219,7 +219,7 @@ def group_names(column: Column, cells: np.ndarray) -> np.ndarray | None:
         return None
     first, last = (_written(column, end) for end in (low, high))
     names = np.where(cells <= low, f"up to {first}",
-                     np.where(cells > high, f"above {last}", "between"))  # fmt: skip
+                     np.where(cells > high, f"above {last}", f"{first} to {last}"))  # fmt: skip
     return np.where(known, names, "missing").astype(object)
 
 
@@ -227,4 +227,4 @@ def _written(column: Column, value: float) -> str:
     """An end of a third: days as a date."""
     if column.kind in ("date", "time") and column.form != AS_NUMBER:
         return str(np.datetime64(int(np.floor(value)), "D"))
-    return f"{value:.4g}"
+    return f"{value:.4g}".replace("-", "−")
