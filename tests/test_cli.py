@@ -15,6 +15,7 @@ from kilogram.cli import app
 from tests.kitchen.conftest import classes, curved
 
 RUN = CliRunner()
+QUICK = ["--folds", 2, "--repeats", 1, "--search", "path"]
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_cook_then_predict(here):
 
 def test_classes_parquet_and_quiet(here):
     classes().to_parquet("c.parquet")
-    done = kg("cook", "c.parquet", "-t", "kind", "--out", "o", "--folds", 2, "-q", "--seed", 3)
+    done = kg("cook", "c.parquet", "-t", "kind", "--out", "o", *QUICK, "-q", "--seed", 3)
     assert done.exit_code == 0, done.output
     assert done.output == ""
     done = kg("predict", "o/model.skops", "c.parquet", "--out", "p.parquet")
@@ -69,8 +70,7 @@ def test_classes_parquet_and_quiet(here):
 
 
 def test_a_recipe_cooks_the_same_again(here):
-    kg("cook", "curved.csv", "-t", "y", "--folds", 2, "--repeats", 1, "--out", "o", "-q",
-       "--drop", "noise")  # fmt: skip
+    kg("cook", "curved.csv", "-t", "y", *QUICK, "--out", "o", "-q", "--drop", "noise")  # fmt: skip
     done = kg("cook", "--recipe", "o/recipe.toml", "--out", "again", "-q")
     assert done.exit_code == 0, done.output
     one, two = (json.loads((here / f / "report.json").read_text()) for f in ("o", "again"))
@@ -91,7 +91,7 @@ def test_a_recipe_cooks_the_same_again(here):
 def test_tables_without_header(here):
     classes().to_csv("bare.csv", index=False, header=False)
     assert "--no-header" in kg("cook", "bare.csv", "--target", "column_3").stderr
-    done = kg("cook", "bare.csv", "-t", "column_3", "--no-header", "--out", "o", "--folds", 2)
+    done = kg("cook", "bare.csv", "-t", "column_3", "--no-header", "--out", "o", *QUICK)
     assert done.exit_code == 0, done.output
     assert kg("predict", "o/model.skops", "bare.csv").exit_code == 0
 
@@ -110,7 +110,7 @@ def test_audit_then_cook_what_is_left(here):
     assert not (here / "o").exists()
     assert kg("audit", "leaky.csv", "-t", "y", "--drop", "copy").exit_code == 0
     assert kg("audit", "leaky.csv", "-t", "y", "--accept", "KG-A07").exit_code == 0
-    short = ["--folds", 2, "--repeats", 1, "--out", "o"]
+    short = [*QUICK, "--out", "o"]
     assert kg("cook", "leaky.csv", "-t", "y", "--drop", "copy", *short).exit_code == 0
 
 
@@ -146,7 +146,7 @@ def test_errors_are_one_sentence_and_nothing_is_left(here, arguments, message):
 
 
 def test_predictions_need_the_columns(here):
-    kg("cook", "curved.csv", "-t", "y", "--out", "o", "--folds", 2, "--repeats", 1)
+    kg("cook", "curved.csv", "-t", "y", "--out", "o", *QUICK)
     done = kg("predict", "o/model.skops", "classes.csv")
     assert done.exit_code == 1
     assert "lacks the column" in done.stderr

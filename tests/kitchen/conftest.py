@@ -1,10 +1,16 @@
-"""Two small tables, cooked once for all tests of the room."""
+"""Two small tables, cooked once for all tests of the room.
+
+Numbers are cooked with the search of columns, as by default; classes with their penalties alone,
+as is whatever a test needs only some model for (`QUICK`).
+"""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kilogram.kitchen import cook
+
+QUICK = {"folds": 2, "repeats": 1, "search": "path"}
 
 
 def curved(rows=90, seed=0):
@@ -34,11 +40,11 @@ def cooked():
 
 @pytest.fixture(scope="session")
 def sorted_classes():
-    return cook(classes(), "kind", folds=3, repeats=1)
+    return cook(classes(), "kind", folds=3, repeats=1, search="path")
 
 
 @pytest.fixture(scope="session")
 def two_classes():
     frame = classes(80)
     frame["kind"] = frame["kind"] == "p"
-    return cook(frame, "kind", folds=3, repeats=1)
+    return cook(frame, "kind", folds=3, repeats=1, search="path")

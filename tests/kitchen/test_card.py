@@ -5,7 +5,7 @@ import pytest
 from kilogram.kitchen import cook, load_model
 from kilogram.kitchen.card import as_markdown, card_of, said
 from kilogram.kitchen.remembered import keep, recall
-from tests.kitchen.conftest import classes, curved
+from tests.kitchen.conftest import QUICK, classes, curved
 
 
 @pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])
@@ -29,7 +29,7 @@ def test_the_card_travels_with_the_model(cooked, tmp_path):
 
 def test_words_of_the_table_stay_words():
     frame = classes(60).rename(columns={"a": "a|b *x* <script>\n# big"})
-    text = as_markdown(cook(frame, "kind", folds=2, repeats=1, search="path"))
+    text = as_markdown(cook(frame, "kind", **QUICK))
     assert "<script>" not in text.replace("\\<script\\>", "")
     assert "\n# big" not in text
     assert said("a|b") == "a\\|b"
@@ -38,12 +38,12 @@ def test_words_of_the_table_stay_words():
 def test_examples_are_a_bounded_sample_or_none():
     frame = curved(60)
     frame["story"] = [f"row {k} tells of many things " * 3 for k in range(60)]
-    model = cook(frame, "y", folds=2, repeats=1, text=["story"], search="path").model
+    model = cook(frame, "y", **QUICK, text=["story"]).model
     cells, y = recall(model.use)
     assert cells.shape == (59, 4)
     assert cells[0, 3].startswith("row 0")
     assert y[0] == frame["y"][0]
-    bare = cook(curved(60), "y", folds=2, repeats=1, examples=False, search="path")
+    bare = cook(curved(60), "y", **QUICK, examples=False)
     assert recall(bare.model.use) is None
     assert "holds no rows" in as_markdown(bare)
     long = keep(frame[["story"]].to_numpy(object) * 200, frame["x"].to_numpy())

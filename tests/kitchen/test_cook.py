@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kilogram.kitchen import KitchenError, cook
-from tests.kitchen.conftest import classes, curved
+from tests.kitchen.conftest import QUICK, classes, curved
 
 
 def test_structure_is_found_and_the_kernel_twin_chosen(cooked):
@@ -35,12 +35,12 @@ def test_a_line_ties_with_its_kernel_twin(sorted_classes):
 def test_noise_is_called_noise():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
-    found = cook(frame, "y", folds=3, repeats=1)
+    found = cook(frame, "y", folds=3, repeats=1, search="path")
     assert found.chosen.name == "baseline"
     assert "cannot be predicted" in found.verdict[0]
     assert found.shown.name != "baseline"
     assert found.predict(frame) == pytest.approx(np.full(60, frame["y"].mean()))
-    assert cook(frame, "y", folds=3, repeats=1, keep="linear").model.about["recipe"] == "linear"
+    assert cook(frame, "y", **QUICK, keep="linear").model.about["recipe"] == "linear"
 
 
 def test_true_and_false(two_classes):
@@ -59,11 +59,11 @@ def test_the_same_seed_gives_the_same_numbers_and_warns_of_nothing(cooked):
 
 def test_progress_counts_to_the_end():
     seen = []
-    cook(classes(), "kind", folds=3, repeats=1, progress=lambda *step: seen.append(step))
+    cook(classes(), "kind", **QUICK, progress=lambda *step: seen.append(step))
     done, steps, what = zip(*seen, strict=True)
     assert list(done) == sorted(done)
     assert done[-1] < steps[0] == steps[-1]
-    assert "fold 1 of 3: baseline" in what
+    assert "fold 1 of 2: baseline" in what
 
 
 def test_the_time_limit_is_kept_and_said():
@@ -71,12 +71,17 @@ def test_the_time_limit_is_kept_and_said():
     found = cook(frame, "y", folds=3, repeats=1000, max_time=2.0)
     # counted in folds, not in seconds: a busy machine may sleep between any two lines
     assert len(found.judged[0].nested.folds) < 1000
-    assert "of 3000 folds" in found.notes[-1]
+    assert "of 3000 folds" in " ".join(found.notes)
     assert found.predict(frame).shape == (60,)
 
 
+def test_few_folds_are_said_to_make_intervals_wide(cooked, sorted_classes):
+    assert "makes the intervals 2.2 times as wide" in " ".join(sorted_classes.notes)  # 3 folds
+    assert "times as wide" not in " ".join(cooked.notes)  # 6 folds
+
+
 def test_long_tables_are_sampled_and_said():
-    found = cook(curved(200), "y", folds=3, repeats=1, max_rows=80)
+    found = cook(curved(200), "y", **QUICK, max_rows=80)
     assert len(found.judged[0].y) == 80
     assert "80 random rows of 199" in " ".join(found.notes)
 
@@ -84,7 +89,7 @@ def test_long_tables_are_sampled_and_said():
 def test_rare_and_new_words_and_gaps_at_prediction():
     frame = curved()
     frame.loc[5, "word"] = "once"
-    found = cook(frame, "y", folds=3, repeats=1)
+    found = cook(frame, "y", **QUICK)
     odd = pd.DataFrame({"x": [0.0, np.nan], "noise": [np.nan, np.inf], "word": ["new", None]})
     assert np.isfinite(found.predict(odd)).all()
 
@@ -94,8 +99,8 @@ def test_wide_tables():
     frame = pd.DataFrame(rng.normal(size=(40, 300)), columns=[f"c{k}" for k in range(300)])
     frame["y"] = frame["c7"] * 5
     with pytest.raises(KitchenError, match=r"KG-A07.*'c7' is 'y' under another name"):
-        cook(frame, "y", folds=2, repeats=1)
-    found = cook(frame, "y", folds=2, repeats=1, accept=["KG-A07"])
+        cook(frame, "y", **QUICK)
+    found = cook(frame, "y", **QUICK, accept=["KG-A07"])
     assert found.evidence.importance.skipped == 240
     assert "c7" in found.evidence.importance.columns
 

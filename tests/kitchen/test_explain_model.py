@@ -21,7 +21,7 @@ from kilogram.kitchen.explain_model.nearest import nearest, on_one_scale
 from kilogram.kitchen.explain_model.responses import answer_words, in_words
 from kilogram.kitchen.explain_model.show import as_html, sentences
 from kilogram.kitchen.model import Model
-from tests.kitchen.conftest import classes, curved
+from tests.kitchen.conftest import QUICK, classes, curved
 from tests.kitchen.test_report import Balanced
 
 
@@ -180,8 +180,7 @@ def test_bad_tables_are_told(cooked, tmp_path):
 def test_text_and_a_model_that_answers_always_the_same():
     frame = classes(60)
     frame["story"] = [f"{kind} was seen near {kind}{kind} again" for kind in frame["kind"]]
-    how = {"folds": 2, "repeats": 1, "accept": ["KG-A07"], "search": "path"}
-    found = cook(frame, "kind", text=["story"], **how)
+    found = cook(frame, "kind", text=["story"], accept=["KG-A07"], **QUICK)
     said = room.explain_model(found.model, frame, shuffles=2)
     assert {one.column.name for one in said.dependences} <= {"a", "b"}
     assert "story" in [found.model.layout.used[k].name for k in said.importance.columns]

@@ -12,6 +12,7 @@ from kilogram.kitchen.featurise.images import load_picture
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.read import read_table
 from kilogram.kitchen.told import Told
+from tests.kitchen.conftest import QUICK
 
 N = 80
 
@@ -61,7 +62,9 @@ def test_the_grid_is_accepted_by_the_transformer():
     layout = find_layout(data, "liked")
     pipeline = Pipeline([("columns", featurise(layout, N)), ("model", kg.Ridge())])
     axes = grid(layout)
-    assert len(axes) == 7
+    kinds = ["scale__kind", "circles", "analyzer", "counts__n", "formula", "n_components"]
+    assert len(axes) == len(kinds)
+    assert all(name.endswith(kind) for name, kind in zip(axes, kinds, strict=True))
     for name, values in axes.items():
         pipeline.set_params(**{name: values[-1]})
     pipeline.fit(layout.array(data), mixed()["liked"].to_numpy(float))
@@ -104,7 +107,7 @@ def test_text_that_holds_nothing():
 
 def test_text_is_cooked_and_kept(tmp_path):
     frame = mixed()[["review", "liked"]]
-    found = cook(frame, "liked", folds=3, repeats=1, keep="linear")
+    found = cook(frame, "liked", folds=3, repeats=1, search="path", keep="linear")
     assert found.kept.score.mean > 0.75
     found.save(tmp_path)
     model = load_model(tmp_path / "model.skops")
@@ -129,7 +132,7 @@ def pictures(tmp_path):
 
 
 def test_pictures_beside_the_table_are_cooked(pictures):
-    found = cook(pictures / "table.csv", "way", folds=2, repeats=1, accept=["KG-A07"])
+    found = cook(pictures / "table.csv", "way", **QUICK, accept=["KG-A07"])
     assert found.kept.score.mean > 0.9
     found.save(pictures / "out")
     model = load_model(pictures / "out" / "model.skops")

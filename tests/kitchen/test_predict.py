@@ -10,7 +10,7 @@ from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.predict import Tally, answered_blocks, with_columns
 from kilogram.kitchen.save import load_model, model_bytes
 from kilogram.kitchen.sink import writing
-from tests.kitchen.conftest import classes, curved
+from tests.kitchen.conftest import QUICK, classes, curved
 
 
 def answered(model, source, **how):
@@ -133,7 +133,7 @@ def german(tmp_path_factory):
     frame = pd.DataFrame({"x": [f"{v:,.1f}".translate(str.maketrans(",.", ".,")) for v in x],
                           "y": [str(v).replace(".", ",") for v in (x / 500).round(3)]})  # fmt: skip
     frame.to_csv(folder / "t.csv", sep=";", index=False)
-    found = cook(folder / "t.csv", "y", folds=2, repeats=1, accept=["KG-A07"])
+    found = cook(folder / "t.csv", "y", **QUICK, accept=["KG-A07"])
     return found.model, folder
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.recipe_file import as_toml, load_recipe
-from tests.kitchen.conftest import curved
+from tests.kitchen.conftest import QUICK, curved
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def table(tmp_path):
 
 
 def test_settings_come_back_and_cook_the_same(table, tmp_path):
-    how = {"folds": 2, "repeats": 1, "seed": 3, "drop": ["noise"], "delimiter": ";"}
+    how = {**QUICK, "seed": 3, "drop": ["noise"], "delimiter": ";"}
     first = cook(table, "y", **how)
     path = tmp_path / "recipe.toml"
     path.write_bytes(as_toml(first))
@@ -26,6 +26,7 @@ def test_settings_come_back_and_cook_the_same(table, tmp_path):
     assert found.changed(table) is None
     assert found.keywords["ignore"] == ["noise"]
     assert found.keywords["delimiter"] == ";"
+    assert found.keywords["search"] == "path"
     again = cook(found.path, found.target, **found.keywords)
     assert again.verdict == first.verdict
     held = tomllib.loads(path.read_text())

@@ -13,7 +13,7 @@ from kilogram.kitchen.facts import as_json
 from kilogram.kitchen.plots import pictures
 from kilogram.kitchen.report import as_html, command
 from kilogram.kitchen.words import figure, signed
-from tests.kitchen.conftest import classes
+from tests.kitchen.conftest import QUICK, classes
 
 VOID = {"meta", "br", "img", "link", "hr"}
 
@@ -74,7 +74,7 @@ def test_pictures_have_words_and_the_colours_of_the_page(which, request):
 
 def test_words_of_the_table_are_escaped():
     frame = classes(60).rename(columns={"a": "<script>alert(1)</script>", "kind": "<b>&\"'"})
-    found = cook(frame, "<b>&\"'", folds=2, repeats=1)
+    found = cook(frame, "<b>&\"'", **QUICK)
     page = as_html(found).decode() + found._repr_html_()
     assert "<script>" not in page
     assert "<b>" not in page
@@ -83,7 +83,7 @@ def test_words_of_the_table_are_escaped():
 
 def test_dollars_are_not_formulas():
     frame = classes(60).rename(columns={"a": "price ($)", "b": "cost ($)", "kind": "$x^2$ {"})
-    assert "$x^2$ {" in as_html(cook(frame, "$x^2$ {", folds=2, repeats=1)).decode()
+    assert "$x^2$ {" in as_html(cook(frame, "$x^2$ {", **QUICK)).decode()
 
 
 def test_json_twin_says_the_same(cooked):
@@ -104,10 +104,11 @@ def test_the_command_cooks_the_same_again(cooked, sorted_classes, tmp_path):
     assert command(cooked) == "kilogram.cook(table, 'y', folds=3, repeats=2)"
     classes(60).to_csv(tmp_path / "my classes.csv", index=False)
     path = str(tmp_path / "my classes.csv")
-    found = cook(path, "kind", folds=2, repeats=1, ignore=["b"])
-    assert command(found) == f"kg cook '{path}' --target kind --folds 2 --repeats 1 --ignore b"
+    found = cook(path, "kind", **QUICK, ignore=["b"])
+    said = "--target kind --folds 2 --repeats 1 --search path --ignore b"
+    assert command(found) == f"kg cook '{path}' {said}"
     bundled = replace(sorted_classes, table=replace(sorted_classes.table, path=str(BUNDLED)))
-    assert command(bundled) == "kg cook --target kind --folds 3 --repeats 1"
+    assert command(bundled) == "kg cook --target kind --folds 3 --repeats 1 --search path"
 
 
 def test_card_for_notebooks(cooked):

@@ -41,7 +41,8 @@ def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
         again.predict(new)
 
 
-def test_rare_classes_and_groups():
+def test_rare_classes_and_groups(monkeypatch):
+    monkeypatch.setattr(room, "TREES", 50)
     y = (X[:, 0] > 1.2).astype(int)
     found = {b: TreesSearchClassifier(balanced=b).fit(X[:, :1] + 0.8 * RNG.normal(size=(160, 1)), y)
              for b in (False, True)}  # fmt: skip
