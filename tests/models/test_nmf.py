@@ -216,3 +216,23 @@ def test_bad_rows():
         kg.NMF(2, init="custom").fit(X, W=np.ones((3, 2)), H=np.ones((2, 30)))
     with pytest.raises(ValueError, match="parts"):
         model.inverse_transform(np.ones((2, 3)))
+
+
+@pytest.mark.filterwarnings("ignore::kilogram.base.ConvergenceWarning")
+@pytest.mark.parametrize("init", ["random", "nndsvd", "nndsvda", "nndsvdar", "acol"])
+def test_units_do_not_matter(init):
+    """The paper's fill of "nndsvda" is in other units than the factors: 1000 X ended at once."""
+    settings = {"init": init, "random_state": 0, "max_iter": 40, "tol": 1e-3}
+    errors = [
+        kg.NMF(4, **settings).fit(X * size).reconstruction_err_ / size
+        for size in (1.0, 2.0**12, 2.0**60, 2.0**-40)
+    ]
+    np.testing.assert_allclose(errors, errors[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e30, np.float32)])
+def test_squares_that_overflow_are_said(size, dtype):
+    with pytest.raises(ValueError, match="squares overflow"):
+        kg.NMF(2).fit((X * size).astype(dtype))
+    with pytest.raises(ValueError, match="squares overflow"):
+        kg.NMF(2, **POISSON).fit((X * size).astype(dtype))

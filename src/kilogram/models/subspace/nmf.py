@@ -222,6 +222,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         fit, extra, W = measured(self, X, s, about)
         self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))
         self.objective_ = float(fit + extra) + self._penalty()
+        if not is_streamed(X):
+            self._ensure_finite(np.array([self.objective_]), X)
         return W
 
     def _penalty(self) -> float:

@@ -92,6 +92,8 @@ def look(model: Any, X: Any, s: Any) -> About:
     if not is_streamed(X):
         dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
         put = partial(_like, reference=X[:1, :]) if is_foreign(X) else _host
+    if not squares < float(np.finfo(dtype).max):
+        raise_why_not_finite(model, X, np.array([squares]))
     d = column_count(X)
     return About(squares, total / (w * d), negative, missing, infinite, w, d, dtype, put)
 

@@ -1,10 +1,11 @@
 """Where NMF begins: at random, or from the leading singular vectors made non-negative.
 
 NNDSVD (Boutsidis and Gallopoulos 2008): of each pair u, v of singular vectors either the positive
-or the negative parts are kept, whichever pair is larger; "a" fills zeros with the mean of X, "ar"
-with small random numbers. Random rows of X averaged ("acol") give components that look like data.
-The singular vectors come from X'X where it is small, else from subspace iteration, one reading of X
-each time.
+or the negative parts are kept, whichever pair is larger; "a" fills zeros with sqrt(mean of X / k),
+"ar" with small random numbers. (The paper fills with the mean itself, which is in the units of X
+where W and H share them: of numbers in the thousands it would bury the start.) Random rows of X
+averaged ("acol") give components that look like data. The singular vectors come from X'X where it
+is small, else from subspace iteration, one reading of X each time.
 """
 
 from __future__ import annotations
@@ -113,16 +114,18 @@ def start(
     size = np.sqrt(max(mean, 0.0) / k)
     if init in ("random", "acol"):
         H = size * np.abs(rng.standard_normal((k, d)))
-        W = size * np.abs(rng.standard_normal((n, k)))
-        return Start(W, _averages(X, n, k, rng) if init == "acol" else H)
+        W = np.abs(rng.standard_normal((n, k)))
+        if init == "acol":  # the parts have the units of X already
+            return Start(W / k, _averages(X, n, k, rng))
+        return Start(size * W, H)
     found = nndsvd(*leading(X, s, k, d, rng), s)
     least = 1e-6 * size
     W, H = (np.where(least > part, 0.0, part) for part in found)
     if init == "nndsvda":
-        W, H = np.where(W == 0, mean, W), np.where(H == 0, mean, H)
+        W, H = np.where(W == 0, size, W), np.where(H == 0, size, H)
     elif init == "nndsvdar":
-        W = np.where(W == 0, np.abs(mean * rng.standard_normal(W.shape) / 100), W)
-        H = np.where(H == 0, np.abs(mean * rng.standard_normal(H.shape) / 100), H)
+        W = np.where(W == 0, np.abs(size * rng.standard_normal(W.shape) / 100), W)
+        H = np.where(H == 0, np.abs(size * rng.standard_normal(H.shape) / 100), H)
     return Start(W, H)
 
 
