@@ -162,6 +162,16 @@ def test_explain_and_version():
     assert "As the books tell it" in told
 
 
+def test_a_model_is_opened_explained_and_exported_by_public_names():
+    """Loaded when asked for, and without the libraries of the export."""
+    code = (
+        "import sys, kilogram as kg; assert 'kilogram.kitchen' not in sys.modules; "
+        "kg.load_model, kg.explain_model, kg.export_model; "
+        "sys.exit('onnx' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_help_is_quick_and_loads_nothing_heavy():
     code = (
         "import sys; from kilogram.cli import app; "

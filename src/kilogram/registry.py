@@ -158,6 +158,9 @@ PUBLIC: dict[str, str] = {
     "cook": "kilogram.kitchen",
     "audit": "kilogram.kitchen.audit",
     "choose": "kilogram.kitchen.choosing",
+    "load_model": "kilogram.kitchen",
+    "explain_model": "kilogram.kitchen.explain_model",
+    "export_model": "kilogram.kitchen.export",
 }
 
 
