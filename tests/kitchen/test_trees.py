@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import balanced_accuracy_score
 
 from kilogram.evaluation.along import fit_rows
@@ -39,6 +40,16 @@ def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
         again.arrays_[side] = again.arrays_[side] + 10**6
     with pytest.raises(IndexError):
         again.predict(new)
+
+
+def test_the_winner_grows_on_to_the_whole_forest():
+    """The first trees choose the leaf; those that follow are what a forest of all would have."""
+    found = TreesSearchRegressor().fit(X, Y)
+    leaf = found.best_params_["min_samples_leaf"]
+    whole = RandomForestRegressor(room.TREES, max_features=0.5, min_samples_leaf=leaf,
+                                  oob_score=True, random_state=0).fit(X, Y)  # fmt: skip
+    assert np.array_equal(found.predict(X), whole.predict(X))
+    assert found.best_score_ == pytest.approx(whole.oob_score_)
 
 
 def test_rare_classes_and_groups(monkeypatch):

@@ -28,9 +28,9 @@ from kilogram.kitchen.tree_arrays import answers, from_boosting, from_forest
 
 # Up to so many rows a forest is grown.
 SHORT = 3000
-LEAVES = (1, 3, 8)
+LEAVES = (1, 5)
 # So many trees tell which size of leaf is best; the winner goes on to all.
-FEW_TREES, TREES = 40, 100
+FEW_TREES, TREES = 30, 100
 # Beyond so many rows one cut stands for three folds.
 MANY_ROWS = 5000
 BOOSTING = {
