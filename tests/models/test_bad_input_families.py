@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kilogram as kg
 
@@ -61,3 +62,29 @@ def test_more_centres_than_rows_are_said():
     with pytest.warns(UserWarning, match="centers=100"):
         found = kg.RadialBasisFeatures(100).fit_transform(X)
     assert found.shape == (40, 41)
+
+
+SQUARED = [
+    kg.KMeans(2, random_state=0),
+    kg.GaussianMixture(2, random_state=0),
+    kg.GaussianMixture(2, covariance_type="tied", random_state=0),
+    kg.KLines(2, random_state=0),
+    kg.AgglomerativeClustering(2),
+    kg.AgglomerativeClustering(None, distance_threshold=1.0, linkage="single"),
+    kg.RobustPCA(),
+    kg.MDS(),
+    kg.SpectralClustering(2, random_state=0),
+    kg.LaplacianEigenmaps(affinity="rbf"),
+]
+
+
+@pytest.mark.parametrize("model", SQUARED, ids=lambda model: type(model).__name__)
+def test_rows_whose_squares_overflow_are_refused(model):
+    """Finite rows gave NaN, infinite heights, an index error or a word from LAPACK."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="squares overflow float64"):
+        clone(model).fit(X * 1e200)
+    if type(model).__name__ not in ("KLines", "SpectralClustering", "LaplacianEigenmaps"):
+        with pytest.raises(ValueError, match="squares overflow float32"):  # the others work wider
+            clone(model).fit((X * 1e30).astype(np.float32))
+    clone(model).fit(X * 1e100)

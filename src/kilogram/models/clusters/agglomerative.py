@@ -143,6 +143,7 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         self.leaves_ = np.arange(X.shape[0]) if u is None else np.flatnonzero(u > 0)
         rows, weights = self._of_leaves(X, u)
         self._grow(rows, weights, budget)
+        self._ensure_finite(self.distances_, X)
         self._cut(rows, weights)
         self._label(X)
         return self

@@ -50,6 +50,7 @@ def spread(X: Any, w: Any) -> About:
         if not (is_numpy(X) or is_sparse(X)):
             one_row = X[:1, :]
             put = partial(_like_rows, reference=one_row)
+    sizes = np.where(sizes > float(np.finfo(dtype).max), np.inf, sizes)
     return About(means, float(squares.mean()), sizes, dtype, put)
 
 

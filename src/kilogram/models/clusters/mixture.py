@@ -209,7 +209,7 @@ class GaussianMixture(MixtureAnswers, Estimator):
     def _known(self, X: Any, w: Any) -> tuple[About, Any]:
         """What one pass tells of the rows, and the rows with means for NaN."""
         about = spread(X, w)
-        self._ensure_finite(about.origin, X)
+        self._ensure_finite(np.where(np.isinf(about.sizes), np.inf, about.origin), X)
         missing = bool(np.isnan(about.sizes).any())
         return about, filled(X, about) if missing else X
 

@@ -208,6 +208,8 @@ def affinity_of(model: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> A
         if is_sparse(X):
             A = scipy.sparse.csr_array(X).astype(np.float64)
             return Affinity(A, X, kernel, 0, _wide(w))
+    elif named:
+        model._ensure_squares(X, np.float64)
     # about ten products follow: for few columns a kernel is made again in less time than a matrix
     # is written and read
     rows = wide(X)

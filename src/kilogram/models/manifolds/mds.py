@@ -134,6 +134,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if kernel == "precomputed":
             check_distances(X)
             X = half_squares(dense(X))
+        elif self.metric == "euclidean":
+            self._ensure_squares(X)
         self.kernel_pca_ = KernelPCA(
             k, kernel=kernel, max_memory=self.max_memory, max_time=self.max_time
         )

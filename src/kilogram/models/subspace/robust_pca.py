@@ -120,6 +120,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = self._enter(X, sparse=False, min_samples=2).X
         if is_streamed(X):
             raise TypeError("RobustPCA takes rows in memory: gather them with np.asarray first.")
+        self._ensure_squares(X)
         xp, (n, d) = namespace(X), X.shape
         self.lam_ = 1.0 / max(n, d) ** 0.5 if self.lam is None else float(self.lam)
         tol = max(float(self.tol), 50 * float(xp.finfo(X.dtype).eps))
