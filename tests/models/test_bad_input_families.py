@@ -88,3 +88,33 @@ def test_rows_whose_squares_overflow_are_refused(model):
         with pytest.raises(ValueError, match="squares overflow float32"):  # the others work wider
             clone(model).fit((X * 1e30).astype(np.float32))
     clone(model).fit(X * 1e100)
+
+
+NUMBERS = [
+    ("NMF", ("tol", "alpha_W", "alpha_H", "l1_ratio", "forget_factor")),
+    ("FastICA", ("tol",)),
+    ("RobustPCA", ("tol", "lam")),
+    ("LocallyLinearEmbedding", ("reg", "tol")),
+    ("HistogramDensity", ("alpha",)),
+    ("KernelDensity", ("atol", "rtol")),
+    ("DensityTree", ("min_samples_leaf", "min_density", "min_width", "epsilon", "min_share")),
+    ("DensityForest", ("max_samples", "min_samples_split")),
+    ("KMeans", ("tol", "batch_size")),
+    ("GaussianMixture", ("learning_decay",)),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), NUMBERS, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize("value", ["nonsense", [1, 2], -1.0, np.nan])
+def test_parameters_that_are_no_numbers_are_named(name, params, value):
+    for param in params:
+        with pytest.raises(ValueError, match=param):
+            getattr(kg, name)(**{param: value}).fit(np.abs(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "param"), [("LocallyLinearEmbedding", "reg"), ("RobustPCA", "lam")]
+)
+def test_infinite_penalties_are_refused(name, param):
+    with pytest.raises(ValueError, match="finite"):
+        getattr(kg, name)(**{param: np.inf}).fit(X)

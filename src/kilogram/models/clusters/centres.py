@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count
 from kilogram.base import ConvergenceWarning
+from kilogram.base.checks import number
 from kilogram.solvers.cluster import trace
 
 KERNEL_STARTS = ("k-means++", "random", "farthest")
@@ -43,7 +44,7 @@ def check_counts(model: Any) -> None:
     starts = model.n_init
     if starts != "auto" and (not isinstance(starts, Integral) or starts < 1):
         raise ValueError(f"n_init must be 'auto' or an integer of at least 1, got {starts!r}.")
-    if not getattr(model, "tol", 0) >= 0:
+    if not number(getattr(model, "tol", 0)) >= 0:
         raise ValueError(f"tol must be 0 or more, got {model.tol!r}.")
 
 

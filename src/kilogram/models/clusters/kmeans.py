@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, Twin, warn_if_unfinished
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.clusters.centres import (
@@ -182,7 +183,7 @@ class KMeans(CentreMixin, Estimator):
         check_counts(self)
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {self.algorithm!r}.")
-        if not self.batch_size >= 1:
+        if not 1 <= number(self.batch_size) < float("inf"):
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size!r}.")
         return Budget(self.max_time, None)
 

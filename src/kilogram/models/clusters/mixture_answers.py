@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from kilogram.arrays.namespace import like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, row_count
 from kilogram.base import Budget
+from kilogram.base.checks import number
 from kilogram.models.clusters.centres import answer_like, generator, host
 from kilogram.models.clusters.kmeans_fit import About
 from kilogram.models.clusters.mixture_start import STARTS
@@ -32,7 +33,7 @@ def checked(model: Any) -> Budget:
     prior = model.prior
     if prior is not None and not (isinstance(prior, Real) and 0 <= float(prior) < np.inf):
         raise ValueError(f"prior must be None or a number of rows, got {model.prior!r}.")
-    if not 0.5 < model.learning_decay <= 1:
+    if not 0.5 < number(model.learning_decay) <= 1:
         raise ValueError(f"learning_decay must be in (0.5, 1], got {model.learning_decay!r}.")
     for name, choices in (("covariance_type", KINDS), ("init_params", STARTS)):
         if getattr(model, name) not in choices:

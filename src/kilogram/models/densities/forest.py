@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.models.densities.density import check_count, generator
 from kilogram.models.densities.tree import TreeParams, checked_box
@@ -109,7 +110,7 @@ min_width, epsilon, min_share : see `DensityTree`
         self
         """
         check_count(self, "n_estimators")
-        if not 0 < self.max_samples <= 1:
+        if not 0 < number(self.max_samples) <= 1:
             raise ValueError(
                 f"max_samples must be a share of the rows, in (0, 1], got {self.max_samples!r}."
             )

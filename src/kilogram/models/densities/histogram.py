@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.rows import reduce_rows, row_count, take_rows
 from kilogram.base import Estimate, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.densities.bins import CellCounts, Grid
@@ -101,7 +102,7 @@ default="freedman_diaconis"
         self
         """
         check_count(self, "max_bins")
-        if not self.alpha >= 0:
+        if not number(self.alpha) >= 0:
             raise ValueError(f"alpha must be 0 or more, got {self.alpha!r}.")
         X, _, w = self._enter(X, None, sample_weight, sparse=False)
         ranges = reduce_rows(_counted_ranges, X, w)

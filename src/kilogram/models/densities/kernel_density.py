@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, like, namespace
 from kilogram.base import Estimate, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.functions.density_kernels import KERNELS, draws, log_integral, scott, silverman
 from kilogram.models.densities.bandwidths import likelihood_width
@@ -146,7 +147,7 @@ default="gaussian"
         for name, known in (("kernel", KERNELS), ("algorithm", ROADS), ("metric", ("euclidean",))):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
-        if not (self.atol >= 0 and self.rtol >= 0):
+        if not (number(self.atol) >= 0 and number(self.rtol) >= 0):
             raise ValueError(
                 f"atol and rtol must be 0 or more, got {self.atol!r} and {self.rtol!r}."
             )

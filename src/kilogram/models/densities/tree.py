@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base import Estimate, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.models.densities.density import Density, check_count, generator
 from kilogram.models.densities.tree_fit import CRITERIA, PRUNING, Rules, bounding_box, fitted
@@ -70,16 +71,16 @@ class TreeParams(Density):
             ("min_density", 0),
             ("min_improvement", 0),
         ):
-            if not getattr(me, name) >= least:
+            if not number(getattr(me, name)) >= least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(me, name)!r}.")
-        if not 0 < me.min_width < 0.5:
+        if not 0 < number(me.min_width) < 0.5:
             raise ValueError(
                 f"min_width must lie between 0 and 1/2: a leaf without width would have an "
                 f"infinite density; got {me.min_width!r}."
             )
-        if not 0 <= me.min_share < 0.5:
+        if not 0 <= number(me.min_share) < 0.5:
             raise ValueError(f"min_share must lie in [0, 1/2), got {me.min_share!r}.")
-        if not 0 < me.epsilon < 0.5:
+        if not 0 < number(me.epsilon) < 0.5:
             raise ValueError(f"epsilon must lie between 0 and 1/2, got {me.epsilon!r}.")
         return Rules(
             me.criterion,

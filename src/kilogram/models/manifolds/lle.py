@@ -23,6 +23,7 @@ import scipy.sparse
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.manifolds.embedding import EmbeddingMixin, as_block
@@ -188,8 +189,10 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         if self.eigen_solver not in SOLVERS:
             raise ValueError(f"eigen_solver must be one of {SOLVERS}, got {self.eigen_solver!r}.")
         for name in ("reg", "tol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)!r}.")
+            if not 0 <= number(getattr(self, name)) < np.inf:
+                raise ValueError(
+                    f"{name} must be 0 or more and finite, got {getattr(self, name)!r}."
+                )
         return Budget(self.max_time, None)
 
     def _warn_if_apart(self, at: np.ndarray, n: int) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import to_numpy
+from kilogram.base.checks import number
 from kilogram.models.subspace.columns import FAR
 from kilogram.models.subspace.projection import Projection, signed
 from kilogram.native.factors import CONTRASTS
@@ -30,7 +31,7 @@ def check_parameters(model: Any) -> Contrast:
         raise ValueError(f"n_components must be None or an integer of at least 1, got {k!r}.")
     if not isinstance(model.max_iter, Integral) or model.max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1, got {model.max_iter!r}.")
-    if not model.tol >= 0:
+    if not number(model.tol) >= 0:
         raise ValueError(f"tol must be 0 or more, got {model.tol!r}.")
     if model.algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {tuple(ALGORITHMS)}, got {model.algorithm!r}.")

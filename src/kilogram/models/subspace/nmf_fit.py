@@ -17,6 +17,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_count
+from kilogram.base.checks import number
 from kilogram.base.door import is_foreign, raise_why_not_finite
 from kilogram.models.features.random_maps import generator
 from kilogram.native.factors import Rule
@@ -124,11 +125,11 @@ def check_parameters(model: Any) -> None:
     if not isinstance(model.max_iter, Integral) or model.max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1, got {model.max_iter!r}.")
     for name in ("tol", "alpha_W"):
-        if not getattr(model, name) >= 0:
+        if not number(getattr(model, name)) >= 0:
             raise ValueError(f"{name} must be 0 or more, got {getattr(model, name)!r}.")
-    if model.alpha_H != "same" and not model.alpha_H >= 0:
+    if model.alpha_H != "same" and not number(model.alpha_H) >= 0:
         raise ValueError(f"alpha_H must be 'same' or 0 or more, got {model.alpha_H!r}.")
-    if not 0 <= model.l1_ratio <= 1:
+    if not 0 <= number(model.l1_ratio) <= 1:
         raise ValueError(f"l1_ratio must be between 0 and 1, got {model.l1_ratio!r}.")
     if model.solver not in ("cd", "mu"):
         raise ValueError(f"solver must be 'cd' or 'mu', got {model.solver!r}.")
@@ -136,7 +137,7 @@ def check_parameters(model: Any) -> None:
         raise ValueError(f"init must be None, 'custom' or one of {NAMES}, got {model.init!r}.")
     if model.missing not in ("error", "em"):
         raise ValueError(f"missing must be 'error' or 'em', got {model.missing!r}.")
-    if not 0 < model.forget_factor <= 1:
+    if not 0 < number(model.forget_factor) <= 1:
         raise ValueError(f"forget_factor must be above 0, at most 1, got {model.forget_factor!r}.")
     if loss_of(model) == "poisson" and model.solver == "cd":
         raise ValueError(

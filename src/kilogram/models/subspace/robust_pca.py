@@ -15,7 +15,7 @@ Solved by an augmented Lagrangian, a thresholded decomposition of the smaller Gr
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.checks import number
 from kilogram.base.door import is_foreign
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
@@ -146,9 +147,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         k = self.n_components
         if k is not None and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
             raise ValueError(f"n_components must be None or an integer of at least 1, got {k!r}.")
-        if self.lam is not None and not (isinstance(self.lam, Real) and self.lam > 0):
-            raise ValueError(f"lam must be None or positive, got {self.lam!r}.")
-        if not self.tol >= 0:
+        if self.lam is not None and not 0 < number(self.lam) < float("inf"):
+            raise ValueError(f"lam must be None or positive and finite, got {self.lam!r}.")
+        if not number(self.tol) >= 0:
             raise ValueError(f"tol must be 0 or more, got {self.tol!r}.")
         if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be an integer of at least 1, got {self.max_iter!r}.")

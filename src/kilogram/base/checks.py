@@ -1,0 +1,14 @@
+"""Parameters that must be numbers."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+
+def number(value: Any) -> float:
+    """The value as a float; NaN, which passes no comparison, for what is no number at all.
+
+    So `if not number(tol) >= 0` refuses text and lists in the same words as a negative number.
+    """
+    return float(value) if isinstance(value, Real) else float("nan")
