@@ -12,12 +12,12 @@ template <class T> struct Best {
   typename Vector<T>::mask index[3];
 };
 
-// best = the better of best and the four centres first..first + 3
+// out[four][three vectors] = <x, c> - |c|^2 / 2. Not inlined: twelve sums need all registers.
 template <class T>
-KG_INLINE void nearest_of_four(const T* __restrict x, const T* __restrict centres,
-                               const T* __restrict half, i64 depth, i64 first, Best<T>& best) {
+__attribute__((noinline)) void four_products(const T* __restrict x, const T* __restrict centres,
+                                             const T* __restrict half, i64 depth,
+                                             typename Vector<T>::type (*__restrict out)[3]) {
   typedef typename Vector<T>::type V;
-  typedef typename Vector<T>::mask M;
   V sum[kFour][3];
 #pragma GCC unroll 4
   for (int r = 0; r < kFour; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
@@ -34,12 +34,26 @@ KG_INLINE void nearest_of_four(const T* __restrict x, const T* __restrict centre
     }
   }
 #pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) out[r][j] = sum[r][j];
+}
+
+// best = the better of best and the four centres first..first + 3
+template <class T>
+KG_INLINE void nearest_of_four(const T* x, const T* centres, const T* half, i64 depth, i64 first,
+                               Best<T>& best) {
+  typedef typename Vector<T>::type V;
+  typedef typename Vector<T>::mask M;
+  V found[kFour][3];
+  four_products<T>(x, centres, half, depth, found);
+#pragma GCC unroll 4
   for (int r = 0; r < kFour; ++r) {
     const M at = M{} + static_cast<decltype(M{}[0] + 0)>(first + r);
 #pragma GCC unroll 3
     for (int j = 0; j < 3; ++j) {
-      const M better = sum[r][j] > best.value[j];
-      best.value[j] = better ? sum[r][j] : best.value[j];
+      const M better = found[r][j] > best.value[j];
+      best.value[j] = better ? found[r][j] : best.value[j];
       best.index[j] = better ? at : best.index[j];
     }
   }
@@ -115,33 +129,6 @@ template <class T> void shift_lanes(T* strips, i64 depth, const T* shift) {
   V* at = reinterpret_cast<V*>(strips);
   for (int j = 0; j < 3; ++j, at += depth)
     for (i64 k = 0; k < depth; ++k) at[k] -= shift[k];
-}
-
-// out[four][three vectors] = <x, c> - |c|^2 / 2. Not inlined: twelve sums need all registers.
-template <class T>
-__attribute__((noinline)) void four_products(const T* __restrict x, const T* __restrict centres,
-                                             const T* __restrict half, i64 depth,
-                                             typename Vector<T>::type (*__restrict out)[3]) {
-  typedef typename Vector<T>::type V;
-  V sum[kFour][3];
-#pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
-  const V *x0 = reinterpret_cast<const V*>(x), *x1 = x0 + depth, *x2 = x1 + depth;
-#pragma GCC unroll 2
-  for (i64 k = 0; k < depth; ++k) {
-    const V v0 = x0[k], v1 = x1[k], v2 = x2[k];
-#pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
-      const V c = centres[k * kFour + r] - V{};
-      sum[r][0] += c * v0;
-      sum[r][1] += c * v1;
-      sum[r][2] += c * v2;
-    }
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
-#pragma GCC unroll 3
-    for (int j = 0; j < 3; ++j) out[r][j] = sum[r][j];
 }
 
 KG_INLINE float root(float x) { return __builtin_sqrtf(x); }
