@@ -75,8 +75,9 @@ def _large(k: int, steps: int, dtype: str, apart: float = 1.0) -> Task:
     if dtype == "float32" and steps < 100:  # faiss takes all steps, converged or not
         peers["faiss"] = _faiss(steps)
     blobs = "overlapping" if apart == 1.0 else "separate"
+    kind = "_end" if steps > 99 else "" if apart == 1.0 else "_separate"
     return Task(
-        name=f"kmeans_{k}_{dtype}{'' if apart == 1.0 else '_separate'}{'_end' if steps > 99 else ''}",
+        name=f"kmeans_{k}_{dtype}" + kind,
         title=f"KMeans, n = {N:,}, d = {D}, k = {k}, {steps} steps, {dtype}, {blobs} blobs",
         make=_rows(k, dtype, apart),
         run={"kilogram": _fit("kilogram", steps), **peers},
