@@ -100,7 +100,7 @@ def left_out(menu: tuple[Recipe, ...], layout: Layout) -> list[str]:
     plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
     if not plain or any(recipe.name == "trees" for recipe in menu):
         return []
-    return ["Trees were left out: so many columns, for each class, would take them too long."]
+    return ["Trees were left out: so many columns would take them too long."]
 
 
 def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:
