@@ -237,3 +237,15 @@ def test_kernel_twin_refuses_streams_and_takes_them_with_an_approximation():
 def test_estimates_are_there():
     assert kg.estimate(kg.KMeans(100), n=10_000, d=20).fits
     assert not kg.estimate(kg.KernelKMeans(3, max_memory="1MiB"), n=10_000, d=20).fits
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_start_has_bounds_of_its_own(dtype):
+    """Bounds and labels of one start mean nothing to the next, which used to fail on them."""
+    X = np.random.default_rng(5).normal(size=(400, 2)).astype(dtype)
+    model = kg.KMeans(40, n_init=6, tol=0, random_state=0).fit(X)
+    away = ((X[:, None].astype(float) - model.cluster_centers_) ** 2).sum(axis=2)
+    np.testing.assert_allclose(model.inertia_, away.min(axis=1).sum(), rtol=1e-4)
+    np.testing.assert_array_equal(model.labels_, away.argmin(axis=1))
+    alone = [kg.KMeans(40, n_init=1, tol=0, random_state=seed).fit(X).inertia_ for seed in range(3)]
+    assert model.inertia_ <= np.mean(alone)

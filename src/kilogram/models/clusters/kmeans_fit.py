@@ -138,8 +138,8 @@ class Fit:
         if self.best.value is None or found.objective < self.best.objective:
             self.best = found
             self.found = None if self.passes is None else self.passes.labels
-            if self.passes is not None:  # the labels of the best start are not written over
-                self.passes.labels = self.passes.sums = None
+        if self.passes is not None:
+            self.passes.forget()
         return late[0]
 
     def _step(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:

@@ -95,6 +95,10 @@ class Passes:
 
     def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
         self.X, self.w, self.origin = X, w, origin
+        self.forget()
+
+    def forget(self) -> None:
+        """Before another start: the labels, sums and bounds are those of the last one."""
         self.labels: np.ndarray | None = None
         self.sums: np.ndarray | None = None
         self.bounds: Bounds | None = None
