@@ -138,3 +138,22 @@ def test_distance_of_clusterings():
     assert kg.clustering_distance(a, b, w) == pytest.approx(many)
     with pytest.raises(ValueError, match="same rows"):
         kg.clustering_distance(a, b[:-1])
+
+
+def test_silhouettes_of_frames_and_of_what_makes_none():
+    """A data frame went to the slices as it was; two mistakes met errors from further down."""
+    pd = pytest.importorskip("pandas")
+    rows = np.random.default_rng(3).normal(size=(30, 3))
+    labels = np.arange(30) % 3
+    told = kg.silhouette_samples(pd.DataFrame(rows), labels)
+    np.testing.assert_allclose(told, kg.silhouette_samples(rows, labels))
+    with pytest.raises(ValueError, match="weights are zero"):
+        kg.silhouette_score(rows, labels, sample_weight=np.zeros(30))
+    with pytest.raises(ValueError, match="square matrix"):
+        kg.silhouette_score(rows, labels, metric="precomputed")
+
+
+def test_more_clusters_than_rows_may_be_asked_for():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    found = kg.choose_k(rows, 100, criteria=("elbow", "silhouette"), random_state=0)
+    assert "silhouette" in str(found)

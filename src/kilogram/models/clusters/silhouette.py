@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.solvers.cluster.pairs import Distance
 from kilogram.solvers.cluster.silhouette import silhouettes
@@ -43,7 +44,7 @@ def silhouette_samples(
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]).round(3).tolist()
     [0.905, 0.895, 0.895, 0.905]
     """
-    if is_sparse(X) or is_numpy(X) or not hasattr(X, "shape"):
+    if is_sparse(X) or is_numpy(X) or is_frame(X) or not hasattr(X, "shape"):
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     names = np.asarray(to_numpy(labels))
     check_consistent_length(X, names)
@@ -53,6 +54,12 @@ def silhouette_samples(
         check_consistent_length(X, w)
         if w.min() < 0:
             raise ValueError(f"sample_weight must not be negative, the least is {w.min():g}.")
+        if not w.max() > 0:
+            raise ValueError("all weights are zero: sample_weight leaves no row to look at.")
+    if isinstance(metric, str) and metric == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"metric='precomputed' needs a square matrix of distances, not {tuple(X.shape)}."
+        )
     if not 2 <= len(found) <= max(2, len(names) - 1) or len(names) < 3:
         raise ValueError(
             f"Number of labels is {len(found)}. Valid values are 2 to n_samples - 1 (inclusive): "
