@@ -236,3 +236,10 @@ def test_squares_that_overflow_are_said(size, dtype):
         kg.NMF(2).fit((X * size).astype(dtype))
     with pytest.raises(ValueError, match="squares overflow"):
         kg.NMF(2, **POISSON).fit((X * size).astype(dtype))
+
+
+def test_ranks_of_too_few_entries_to_judge_by():
+    with pytest.raises(ValueError, match="holds none back"):
+        kg.nmf_rank(X[:1, :2], [1, 2], holdout=1e-6, random_state=0)
+    with pytest.raises(ValueError, match="holdout"):
+        kg.nmf_rank(X, [1], holdout="a")

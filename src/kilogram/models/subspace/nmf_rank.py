@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
+from kilogram.base.checks import number
 from kilogram.models.features.random_maps import generator
 from kilogram.models.subspace.nmf import NMF
 from kilogram.models.subspace.nmf_fit import loss_of
@@ -70,7 +71,7 @@ def nmf_rank(
     listed = np.unique(np.asarray(list(ranks), dtype=int))
     if not len(listed) or listed[0] < 1:
         raise ValueError(f"ranks must be integers of at least 1, got {list(listed)}.")
-    if not 0 < holdout < 1 or n_splits < 1:
+    if not 0 < number(holdout) < 1 or not number(n_splits) >= 1:
         raise ValueError(
             f"holdout must lie between 0 and 1 and n_splits be at least 1, got {holdout!r}, "
             f"{n_splits!r}."
@@ -80,6 +81,11 @@ def nmf_rank(
     found = np.empty((n_splits, len(listed)))
     for i in range(n_splits):
         held = (rng.random(X.shape) < holdout) & seen
+        if not held.any():
+            raise ValueError(
+                f"holdout={holdout!r} of {int(seen.sum())} entries holds none back to judge by: "
+                "raise it, or bring more rows."
+            )
         rows = np.where(held, np.nan, X)
         for j, k in enumerate(listed):
             seed = int(rng.integers(2**31))
