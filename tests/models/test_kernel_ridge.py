@@ -225,3 +225,13 @@ def test_not_finite_rows_in_blocks():
     for params in ({}, {"approximation": "nystroem"}, {"approximation": "fourier"}):
         with pytest.raises(ValueError, match="NaN"):
             kg.KernelRidge(kernel="rbf", **params, random_state=0).fit([(X[:40], Y[:40])])
+
+
+@pytest.mark.parametrize("value", [1e200, -1e200])
+def test_rows_whose_squares_overflow_are_refused(value):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="squares overflow"):
+        kg.KernelRidge(kernel="rbf").fit(X, X[:, 0] * 0)
+    with pytest.raises(ValueError, match="squares overflow"):
+        kg.KernelPCA(2, kernel="rbf").fit(X)

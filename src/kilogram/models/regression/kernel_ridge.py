@@ -23,7 +23,7 @@ from kilogram.arrays.rows import column_count, is_streamed, row_count
 from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import announce_road
-from kilogram.kernels import Kernel, as_kernel
+from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.features.random_maps import check_count, generator
 from kilogram.models.regression import kernel_fit
 from kilogram.models.regression.kernel_fit import Fit, Limits
@@ -65,7 +65,7 @@ class KernelRidge(KernelPredictor):
         pays) and refuses if it does not fit in memory; "cg" runs preconditioned conjugate
         gradients on the same equations; "falkon" solves for `n_components` centres. "auto" is
         exact while K fits: by conjugate gradients to the accuracy of a factor where alpha makes
-        them quick, by "cholesky" elsewhere; beyond, it is "falkon", announced.
+        them quick, else by "cholesky"; beyond, it is "falkon", announced.
     approximation : {None, "nystroem", "fourier"}, default=None
         Work on features instead: `n_components` landmarks drawn from the rows, or random Fourier
         features of a stationary kernel. One pass over rows in any container, Dask included.
@@ -221,6 +221,8 @@ class KernelRidge(KernelPredictor):
         if plan.name == "moments":
             return self._on_features(kernel, rows, "nystroem", plan.centres)
         rows = enter_gathered(self, rows)
+        if not isinstance(kernel, Precomputed):
+            self._ensure_squares(rows.X)
         self.kernel_ = kernel.resolve(rows.X)
         return self._in_memory(plan, rows, limits)
 

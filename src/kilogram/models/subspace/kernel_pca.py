@@ -278,6 +278,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
         n = X.shape[0]
         if isinstance(kernel, Precomputed) and X.shape[1] != n:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is {X.shape}.")
+        if not isinstance(kernel, Precomputed):
+            self._ensure_squares(X)
         self.kernel_ = kernel.resolve(X)
         k = None if self.n_components is None else min(n, self.n_components)
         found = roads.decompose(self.kernel_, X, w, k, search)
