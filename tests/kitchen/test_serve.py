@@ -3,6 +3,7 @@
 import http.client
 import json
 import select
+import re
 import signal
 import socket
 import subprocess
@@ -236,5 +237,5 @@ def test_ctrl_c_ends_it_cleanly(served):
     server.send_signal(signal.SIGINT)
     out, err = server.communicate(timeout=60)
     assert server.returncode == 0
-    assert "requests answered" in out
+    assert re.search(r"\d requests? answered", out)  # one, if no other test shared this server
     assert "Traceback" not in err
