@@ -2,8 +2,8 @@
 
 import http.client
 import json
-import select
 import re
+import select
 import signal
 import socket
 import subprocess
