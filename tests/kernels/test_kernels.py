@@ -241,6 +241,7 @@ def test_callables_of_rows_and_of_blocks():
     [
         (Gaussian(1.0, gamma=1.0), "not both"),
         (Gaussian(-1.0), "sigma must be"),
+        (Gaussian([1.0, 2.0, 3.0]), "Stretched"),
         (Gaussian(gamma=float("nan")), "gamma must be"),
         (Gaussian("median"), "resolve"),
         (Gaussian(gamma="scale"), "resolve"),

@@ -30,6 +30,11 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
             f"{name}={value!r} depends on the data: call kernel.resolve(X) with the training rows "
             "before computing the kernel"
         )
+    if np.ndim(value):
+        raise ValueError(
+            f"{name} is one number, got {value!r}; for a width per column give "
+            "Stretched(kernel, scales)"
+        )
     if not (value > 0 or (zero and value == 0)) or not np.isfinite(value):
         bound = ">= 0" if zero else "> 0"
         raise ValueError(f"{name} must be a finite number {bound}, got {value!r}")
