@@ -18,7 +18,8 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.labels import distinct_classes, enter_labels
-from kilogram.models.classification.logistic import LogisticPredictor, LogisticRegression
+from kilogram.models.classification.logistic import LogisticRegression
+from kilogram.models.classification.logistic_predict import LogisticPredictor
 
 
 class LogisticPath(NamedTuple):
