@@ -149,3 +149,22 @@ def test_refine_gives_up_where_the_solver_is_too_rough():
     assert steps < 50
     assert np.isfinite(X).all()
     assert error > 1e-3
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [1, 2, 57, 200])
+def test_solve_symmetric_of_an_indefinite_matrix(n, dtype):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((n, n)).astype(dtype)
+    A, B = A + A.T, rng.standard_normal((n, 2)).astype(dtype)
+    X = linalg.solve_symmetric(A.copy(), B)
+    assert X.dtype == dtype
+    far = np.linalg.norm(A @ X - B) / (np.linalg.norm(A) * np.linalg.norm(X))
+    assert far < 10 * np.finfo(dtype).eps
+
+
+def test_solve_symmetric_refuses_singular_matrices():
+    A, B = np.ones((5, 5)), np.ones((5, 1))
+    assert linalg.solve_symmetric(A.copy(), B) is None
+    assert linalg.solve_symmetric(A + 1e-17 * np.diag(range(5)), B) is None
+    assert linalg.solve_symmetric(np.zeros((3, 3)), B[:3]) is None

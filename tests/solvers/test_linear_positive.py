@@ -199,3 +199,22 @@ def test_a_factor_is_used_where_it_is_asked_for():
     found = solve_positive(Gaussian(2.0), X, B, [0.5] * 2, precision="lean", iterate=False)
     assert found.road == ""
     assert residual(Gaussian(2.0)(X), None, found.value, B, 0.5) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_equal_rows_under_a_tiny_penalty_give_the_mean(dtype):
+    """The factor succeeds, but its solution is 1e15 where it must cancel to a few digits."""
+    X, y = np.ones((1000, 3), dtype=dtype), np.arange(1000, dtype=dtype)[:, None]
+    found = solve_positive(Gaussian(1.0), X, y, [1e-13 if dtype == "float64" else 1e-4])
+    assert "working precision" in found.message
+    f = Gaussian(1.0)(X) @ found.value
+    np.testing.assert_allclose(f, np.full_like(f, 499.5), rtol=1e-4 if dtype == "float32" else 1e-8)
+
+
+def test_an_indefinite_matrix_is_solved_without_its_eigenvectors(monkeypatch):
+    monkeypatch.setattr(positive, "eigh", lambda A: pytest.fail("eigenvectors were computed"))
+    X, B, w = problem()
+    kernel = Sigmoid(gamma=0.2, coef0=1.0)
+    found = solve_positive(kernel, X, B, [0.1] * 2, scale=np.sqrt(w))
+    assert "not positive definite" in found.message
+    assert residual(kernel(X), np.sqrt(w), found.value, B, 0.1) < 1e-11

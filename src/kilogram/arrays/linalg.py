@@ -117,6 +117,27 @@ def cholesky_solve(L: Any, B: Any) -> Any:
     return solve_triangular(L, solve_triangular(L, B), transposed=True)
 
 
+def solve_symmetric(A: Any, B: Any) -> Any:
+    """X of A X = B for a symmetric A that may be indefinite; A is overwritten.
+
+    None where A is singular to working precision, and for libraries without such a factor.
+    """
+    if not _is_native(A):
+        return None
+    names = ("sytrf", "sytrf_lwork", "sycon", "sytrs")
+    factor, room, condition, solve = scipy.linalg.get_lapack_funcs(names, (A, B))
+    size = float(np.abs(A).sum(axis=0).max())
+    work, _ = room(A.shape[0], lower=1)
+    # read as columns, a symmetric array of rows is itself: the factor needs no second matrix
+    LDL, pivots, singular = factor(A.T, lower=1, lwork=int(work.real), overwrite_a=True)
+    if singular:
+        return None
+    share, _ = condition(LDL, pivots, size, lower=1)
+    if not share > A.shape[0] * np.finfo(A.dtype).eps:
+        return None
+    return solve(LDL, pivots, B, lower=1)[0]
+
+
 def eigh(A: Any) -> tuple[Any, Any]:
     """Eigenvalues (n,), largest first, and eigenvectors in columns (n, n), of a symmetric A."""
     xp = namespace(A)
