@@ -23,12 +23,6 @@ C = (Y > 0).astype(int)
 HILL = Space({"x": Real(-1.0, 3.0), "y": Real(1e-4, 1e4, log=True), "kind": ["flat", "hill"]})
 
 
-@pytest.fixture(autouse=True)
-def same_draws(monkeypatch):
-    """Every test draws the same numbers, whatever ran before it."""
-    monkeypatch.setitem(globals(), "RNG", np.random.default_rng(1))
-
-
 def height(point):
     far = (point["x"] - 1.3) ** 2 + (0.25 * np.log10(point["y"] / 10)) ** 2
     return -far - (point["kind"] == "flat")

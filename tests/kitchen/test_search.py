@@ -20,12 +20,6 @@ Y = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=30)
 LABELS = np.array(["no", "yes", "maybe"])[np.digitize(X[:, 0], [-0.5, 0.5])]
 
 
-@pytest.fixture(autouse=True)
-def same_draws(monkeypatch):
-    """Every test draws the same numbers, whatever ran before it."""
-    monkeypatch.setitem(globals(), "RNG", np.random.default_rng(1))
-
-
 @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
 def test_inner_score_is_that_of_brute_force(kernel):
     search = TwinSearchRegressor(kernel, alphas=[0.5], widths=[1.0]).fit(X, Y)
