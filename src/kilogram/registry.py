@@ -29,6 +29,7 @@ class Page:
 #: The pages in the order of the book; each is told in `pages/<slug>.toml`.
 SLUGS: tuple[str, ...] = (
     "least_squares",
+    "robust",
     "ridge",
     "svm",
     "pca",
@@ -60,6 +61,9 @@ PUBLIC: dict[str, str] = {
     "ReweightedLeastSquares": "kilogram.models.regression.least_squares_variance",
     "TotalLeastSquares": "kilogram.models.regression.total_least_squares",
     "coefficient_table": "kilogram.models.regression.coefficient_table",
+    # robust regression
+    "HuberRegressor": "kilogram.models.regression.robust",
+    "QuantileRegressor": "kilogram.models.regression.quantile",
     # regression
     "Ridge": "kilogram.models.regression.ridge",
     "KernelRidge": "kilogram.models.regression.kernel_ridge",

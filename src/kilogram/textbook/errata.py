@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "least_squares": ("LinearRegression", "Ridge"),
     "weighted_least_squares": ("GeneralizedLeastSquares", "ReweightedLeastSquares"),
     "total_least_squares": ("TotalLeastSquares",),
+    "robust": ("HuberRegressor", "QuantileRegressor"),
     "sparse_regression": (),
     "nonlinear_least_squares": (),
     "ridge": ("Ridge", "RidgeCV"),
