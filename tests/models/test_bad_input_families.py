@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 import kilogram as kg
@@ -121,3 +122,53 @@ def test_parameters_that_are_no_numbers_are_named(name, params, value):
 def test_infinite_penalties_are_refused(name, param):
     with pytest.raises(ValueError, match="finite"):
         getattr(kg, name)(**{param: np.inf}).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("model", "match"),
+    [
+        (kg.KernelRidge(kernel=lambda a, b: a @ b, kernel_params=[1]), "kernel_params must be"),
+        (kg.KernelPCA(kernel="rbf", kernel_params="gamma"), "kernel_params must be"),
+        (kg.FastICA(fun_args=3), "fun_args must be"),
+        (kg.KMedoids(2, metric_params=[("p", 2)]), "metric_params must be"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else type(v).__name__,
+)
+def test_arguments_by_name_come_in_a_dict(model, match):
+    with pytest.raises(TypeError, match=match):
+        model.fit(X, TARGETS)
+
+
+@pytest.mark.parametrize("bins", [1.5, None, True, [4, 2.5, 3], [4, 4]])
+def test_bins_that_are_no_number_of_bins(bins):
+    for model in (kg.HistogramDensity(bins), kg.CopulaDensity(bins), kg.HistogramNB(bins)):
+        with pytest.raises(ValueError, match="bins"):
+            model.fit(X, LABELS)
+
+
+@pytest.mark.parametrize("name", ["CopulaDensity", "CopulaClassifier", "HistogramNB"])
+@pytest.mark.parametrize("param", ["alpha", "max_bins"])
+@pytest.mark.parametrize("value", ["many", None, [1, 2], 0, np.nan])
+def test_parameters_of_histograms_that_are_no_numbers(name, param, value):
+    with pytest.raises(ValueError, match=f"{param} must be"):
+        getattr(kg, name)(**{param: value}).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", ["SpectralClustering", "LaplacianEigenmaps"])
+def test_affinities_that_are_not_symmetric_are_refused(name, sparse):
+    A = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    A[3, 7] += 0.5
+    model = getattr(kg, name)(affinity="precomputed")
+    with pytest.raises(ValueError, match="symmetric"):
+        model.fit(sp.csr_array(A) if sparse else A)
+    A[7, 3] += 0.5
+    model.fit(sp.csr_array(A) if sparse else A)
+
+
+def test_the_number_of_sources_does_not_depend_on_the_size_of_the_weights():
+    """It was the sum of the weights, where that is less than the number of columns."""
+    want = kg.FastICA(random_state=0).fit(X).components_
+    for size in (0.01, 1e-30):
+        got = kg.FastICA(random_state=0).fit(X, sample_weight=np.full(40, size)).components_
+        np.testing.assert_allclose(got, want, rtol=1e-6)

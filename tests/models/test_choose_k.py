@@ -157,3 +157,22 @@ def test_more_clusters_than_rows_may_be_asked_for():
     rows = np.random.default_rng(0).normal(size=(40, 3))
     found = kg.choose_k(rows, 100, criteria=("elbow", "silhouette"), random_state=0)
     assert "silhouette" in str(found)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_silhouettes_do_not_depend_on_the_unit(metric, sparse):
+    """They were 0 at 1e200 and at 1e-200, where squares leave the range of floats."""
+    X = np.random.default_rng(0).standard_normal((30, 3)) + 5 * np.eye(3)[np.arange(30) % 3]
+    form = sp.csr_array if sparse and metric == "euclidean" else np.asarray
+    want = kg.silhouette_samples(form(X), np.arange(30) % 3, metric=metric)
+    assert want.mean() > 0.3
+    for far in (2.0**700, 2.0**-700, 2.0**-1000):
+        got = kg.silhouette_samples(form(X * far), np.arange(30) % 3, metric=metric)
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [5, "KMeans", kg.KMeans])
+def test_an_estimator_that_is_none_is_named(estimator):
+    with pytest.raises(TypeError, match="estimator must be a clusterer"):
+        kg.choose_k(np.arange(10.0)[:, None], 3, estimator=estimator)

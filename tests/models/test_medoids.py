@@ -144,7 +144,7 @@ def test_equal_rows_one_row_one_cluster():
         ({"metric": "precomputed"}, -np.ones((9, 9)), "negative"),
         ({"sample_size": 3}, X, "sample_size"),
         ({"sample_size": 100, "n_draws": 0}, X, "n_draws"),
-        ({}, X * 1e200, "(?i)distances|overflow"),
+        ({}, np.vstack([X, [[1.7e308] * 4, [-1.7e308] * 4]]), "(?i)distances|overflow"),
     ],
 )
 def test_bad_input(params, rows, message):
@@ -156,3 +156,19 @@ def test_stopping_early_says_so():
     with pytest.warns(ConvergenceWarning, match="usable"):
         model = kg.KMedoids(8, method="pam", init="random", max_iter=1, random_state=0).fit(X)
     assert np.isfinite(model.inertia_)
+
+
+@pytest.mark.parametrize("far", [2.0**700, 2.0**-700, 2.0**-1000])
+def test_medoids_do_not_depend_on_the_unit(far):
+    """Squares of 1e200 and 1e-200 are out of range, the distances are not."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    want, got = (kg.KMedoids(3, init="build").fit(rows) for rows in (X, X * far))
+    np.testing.assert_array_equal(got.medoid_indices_, want.medoid_indices_)
+    np.testing.assert_array_equal(got.predict(X * far), want.labels_)
+    np.testing.assert_allclose(got.transform(X * far) / far, want.transform(X), rtol=1e-7)
+    assert got.inertia_ / far == pytest.approx(want.inertia_)
+
+
+def test_parameters_of_a_metric_are_a_dict():
+    with pytest.raises(TypeError, match="metric_params must be a dict"):
+        kg.KMedoids(2, metric="minkowski", metric_params=3).fit(np.arange(8.0).reshape(4, 2))

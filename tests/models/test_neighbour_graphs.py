@@ -107,6 +107,21 @@ def test_smallest_but_constant(dense):
 
 
 def test_distances_that_overflow_are_refused():
-    X = np.random.default_rng(0).standard_normal((20, 2)) * 1e300
+    X = np.array([[-1.7e308, 0.0], [1.7e308, 0.0]])
     with pytest.raises(ValueError, match="overflow"):
-        neighbours.nearest(X, 3)
+        neighbours.nearest(X, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("n", "d"), [(60, 5), (1300, 2)])  # by tiles and by a tree
+def test_neighbours_do_not_depend_on_the_unit(dtype, form, n, d):
+    """Squares of 1e200 and of 1e-200 are out of range, the distances are not."""
+    X = np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
+    want = neighbours.nearest(form(X), 3)
+    for far in (2.0**100, 2.0**-100) if dtype == "float32" else (2.0**700, 2.0**-700, 2.0**-1000):
+        found = neighbours.nearest(form(X * X.dtype.type(far)), 3)
+        np.testing.assert_array_equal(found.indices, want.indices)
+        np.testing.assert_allclose(found.distances / far, want.distances, rtol=1e-6)
+        new = neighbours.nearest(form(X * X.dtype.type(far)), 1, form(X[:5] * X.dtype.type(far)))
+        np.testing.assert_array_equal(new.indices[:, 0], np.arange(5))

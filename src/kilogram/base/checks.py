@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -12,3 +12,8 @@ def number(value: Any) -> float:
     So `if not number(tol) >= 0` refuses text and lists in the same words as a negative number.
     """
     return float(value) if isinstance(value, Real) else float("nan")
+
+
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, of Python or of NumPy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

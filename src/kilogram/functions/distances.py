@@ -6,12 +6,16 @@
     Hamming    number of columns that differ             half the squared distance of one-hot rows
     Mahalanobis  (x - y)' S^-1 (x - y)                   Euclidean after whitening by S = L L'
 
+Squares leave the range of floats long before distances do: rows near 1e200 or 1e-200 are divided
+by a power of two first (`common_scale`), which costs no digit.
+
 One body for dense and sparse: sparse tables enter through the matrix product or column by column,
 and only the (n, m) result is dense. `Y=None` stands for `Y = X`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +47,37 @@ def squared_distances(X: Any, Y: Any = None) -> Any:
     # clipped at 0: the three terms cancel for near points
     D = xp.where(D > 0, D, xp.zeros_like(D))
     return without_diagonal(D) if Y is None else D
+
+
+def common_scale(*tables: Any, dtype: Any = None) -> float:
+    """A power of two by which the tables are divided so that their squared distances are in range.
+
+    1.0 where they are. `dtype` is the float type of the squares, if it is not that of the tables.
+    """
+    parts = [X.data if is_sparse(X) else X for X in tables if X is not None]
+    parts = [part for part in parts if math.prod(part.shape)]
+    if not parts:
+        return 1.0
+    xp = namespace(*parts)
+    far = max(max(float(xp.max(part)), -float(xp.min(part))) for part in parts)
+    kind = xp.finfo(parts[0].dtype if dtype is None else dtype)
+    columns = max(X.shape[1] for X in tables if X is not None)
+    most = 0.5 * (float(kind.max) / columns) ** 0.5
+    least = float(kind.smallest_normal) ** 0.5 / float(kind.eps)  # near rows differ by eps
+    if not math.isfinite(far) or far == 0.0 or least <= far <= most:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(far)[1] - 1)
+
+
+def divided(X: Any, scale: float) -> Any:
+    """X over a power of two, in its own float type."""
+    if scale == 1.0 or X is None:
+        return X
+    if not is_sparse(X):
+        return X / scale
+    X = X.copy()
+    X.data /= X.dtype.type(scale)
+    return X
 
 
 def centred_pair(X: Any, Y: Any) -> tuple[Any, Any]:

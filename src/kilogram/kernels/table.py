@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kilogram.kernels.base import Kernel
@@ -46,6 +46,8 @@ def as_kernel(
     `gamma`, `degree` and `coef0` go to the named kernels that have them, `params` to a function
     or, as further constructor arguments, to a named kernel; a kernel object carries its own.
     """
+    if not (params is None or isinstance(params, Mapping)):
+        raise TypeError(f"kernel_params must be a dict or None, got {params!r}.")
     if isinstance(spec, Kernel):
         if gamma is not None or params:
             raise ValueError(

@@ -20,6 +20,7 @@ from scipy.spatial import cKDTree
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.threads import n_threads
+from kilogram.functions.distances import common_scale, divided
 from kilogram.native.graph import nearest_rows
 
 # A tree looks at 2^d cells and more around each row, the tiles at all rows, but quickly: measured
@@ -40,14 +41,19 @@ def nearest(X: Any, k: int, new: Any = None) -> Neighbours:
 
     Rows of any library are looked at on the host.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = _nearest(to_numpy(X), k, to_numpy(new))
-    if not np.isfinite(found.distances).all():
+    X, new = to_numpy(X), to_numpy(new)
+    scale = common_scale(X, new)
+    found = _nearest(divided(X, scale), k, divided(new, scale))
+    if scale == 1.0:
+        return found
+    with np.errstate(over="ignore"):
+        distances = found.distances * scale
+    if not np.isfinite(distances).all():
         raise ValueError(
-            "the values are finite, but squared distances between rows overflow. Divide the "
-            "columns by their scale first (StandardScaler does)."
+            "the values are finite, but distances between rows overflow. Divide the columns by "
+            "their scale first (StandardScaler does)."
         )
-    return found
+    return Neighbours(distances, found.indices)
 
 
 def _nearest(X: Any, k: int, new: Any) -> Neighbours:

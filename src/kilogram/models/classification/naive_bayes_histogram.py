@@ -20,6 +20,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import reduce_rows, row_count, take_rows
 from kilogram.base import Laws
+from kilogram.base.checks import is_whole, number
 from kilogram.base.labels import codes_of
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.classification.discriminants import checked_priors
@@ -152,14 +153,15 @@ default="freedman_diaconis"
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        if not (self.bins in RULES or (isinstance(self.bins, int) and self.bins >= 1)):
+        named = isinstance(self.bins, str) and self.bins in RULES
+        if not (named or (is_whole(self.bins) and self.bins >= 1)):
             raise ValueError(f"bins must be one of {RULES} or a number, got {self.bins!r}.")
-        if not self.alpha > 0:
+        if not number(self.alpha) > 0:
             raise ValueError(
                 f"alpha must be positive: an empty bin rules no class out; got {self.alpha!r}."
             )
-        if not self.max_bins >= 1:
-            raise ValueError(f"max_bins must be at least 1, got {self.max_bins!r}.")
+        if not (is_whole(self.max_bins) and self.max_bins >= 1):
+            raise ValueError(f"max_bins must be an integer of at least 1, got {self.max_bins!r}.")
 
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
         if not hasattr(self, "statistic_"):

@@ -150,6 +150,10 @@ def _estimator(estimator: Any) -> Any:
         from kilogram.models.clusters.kmeans import KMeans
 
         return KMeans(n_init=5)
+    if not hasattr(estimator, "get_params") or isinstance(estimator, type):
+        raise TypeError(
+            f"estimator must be a clusterer such as KMeans(n_init=5), or None, got {estimator!r}."
+        )
     if "n_clusters" not in estimator.get_params() or not hasattr(estimator, "predict"):
         raise ValueError(
             f"{type(estimator).__name__} has no parameter n_clusters or no predict: choose_k needs "

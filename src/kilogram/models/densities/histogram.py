@@ -15,6 +15,7 @@ does not vary has one bin of width 1 around its value. References: Scott 1979; F
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -120,7 +121,8 @@ default="freedman_diaconis"
 
     def _rules(self, d: int) -> list[Any]:
         """A rule or a number for each column."""
-        each = [self.bins] * d if isinstance(self.bins, (str, int)) else list(self.bins)
+        one = isinstance(self.bins, str) or not isinstance(self.bins, Iterable)
+        each = [self.bins] * d if one else list(self.bins)
         if len(each) != d:
             raise ValueError(f"bins has {len(each)} entries for {d} columns.")
         for rule in each:

@@ -27,7 +27,7 @@ from kilogram.arrays.threads import one_team
 from kilogram.base import warn_if_unfinished
 from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.pairs import cast, wide
-from kilogram.models.manifolds.graphs import check_neighbours, warn_if_apart
+from kilogram.models.manifolds.graphs import check_neighbours, check_symmetric, warn_if_apart
 from kilogram.models.subspace.projection import turns
 from kilogram.operators import neighbours
 from kilogram.operators.gram import Gram
@@ -205,6 +205,7 @@ def affinity_of(model: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> A
     ).resolve(X)
     if isinstance(kernel, Precomputed):
         _check_square(X)
+        check_symmetric(X, "A precomputed affinity is symmetric; a(i, j) and a(j, i)")
         if is_sparse(X):
             A = scipy.sparse.csr_array(X).astype(np.float64)
             return Affinity(A, X, kernel, 0, _wide(w))

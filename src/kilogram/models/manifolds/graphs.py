@@ -6,6 +6,7 @@ import warnings
 from numbers import Integral
 from typing import Any
 
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed
 
 
@@ -47,6 +48,17 @@ def check_in_memory(model: Any, X: Any) -> None:
         raise ValueError(
             f"{type(model).__name__} compares all rows with each other and needs them in memory."
         )
+
+
+def check_symmetric(A: Any, what: str) -> None:
+    """A matrix (n, n) equal to its transpose, up to rounding; `what` begins the error."""
+    if is_sparse(A):
+        gap, size = float(abs(A - A.T).max()), float(abs(A).max())
+    else:
+        xp = namespace(A)
+        gap, size = float(xp.max(xp.abs(A - A.T))), float(xp.max(xp.abs(A)))
+    if gap > 1e-6 * size:
+        raise ValueError(f"{what} differ by up to {gap:.3g}. Use (A + A.T) / 2.")
 
 
 JOINED = "The shortest edges between parts were added."

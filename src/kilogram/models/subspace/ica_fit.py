@@ -6,6 +6,7 @@ K = L^-1/2 V'      from the covariance V L V' of the rows, largest variance firs
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -39,13 +40,15 @@ def check_parameters(model: Any) -> Contrast:
         raise ValueError(f"whiten must be one of {WHITENINGS}, got {model.whiten!r}.")
     if model.whiten_solver not in ("svd", "eigh"):
         raise ValueError(f"whiten_solver must be 'svd' or 'eigh', got {model.whiten_solver!r}.")
+    if not (model.fun_args is None or isinstance(model.fun_args, Mapping)):
+        raise TypeError(f"fun_args must be a dict or None, got {model.fun_args!r}.")
     args = dict(model.fun_args or {})
     if callable(model.fun):
         return Contrast(model.fun, 1.0, tuple(args.items()))
     if model.fun not in CONTRASTS:
         raise ValueError(f"fun must be one of {tuple(CONTRASTS)} or a function, got {model.fun!r}.")
     alpha = args.get("alpha", 1.0)
-    if not 1 <= alpha <= 2:
+    if not 1 <= number(alpha) <= 2:
         raise ValueError(f"alpha must be in [1,2], got {alpha!r}.")
     return Contrast(model.fun, float(alpha))
 
@@ -77,7 +80,7 @@ def whitening(model: Any, moments: Moments) -> Whitening:
     rank = max(int(enough.sum()), 0)
     if rank == 0:
         raise ValueError("All rows of X are equal: there are no sources to find in them.")
-    wanted = min(d, int(n)) if model.n_components is None else int(model.n_components)
+    wanted = d if model.n_components is None else int(model.n_components)
     if wanted > rank:
         warnings.warn(
             f"n_components is too large: the rows vary in {rank} directions only, so {rank} of "

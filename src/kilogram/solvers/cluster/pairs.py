@@ -11,14 +11,14 @@ rows lose digits, so these pairs are taken again by their differences.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
-from kilogram.functions.distances import squared_distances
+from kilogram.functions.distances import common_scale, divided, squared_distances
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import wide
 
@@ -32,6 +32,8 @@ class Distance:
     """d(x, y) for rows: `between` two tables, or the `matrix` of one."""
 
     def __init__(self, metric: Metric, params: dict[str, Any] | None = None):
+        if not (params is None or isinstance(params, Mapping)):
+            raise TypeError(f"metric_params must be a dict or None, got {params!r}.")
         self.metric, self.params = metric, dict(params or {})
         self.squared = isinstance(metric, str) and metric == "sqeuclidean"
         self.euclidean = self.squared or (
@@ -48,8 +50,12 @@ class Distance:
     def between(self, X: Any, Y: Any) -> Any:
         """(n, m) of the rows of X and Y, in float64 in the library of X."""
         if self.euclidean:
-            D = squared_distances(wide(X), _like_rows(Y, X))
-            return D if self.squared else namespace(D).sqrt(D)
+            x, y = wide(X), _like_rows(Y, X)
+            if self.squared:
+                return squared_distances(x, y)
+            scale = common_scale(x, y)
+            D = squared_distances(divided(x, scale), divided(y, scale))
+            return scale * namespace(D).sqrt(D)
         if isinstance(self.metric, Kernel):
             x, y = wide(X), _like_rows(Y, X)
             K, xp = self.metric(x, y), namespace(X)
@@ -109,6 +115,8 @@ def _mirror(D: np.ndarray, a: int) -> None:
 
 def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
     """D = |x_i - x_j|, or its square, tile by tile on and above the diagonal, and their mirrors."""
+    scale = 1.0 if squared else common_scale(X, dtype=np.float64)
+    X = divided(X, scale)
     X = np.asarray(X - X.mean(axis=0), dtype=np.float64)
     n, norms = len(X), np.einsum("ij,ij->i", X, X)
     room = np.empty(BLOCK * WIDTH)  # one tile, used again: fresh memory is dear
@@ -127,6 +135,9 @@ def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
             D[max(b, c) : e, a:b] = D[a:b, max(b, c) : e].T
         own = np.triu(D[a:b, a:b], 1)
         D[a:b, a:b] = own + own.T
+    if scale != 1.0:
+        with np.errstate(over="ignore"):
+            D *= scale
 
 
 def _again(X: np.ndarray, Y: np.ndarray, G: np.ndarray, limit: np.ndarray) -> None:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, to_numpy
+from kilogram.functions.distances import common_scale
 from kilogram.solvers.cluster.pairs import Distance
 
 TILE = 512
 
 
 def cluster_sums(X: Any, Z: np.ndarray, distance: Distance) -> np.ndarray:
-    """D Z, (n, k), for memberships Z (n, k)."""
+    """D Z, (n, k), for memberships Z (n, k), up to a factor: of silhouettes it cancels."""
     n = X.shape[0]
     if distance.given:
         return np.asarray(to_numpy(X), dtype=np.float64) @ Z
@@ -35,7 +36,8 @@ def cluster_sums(X: Any, Z: np.ndarray, distance: Distance) -> np.ndarray:
 
 
 def _euclidean_sums(X: np.ndarray, Z: np.ndarray, squared: bool) -> np.ndarray:
-    X = X - X.mean(axis=0)
+    X = X / common_scale(X)
+    X -= X.mean(axis=0)
     n, norms = len(X), np.einsum("ij,ij->i", X, X)
     sums, room = np.zeros(Z.shape), np.empty(TILE * TILE)
     for a in range(0, n, TILE):
