@@ -7,12 +7,15 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.kernels import Gaussian
+from kilogram.kitchen.landmarks import landmark_path
 from kilogram.kitchen.search import (
     TwinSearchClassifier,
     TwinSearchRegressor,
     smooth_winner,
 )
 from kilogram.kitchen.search_roads import Road
+from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.regression.ridge import Ridge
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -145,3 +148,30 @@ def test_bad_input():
         TwinSearchClassifier().fit(X, np.zeros(30))
     with pytest.raises(ValueError, match="NaN"):
         TwinSearchRegressor().fit(np.where(X > 0, np.nan, X), Y)
+
+
+def test_the_landmark_path_is_that_of_ridge_on_nystroem_features():
+    rng = np.random.default_rng(5)
+    rows, w = rng.normal(size=(60, 3)), rng.uniform(0.5, 2.0, 60)
+    Y = np.column_stack([np.sin(rows[:, 0]), rows[:, 1] * rows[:, 2]])
+    kernel, alphas = Gaussian(1.5), [0.01, 1.0]
+    for weights in (None, w):
+        found = landmark_path(kernel, rows, Y, alphas, weights, 20, 0)
+        Z = Nystroem(kernel, 20, random_state=0).fit_transform(rows)
+        keep = np.arange(60) != 7
+        for j, alpha in enumerate(alphas):
+            some = None if weights is None else weights[keep]
+            without = Ridge(alpha).fit(Z[keep], Y[keep], sample_weight=some)
+            np.testing.assert_allclose(found[7, :, j], without.predict(Z[[7]])[0], rtol=1e-6)
+
+
+def test_with_many_rows_only_widths_beside_the_best_of_a_sample_are_tried():
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(300, 2))
+    y = np.sin(rows[:, 0]) + 0.1 * rng.normal(size=300)
+    search = TwinSearchRegressor("gaussian", max_exact=100, n_landmarks=60).fit(rows, y)
+    every = TwinSearchRegressor("gaussian").fit(rows, y)
+    tried = np.isfinite(search.path_).all(axis=1)
+    assert 2 <= tried.sum() <= 3
+    assert tried[list(search.widths).index(search.best_params_["width"])]
+    assert search.best_params_["width"] == every.best_params_["width"]

@@ -49,7 +49,7 @@ from kilogram.kitchen.words import verdict
 
 BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
 BUNDLED_TARGET = "Body Mass (g)"
-FEW_ROWS = 1000
+FEW_ROWS = 5000
 
 Progress = Callable[[int, int, str], None]
 

@@ -199,6 +199,8 @@ def tuning(judged: Judged) -> Tuning | None:
     if not hasattr(searches[0], "path_"):
         return None
     alike = [search.path_ for search in searches if search.path_.shape == searches[0].path_.shape]
-    path = np.mean(alike, axis=0)
+    count = np.isfinite(alike).sum(axis=0)
+    # a width that no fold found worth trying stays without a line
+    path = np.where(count, np.nansum(alike, axis=0), np.nan) / np.maximum(count, 1)
     widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
     return Tuning(judged.name, np.asarray(searches[0].alphas_), widths, path)

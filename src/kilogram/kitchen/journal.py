@@ -19,14 +19,13 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kilogram.evaluation.nested import Fold
-from kilogram.kitchen.save import KNOWN
+from kilogram.kitchen.save import KNOWN, skops
 
 PREFIX = ".unfinished-"
 
@@ -127,7 +126,7 @@ def fingerprint_of(X: np.ndarray, y: np.ndarray, splits: Iterable[Any], *said: A
 def _packed(fold: Fold) -> bytes:
     facts = {"score": fold.score, "inner_score": fold.inner_score, "winner": fold.winner,
              "seconds": fold.seconds, "tried": fold.tried}  # fmt: skip
-    model = b"" if fold.model is None else import_module("skops.io").dumps(fold.model)
+    model = b"" if fold.model is None else skops().dumps(fold.model)
     stream = io.BytesIO()
     np.savez(
         stream,
@@ -159,7 +158,6 @@ def _unpacked(content: bytes, train: np.ndarray, test: np.ndarray) -> Fold | Non
 
 
 def _opened(content: bytes) -> Any:
-    skops = import_module("skops.io")
-    if set(skops.get_untrusted_types(data=content)) - KNOWN:
+    if set(skops().get_untrusted_types(data=content)) - KNOWN:
         raise ValueError("types that no fold of ours has")
-    return skops.loads(content, trusted=sorted(KNOWN))
+    return skops().loads(content, trusted=sorted(KNOWN))

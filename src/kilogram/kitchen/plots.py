@@ -135,8 +135,8 @@ def tuning(cooked: Cooked) -> Picture:
     paths = cooked.evidence.tuning
     with drawing() as fig:
         axes = fig.subplots(1, len(paths), sharey=True, squeeze=False)[0]
-        best = max(float(p.path.max()) for p in paths)
-        worst = min(float(np.median(p.path)) for p in paths)
+        best = max(float(np.nanmax(p.path)) for p in paths)
+        worst = min(float(np.nanmedian(p.path)) for p in paths)
         for ax, path in zip(axes, paths, strict=True):
             colour, outer = INK[path.recipe], by_name[path.recipe].score.mean
             for k, line in enumerate(path.path):
@@ -150,13 +150,13 @@ def tuning(cooked: Cooked) -> Picture:
         axes[0].set_ylim(worst - 0.1 * (best - worst), best + 0.12 * (best - worst) + 1e-6)
         axes[0].set_ylabel(cooked.measure.title)
         said = "; ".join(
-            f"{by_name[p.recipe].recipe.title}: best {figure(float(p.path.max()))} while tuning, "
+            f"{by_name[p.recipe].recipe.title}: best {figure(float(np.nanmax(p.path)))} while tuning, "
             f"{figure(by_name[p.recipe].score.mean)} on held-out rows" for p in paths
         )  # fmt: skip
         widths = next((p.widths for p in paths if p.widths), ())
         lines = (
             f" One line per kernel width, from {min(widths)} (faint) to {max(widths)} (strong) "
-            "times the median distance." if widths else ""
+            "times the median distance; of many rows, those worth trying." if widths else ""
         )  # fmt: skip
         return Picture(
             "tuning",

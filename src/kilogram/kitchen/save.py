@@ -10,6 +10,7 @@ Loading   a model file is a skops archive. It is opened only if each type in it 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,9 @@ from kilogram.kitchen.model import Model
 FORMAT = "kilogram model 1"
 # An archive of numbers shrinks little; what says it shrank by more was made to explode.
 _BOMB_RATIO, _HARMLESS = 50, 64 << 20
+_ADAPTERS = tuple(
+    f"sklearn.externals.array_api_compat.{name}" for name in ("torch", "cupy", "dask")
+)
 # Ours, and plain array types; scikit-learn's own types are known to skops.
 KNOWN = frozenset(
     {
@@ -125,14 +129,27 @@ def cannot_write(folder: Path, bad: OSError) -> str:
     )
 
 
-def _skops() -> Any:
-    """skops, when a model is written or read: it looks through all of scikit-learn on import."""
-    return import_module("skops.io")
+def skops() -> Any:
+    """skops, when a model is written or read: it looks through all of scikit-learn on import.
+
+    On that walk it would import every array library that scikit-learn has an adapter for, seconds
+    of torch for a table of penguins: those adapters are out of sight meanwhile.
+    """
+    hidden = [name for name in _ADAPTERS if name not in sys.modules]
+    if "skops.io" in sys.modules:
+        hidden = []
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        return import_module("skops.io")
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
 
 
 def model_bytes(model: Model, *, card: str | None = None) -> bytes:
     """A model as the content of a file, with its card."""
-    return _skops().dumps(
+    return skops().dumps(
         {
             "format": FORMAT,
             "target": model.target,
@@ -157,7 +174,7 @@ def load_model(path: str | Path) -> Model:
         raise KitchenError(f"The model {path} cannot be read: {bad.strerror}.") from None
     not_ours = f"{path.name} is not a model file made by kg cook, or it is damaged."
     try:
-        unknown = set(_skops().get_untrusted_types(data=content)) - KNOWN
+        unknown = set(skops().get_untrusted_types(data=content)) - KNOWN
     except Exception as bad:  # whatever a stranger's archive makes its reader stumble over
         raise KitchenError(not_ours) from bad
     if unknown:
@@ -166,7 +183,7 @@ def load_model(path: str | Path) -> Model:
             "was not opened."
         )
     try:
-        return _model(_skops().loads(content, trusted=sorted(KNOWN)))
+        return _model(skops().loads(content, trusted=sorted(KNOWN)))
     except Exception as bad:
         raise KitchenError(not_ours) from bad
 

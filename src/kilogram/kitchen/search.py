@@ -5,7 +5,8 @@
 
 Both minimise  sum_i c_i |y_i - f(x_i)|^2 + alpha |f|^2. For one width the leave-one-out predictions
 of all alphas come from one eigendecomposition, so the search costs one fit per width. Above
-`max_exact` rows the kernel twin is the linear one on Nystroem features. Classes are indicator
+`max_exact` rows the kernel twin is the linear one on Nystroem features, and of the widths only the
+one that is best on a sample, with few landmarks, and its neighbours are tried on all rows. Classes are indicator
 columns, the prediction is the largest; with `balanced` each class weighs the same in all. Where
 rows belong together or follow each other in time, whole folds are left out instead of single rows,
 and so they are for sparse rows, which have no closed form (`kilogram.kitchen.search_roads`).
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +42,8 @@ SPARSE_ALPHAS = tuple(float(a) for a in np.logspace(-1, 1.5, 6))
 WIDTHS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Beyond so many sparse rows one cut stands for three folds.
 MANY_ROWS = 2000
+# Rows and landmarks that tell which widths are worth more.
+SAMPLE_ROWS, SAMPLE_LANDMARKS = 3000, 200
 
 
 class TwinSearch(BaseEstimator, ABC):
@@ -65,7 +69,8 @@ class TwinSearch(BaseEstimator, ABC):
     Attributes
     ----------
     best_score_, best_params_ : the leave-one-out score of the winner, and the winner
-    path_ : (widths, alphas) leave-one-out scores; one row for the linear twin
+    path_ : (widths, alphas) leave-one-out scores, NaN where a width was not tried on all rows; one
+        row for the linear twin
     model_ : the fitted winner
     """
 
@@ -100,21 +105,45 @@ class TwinSearch(BaseEstimator, ABC):
         Y, weights = self._targets(y)
         self.alphas_ = self._alphas(sparse=sp.issparse(X))
         roads = self._roads(X)
-        losses = np.empty((len(roads), len(self.alphas_), len(rows)))
         held = None if weights is None else weights[rows]
-        for k, road in enumerate(roads):
-            left_out = (road.path(X, Y, self.alphas_, weights) if splits is None
-                        else road.folds(X, Y, self.alphas_, weights, splits))  # fmt: skip
-            for j in range(len(self.alphas_)):
-                losses[k, j] = self._losses(y[rows], self._answers(left_out[:, :, j]), held)
-        self.path_ = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
+        tried = self._near(roads, X, y, Y, weights) if splits is None else range(len(roads))
+        losses = np.empty((len(tried), len(self.alphas_), len(rows)))
+        for k, place in enumerate(tried):
+            left_out = (roads[place].path(X, Y, self.alphas_, weights) if splits is None
+                        else roads[place].folds(X, Y, self.alphas_, weights, splits))  # fmt: skip
+            losses[k] = self._along(y[rows], left_out, held)
+        self.path_ = np.full((len(roads), len(self.alphas_)), np.nan)
+        self.path_[tried] = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
         row, column = smooth_winner(losses)
+        row = int(tried[row])
         self.best_score_ = float(self.path_[row, column])
         self.best_params_ = {"alpha": float(self.alphas_[column])}
         if self.kernel == "gaussian":
             self.best_params_["width"] = float(self.widths[row])
         self.model_ = roads[row].model(X, Y, float(self.alphas_[column]), weights)
         return self
+
+    def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
+        """(alphas, n) losses of the predictions (n, t, alphas) of rows left out."""
+        each = range(left_out.shape[2])
+        return np.array([self._losses(y, self._answers(left_out[:, :, j]), weights) for j in each])
+
+    def _near(
+        self, roads: list[Road], X: np.ndarray, y: np.ndarray, Y: np.ndarray, weights: Any
+    ) -> list[int]:
+        """Widths worth trying on all rows: with many, the best one of a sample and those beside."""
+        if not roads[0].landmarks or len(roads) <= 3:
+            return list(range(len(roads)))
+        rng = np.random.default_rng(self.random_state)
+        rows = np.sort(rng.choice(len(y), min(len(y), SAMPLE_ROWS), replace=False))
+        w, order = None if weights is None else weights[rows], np.argsort(self.widths)
+        least = []
+        for k in order:
+            road = replace(roads[k], landmarks=min(SAMPLE_LANDMARKS, roads[k].landmarks))
+            left_out = road.path(X[rows], Y[rows], self.alphas_, w)
+            least.append(self._along(y[rows], left_out, w).mean(axis=1).min())
+        best = int(np.argmin(least))
+        return [int(k) for k in order[max(best - 1, 0) : best + 2]]
 
     def _splits(self, X: Any, y: np.ndarray, along: Along) -> Splits | None:
         """Folds to leave out; None where single rows are, in closed form."""

@@ -1,6 +1,7 @@
 """How a twin is computed for the rows at hand: answers for rows left out, and the fitted model.
 
-closed form   each row predicted without itself, all penalties from one eigendecomposition
+closed form   each row predicted without itself, all penalties from one eigendecomposition, with
+              many rows from that of a few landmarks (`kilogram.kitchen.landmarks`)
 folds         rows of whole folds predicted from the others, where rows belong together or follow
               each other; all penalties of a fold from one eigendecomposition
 sparse rows   conjugate gradients, penalty by penalty
@@ -17,6 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
+from kilogram.kitchen.landmarks import landmark_path
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.regression.kernel_ridge import KernelRidge
 from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
@@ -38,8 +40,9 @@ class Road:
         keep: dict[str, Any] = {"scoring": _judged_later, "store_cv_results": True}
         model: Any = RidgeCV(alphas, **keep)
         if self.landmarks:
-            X = self._features(len(X)).fit_transform(X)
-        elif self.kernel is not None:
+            assert self.kernel is not None
+            return landmark_path(self.kernel, X, Y, alphas, weights, self.landmarks, self.seed)
+        if self.kernel is not None:
             model = KernelRidgeCV(alphas, kernel=self.kernel, fit_intercept=True, **keep)
         model.fit(X, Y, sample_weight=weights)
         return np.reshape(model.cv_results_, (*Y.shape, len(alphas)))
