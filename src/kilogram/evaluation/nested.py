@@ -58,6 +58,16 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class OfAnswers:
+    """A measure of truth and predictions: what was predicted once is not predicted again."""
+
+    function: Callable[[Any, Any], float]
+
+    def __call__(self, truth: Any, answers: Any) -> float:
+        return self.function(truth, answers)
+
+
+@dataclass(frozen=True)
 class Nested:
     """Outer folds of one estimator; `optimism` and `stability` are None where nothing was tuned."""
 
@@ -160,18 +170,22 @@ def judge_fold(
 ) -> Fold:
     """Fit a clone on the rows `train`, score it on the rows `test`.
 
+    The scorer is one of scikit-learn's, called with model, rows and truth, or `OfAnswers`.
     `along` holds "groups" or "moments" of all rows, for searches that cut folds of their own.
     """
     started = time.perf_counter()
     model = fit_rows(clone(estimator), take(X, train), take(y, train), part(along, train))
     held_out, answers = take(X, test), take(y, test)
+    prediction = np.asarray(model.predict(held_out))
+    by_answers = isinstance(scorer, OfAnswers)
+    score = scorer(answers, prediction) if by_answers else scorer(model, held_out, answers)
     return Fold(
-        score=float(scorer(model, held_out, answers)),
+        score=float(score),
         inner_score=inner_score(model),
         winner=winner(model),
         train=train,
         test=test,
-        prediction=np.asarray(model.predict(held_out)),
+        prediction=prediction,
         seconds=time.perf_counter() - started,
         model=model,
         tried=len(getattr(_search(model), "trials_", ())) or 1,

@@ -16,7 +16,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy import stats
-from sklearn.metrics import make_scorer
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.along import Along
@@ -27,7 +26,7 @@ from kilogram.evaluation.intervals import (
     no_narrower,
     rows_error,
 )
-from kilogram.evaluation.nested import Fold, Nested, judge_fold
+from kilogram.evaluation.nested import Fold, Nested, OfAnswers, judge_fold
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.journal import Journal
 from kilogram.kitchen.measures import Measure, quick, side_measures
@@ -101,7 +100,7 @@ def judge(
     journal: Journal | None = None,
 ) -> tuple[tuple[Judged, ...], list[str]]:
     """Every recipe on every fold there is time for, and what was left undone."""
-    scorer = make_scorer(measure.function)
+    scorer = OfAnswers(measure.function)
     journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}

@@ -150,8 +150,8 @@ def tuning(cooked: Cooked) -> Picture:
         axes[0].set_ylim(worst - 0.1 * (best - worst), best + 0.12 * (best - worst) + 1e-6)
         axes[0].set_ylabel(cooked.measure.title)
         said = "; ".join(
-            f"{by_name[p.recipe].recipe.title}: best {figure(float(np.nanmax(p.path)))} while tuning, "
-            f"{figure(by_name[p.recipe].score.mean)} on held-out rows" for p in paths
+            f"{by_name[p.recipe].recipe.title}: best {figure(float(np.nanmax(p.path)))} while "
+            f"tuning, {figure(by_name[p.recipe].score.mean)} on held-out rows" for p in paths
         )  # fmt: skip
         widths = next((p.widths for p in paths if p.widths), ())
         lines = (

@@ -6,10 +6,11 @@
 Both minimise  sum_i c_i |y_i - f(x_i)|^2 + alpha |f|^2. For one width the leave-one-out predictions
 of all alphas come from one eigendecomposition, so the search costs one fit per width. Above
 `max_exact` rows the kernel twin is the linear one on Nystroem features, and of the widths only the
-one that is best on a sample, with few landmarks, and its neighbours are tried on all rows. Classes are indicator
-columns, the prediction is the largest; with `balanced` each class weighs the same in all. Where
-rows belong together or follow each other in time, whole folds are left out instead of single rows,
-and so they are for sparse rows, which have no closed form (`kilogram.kitchen.search_roads`).
+one that is best on a sample, with few landmarks, and its neighbours are tried on all rows. Classes
+are indicator columns, the prediction is the largest; with `balanced` each class weighs the same in
+all. Where rows belong together or follow each other in time, whole folds are left out instead of
+single rows, and so they are for sparse rows, which have no closed form
+(`kilogram.kitchen.search_roads`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
 variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
