@@ -87,6 +87,8 @@ def test_deferred_search_for_nan():
         (np.ones(2), "inconsistent"),
         (np.ones((3, 1)), "1D"),
         ([1.0, np.nan, 1.0], "NaN"),
+        (np.nan, "finite, got nan"),
+        (np.full(3, 1e308), "add up to more than float64"),
     ],
 )
 def test_weights(w, match):
@@ -231,3 +233,56 @@ def test_one_weight_for_all_rows_of_a_stream():
         kg.LinearRegression().fit([(X, y)], None, -1.0)
     with pytest.raises(ValueError, match="second run"):
         kg.LinearRegression().fit(iter([(X, y)]), None, 2.0)
+
+
+def test_masked_entries_are_missing_values():
+    """`asarray` drops the mask, and what lies under it was taken for data."""
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    hidden = np.ma.array(X, mask=np.arange(90).reshape(30, 3) == 4)
+    with pytest.raises(ValueError, match="X has 1 masked entries"):
+        kg.Ridge().fit(hidden, X[:, 0])
+    with pytest.raises(ValueError, match="X has 1 masked entries"):
+        kg.Ridge().fit(X, X[:, 0]).predict(hidden)
+    with pytest.raises(ValueError, match="y has 1 masked entries"):
+        kg.Ridge().fit(X, hidden[:, 1])
+    with pytest.raises(ValueError, match="sample_weight has 1 masked entries"):
+        kg.Ridge().fit(X, X[:, 0], abs(hidden[:, 1]))
+    with pytest.raises(ValueError, match="masked"):
+        kg.silhouette_score(hidden, np.arange(30) % 2)
+    with pytest.raises(ValueError, match="masked"):
+        kg.choose_k(hidden, 3)
+    got = kg.Ridge().fit(np.ma.array(X), X[:, 0]).coef_
+    np.testing.assert_array_equal(got, kg.Ridge().fit(X, X[:, 0]).coef_)
+
+
+def test_masked_entries_are_nan_where_that_is_allowed():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    gaps = np.where(np.arange(120).reshape(40, 3) % 11 == 4, np.nan, X)
+    got = kg.GaussianMixture(2, random_state=0).fit(np.ma.masked_invalid(gaps))
+    want = kg.GaussianMixture(2, random_state=0).fit(gaps)
+    np.testing.assert_array_equal(got.means_, want.means_)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda days: days.to_numpy()[:, None],
+        lambda days: (days - days[0]).to_numpy()[:, None],
+        lambda days: pd.DataFrame({"day": days}),
+        lambda days: pd.DataFrame({"day": days, "size": np.arange(20.0)}),
+        lambda days: pl.DataFrame({"day": days.to_numpy(), "size": np.arange(20.0)}),
+    ],
+    ids=["datetime64", "timedelta64", "pandas", "pandas mixed", "polars"],
+)
+def test_dates_are_no_numbers(make):
+    """Nanoseconds since 1970, where all columns were dates."""
+    days = pd.date_range("2020-01-01", periods=20)
+    with pytest.raises(ValueError, match="dates"):
+        kg.Ridge().fit(make(days), np.arange(20.0))
+    with pytest.raises(ValueError, match="Input y holds dates"):
+        kg.Ridge().fit(np.arange(20.0)[:, None], days)
+
+
+def test_integers_beyond_floats_are_refused():
+    with pytest.raises(ValueError, match="beyond the range of floats"):
+        kg.Ridge().fit(np.array([[10**400], [1]], dtype=object), [0.0, 1.0])

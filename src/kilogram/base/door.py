@@ -13,17 +13,17 @@ is not finite when some value is not, so the check costs no extra pass over the 
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, validate_data
+from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from kilogram.arrays.frames import column_names, is_frame, to_array
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, namespace, to_numpy
-from kilogram.arrays.rows import column_count, is_streamed, row_count
+from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.arrays.rows_stream import as_rows
 from kilogram.base.door_streams import numbers, watch_targets, watch_weights
+from kilogram.base.door_values import enter_weights, plain, refused_kinds
 
 FEW = 10_000  # values up to which BLAS keeps to one thread
 
@@ -64,7 +64,7 @@ def enter(
     if _needs_nothing(estimator, X, y, reset, finite, min_samples, order, dtype):
         if y is not None and numeric_y:
             y = np.asarray(y, dtype=X.dtype)
-        return Door(X, y, _enter_weights(sample_weight, X))
+        return Door(X, y, enter_weights(sample_weight, X))
     X, y, sample_weight = as_rows(X, y, sample_weight)  # blocks (X, y, w) are taken apart
     if is_streamed(X):
         _record_columns(estimator, column_count(X), _streamed_names(X), reset)
@@ -73,6 +73,7 @@ def enter(
     if is_foreign(X):
         y = to_numpy(y) if y is not None and not numeric_y else y  # labels may be words
         return _enter_foreign(estimator, X, y, sample_weight, reset, finite, min_samples)
+    X, y = plain(X, "X", estimator), plain(y, "y", dates=not numeric_y)
     params: dict[str, Any] = {
         "accept_sparse": ("csr", "csc") if sparse else False,
         "dtype": list(dtype),
@@ -82,16 +83,17 @@ def enter(
     }
     if y is not None:
         params |= {"multi_output": True, "y_numeric": numeric_y}
-    if type(X).__module__.startswith("pyarrow") and is_frame(X):
-        # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
-        X, y = _enter_arrow(estimator, X, y, reset, params)
-    elif y is None:
-        X = validate_data(estimator, X, reset=reset, **params)
-    else:
-        X, y = validate_data(estimator, X, y, reset=reset, **params)
+    with refused_kinds():
+        if type(X).__module__.startswith("pyarrow") and is_frame(X):
+            # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
+            X, y = _enter_arrow(estimator, X, y, reset, params)
+        elif y is None:
+            X = validate_data(estimator, X, reset=reset, **params)
+        else:
+            X, y = validate_data(estimator, X, y, reset=reset, **params)
     if y is not None and numeric_y:
         y = numbers(np.asarray(y, dtype=X.dtype if X.dtype.kind == "f" else np.float64))
-    return Door(X, y, _enter_weights(sample_weight, X))
+    return Door(X, y, enter_weights(sample_weight, X))
 
 
 def _needs_nothing(
@@ -195,33 +197,9 @@ def _enter_foreign(
         if not words:
             _raise_unless_finite(xp, y, "y", name)
     if sample_weight is not None:
-        on_host = _enter_weights(to_numpy(sample_weight), np.empty((X.shape[0], 0)))
+        on_host = enter_weights(to_numpy(sample_weight), np.empty((X.shape[0], 0)))
         sample_weight = like(on_host, X)
     return Door(X, y, sample_weight)
-
-
-def _enter_weights(sample_weight: Any, X: Any) -> Any:
-    """Weights (n,) as floats, or None; negative and all-zero weights are errors."""
-    if sample_weight is None:
-        return None
-    n = row_count(X)
-    dtype = X.dtype if getattr(X, "dtype", None) in (np.float32, np.float64) else np.float64
-    if isinstance(sample_weight, Real):
-        w = np.full(n, sample_weight, dtype=dtype)
-    else:
-        w = check_array(
-            sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight", order="C"
-        )
-    if w.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
-    check_consistent_length(X, w)
-    if w.shape[0] and w.min() < 0:
-        raise ValueError(
-            f"Negative values in data passed to `sample_weight`: the smallest is {w.min():g}."
-        )
-    if w.shape[0] and not w.any():
-        raise ValueError("All sample weights are zero: no row would count. Give some a weight.")
-    return w
 
 
 def _record_columns(estimator: Any, d: int, names: Any, reset: bool) -> None:

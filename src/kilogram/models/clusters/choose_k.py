@@ -24,6 +24,7 @@ from sklearn.utils import check_array
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count, sample_rows
+from kilogram.base.door_values import plain
 from kilogram.models.clusters import choose_k_criteria as of
 from kilogram.models.clusters.centres import generator
 from kilogram.models.clusters.choose_k_criteria import Curve
@@ -165,7 +166,7 @@ def _estimator(estimator: Any) -> Any:
 def _rows(X: Any, most: int, rng: np.random.Generator) -> np.ndarray:
     if is_streamed(X) or (hasattr(X, "shape") and row_count(X) > most):
         X = sample_rows(X, most, rng)
-    X = X.toarray() if is_sparse(X) else to_numpy(X)
+    X = X.toarray() if is_sparse(X) else to_numpy(plain(X, "X"))
     rows: np.ndarray = check_array(X, dtype=np.float64, ensure_min_samples=2)
     return rows
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
+from kilogram.base.door_values import plain
 from kilogram.solvers.cluster.pairs import Distance
 from kilogram.solvers.cluster.silhouette import silhouettes
 
@@ -45,7 +46,7 @@ def silhouette_samples(
     [0.905, 0.895, 0.895, 0.905]
     """
     if is_sparse(X) or is_numpy(X) or is_frame(X) or not hasattr(X, "shape"):
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = check_array(plain(X, "X"), accept_sparse="csr", dtype=[np.float64, np.float32])
     names = np.asarray(to_numpy(labels))
     check_consistent_length(X, names)
     found, codes = np.unique(names, return_inverse=True)

@@ -1,0 +1,98 @@
+"""Values that NumPy would turn into numbers of another meaning, and weights.
+
+A mask is dropped by `asarray`, and what lies under it becomes data; dates become counts of some
+unit. Both are refused with a word on what to do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import DTypePromotionError
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from kilogram.arrays.frames import is_frame
+from kilogram.arrays.rows import row_count
+
+DATES = "holds dates or durations: give numbers, the days since some date for example."
+
+
+def plain(values: Any, name: str, estimator: Any = None, dates: bool = False) -> Any:
+    """Without a mask and, unless these are labels, without dates.
+
+    To an estimator that takes NaN for a missing value, masked entries are NaN.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.ma.count_masked(values))
+        if hidden and estimator is not None and get_tags(estimator).input_tags.allow_nan:
+            return np.ma.filled(values.astype(np.float64), np.nan)
+        if hidden:
+            raise ValueError(
+                f"Input {name} has {hidden} masked entries, missing values: impute them, or drop "
+                "their rows first."
+            )
+        return values.data
+    if not dates and _has_dates(values):
+        raise ValueError(f"Input {name} {DATES}")
+    return values
+
+
+def _has_dates(values: Any) -> bool:
+    if not is_frame(values):
+        return getattr(getattr(values, "dtype", None), "kind", "") in ("m", "M")
+    types = getattr(values, "dtypes", ())  # of pandas and polars
+    return any(getattr(kind, "kind", "") in ("m", "M") or _is_temporal(kind) for kind in types)
+
+
+def _is_temporal(kind: Any) -> bool:
+    return hasattr(kind, "is_temporal") and kind.is_temporal()
+
+
+@contextmanager
+def refused_kinds() -> Iterator[None]:
+    """What NumPy says of values it cannot bring to one float type, in words about the input."""
+    try:
+        yield
+    except DTypePromotionError as error:
+        raise TypeError(f"Input X or y {DATES}") from error
+    except OverflowError as error:
+        raise ValueError(
+            f"Input X or y has a number beyond the range of floats: {error}."
+        ) from error
+
+
+def enter_weights(sample_weight: Any, X: Any) -> Any:
+    """Weights (n,) as floats, or None; negative, all-zero and boundless weights are errors."""
+    if sample_weight is None:
+        return None
+    n = row_count(X)
+    dtype = X.dtype if getattr(X, "dtype", None) in (np.float32, np.float64) else np.float64
+    if isinstance(sample_weight, Real):
+        if not math.isfinite(sample_weight):
+            raise ValueError(f"sample_weight must be finite, got {sample_weight!r}.")
+        w = np.full(n, sample_weight, dtype=dtype)
+    else:
+        given = plain(sample_weight, "sample_weight")
+        w = check_array(given, ensure_2d=False, dtype=dtype, input_name="sample_weight", order="C")
+    if w.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
+    check_consistent_length(X, w)
+    if w.shape[0] and w.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: the smallest is {w.min():g}."
+        )
+    if w.shape[0] and not w.any():
+        raise ValueError("All sample weights are zero: no row would count. Give some a weight.")
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if not math.isfinite(total):
+        raise ValueError(
+            f"The sample weights add up to more than {w.dtype} holds: divide them by their mean."
+        )
+    return w
