@@ -36,7 +36,7 @@ void fourier_scatter(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, c
                      const T* root_w, double* S, i64 ld, int threads) {
   const i64 width = D + Y.d + 1;
   const Scratch<T> scratch(threads, kChunk * (X.d + kFeatureCols));
-  gram_of_rows<T>(X.n, width, S, ld, threads, [&](i64 r0, const Chunk<T>& Z) {
+  gram_of_rows<T>(X.n, width, S, ld, threads, nullptr, [&](i64 r0, const Chunk<T>& Z) {
     const T* w = root_w ? root_w + r0 : nullptr;
     T *x = scratch.block(omp_get_thread_num()), *phi = x + kChunk * X.d;
     loops<T>().pack(X.at(r0, 0), Z.rows, X.d, X.rs, X.cs, nullptr, nullptr, x, X.d);

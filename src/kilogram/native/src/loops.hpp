@@ -37,8 +37,15 @@ template <class T> struct Loops {
   // out (strip, strips * strip; ld) = alpha a' b, one strip against several
   void (*product)(const T* a, const T* b, std::int64_t depth, std::int64_t strips, T alpha, T* out,
                   std::int64_t ld);
-  // S (width, width; ld) += z' z, on and below the diagonal; ld and the rows of S hold whole strips
-  void (*gram)(const T* z, std::int64_t depth, std::int64_t width, double* S, std::int64_t ld);
+  // S (width, width; ld) += z' z, on and below the diagonal; ld and the rows of S hold whole strips.
+  // The strips of z have room for `stride` >= depth steps. Meanwhile the `bytes` from `next` on are
+  // brought into cache; 0 for none.
+  void (*gram)(const T* z, std::int64_t depth, std::int64_t stride, std::int64_t width, double* S,
+               std::int64_t ld, const T* next, std::int64_t bytes);
+  // one row into narrow strips of `stride` steps: out[strip][lane] = (x[col] - shift[col]) * scale;
+  // with `sums`, sums[col] += w (x[col] - shift[col])
+  void (*put_row)(const T* x, std::int64_t cols, std::int64_t cs, const T* shift, T scale, T* out,
+                  std::int64_t stride, T w, double* sums);
   // S (wa, wb; ld) += a' b, strips of two chunks
   void (*cross)(const T* a, const T* b, std::int64_t depth, std::int64_t wa, std::int64_t wb,
                 double* S, std::int64_t ld);
@@ -70,6 +77,14 @@ template <class T> struct Loops {
   // With `seen`, NaN are left out and seen += w for the others.
   void (*add_powers)(const T* x, std::int64_t cols, std::int64_t cs, const T* shift, T w,
                      double* sums, double* squares, double* seen);
+  // Counts of one row, see loops_counts.hpp.
+  void (*add_counts)(const T* x, std::int64_t cols, std::int64_t cs, T w, double* sums, T* low);
+  void (*add_presence)(const T* x, std::int64_t cols, std::int64_t cs, T threshold, T w,
+                       double* yes, double* seen);
+  void (*column_ranges)(const T* x, std::int64_t cols, std::int64_t cs, T most, T* low, T* high,
+                        T* odd);
+  void (*add_categories)(const T* x, std::int64_t cols, std::int64_t cs,
+                         const std::int64_t* offsets, const T* sizes, T w, double* sums);
   // z[i] = <x_i, w> + b
   void (*row_dots)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
                    std::int64_t cs, const T* w, T b, T* z);

@@ -56,28 +56,51 @@ void product(const T* a, const T* b, i64 depth, i64 strips, T alpha, T* out, i64
     }
 }
 
-// S (kRows, `parts` vectors; ld) += a' b, narrow strips. Not inlined: with its three kinds side by side
-// in one loop the compiler keeps the sums in memory, at half the speed.
+constexpr i64 kLine = 64;  // bytes that memory hands over at once
+
+// Memory that will be read next, asked for while the processor multiplies.
+struct Ahead {
+  const char *at, *end;
+};
+
+// sum[r] += a[r] * b of one step; the strips of b lie `stride` vectors apart
 template <class T, int parts>
-__attribute__((noinline)) void add_block(const T* a, const T* b, i64 depth, double* S, i64 ld) {
+KG_INLINE void block_step(const T* a, const typename Vector<T>::type* b, i64 stride,
+                          typename Vector<T>::type (&sum)[kRows<T>][3]) {
+  typedef typename Vector<T>::type V;
+  const V v0 = b[0], v1 = parts > 1 ? b[stride] : V{}, v2 = parts > 2 ? b[2 * stride] : V{};
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows<T>; ++r) {
+    const V x = a[r] - V{};
+    sum[r][0] += x * v0;
+    if (parts > 1) sum[r][1] += x * v1;
+    if (parts > 2) sum[r][2] += x * v2;
+  }
+}
+
+// S (kRows, `parts` vectors; ld) += a' b, narrow strips; asks for a line ahead every four steps.
+// Not inlined: with its three kinds side by side in one loop the compiler keeps the sums in memory,
+// at half the speed.
+template <class T, int parts>
+__attribute__((noinline)) void add_block(const T* a, const T* b, i64 depth, i64 stride,
+                                         double* S, i64 ld, Ahead& ahead) {
   typedef typename Vector<T>::type V;
   constexpr i64 W = kLanes<T>;
   constexpr int R = kRows<T>;
   V sum[R][3];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{};
-  const V *b0 = reinterpret_cast<const V*>(b), *b1 = b0 + depth, *b2 = b1 + depth;
+  const V* b0 = reinterpret_cast<const V*>(b);
+  const char* line = ahead.at;
+  const i64 onward = line < ahead.end ? kLine : 0;
+  i64 k = 0;
+  for (; k + 4 <= depth; k += 4, line += onward) {
+    __builtin_prefetch(line, 0, 2);
 #pragma GCC unroll 4
-  for (i64 k = 0; k < depth; ++k) {
-    const V v0 = b0[k], v1 = parts > 1 ? b1[k] : V{}, v2 = parts > 2 ? b2[k] : V{};
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const V x = a[k * W + r] - V{};
-      sum[r][0] += x * v0;
-      if (parts > 1) sum[r][1] += x * v1;
-      if (parts > 2) sum[r][2] += x * v2;
-    }
+    for (i64 u = 0; u < 4; ++u) block_step<T, parts>(a + (k + u) * W, b0 + k + u, stride, sum);
   }
+  for (; k < depth; ++k) block_step<T, parts>(a + k * W, b0 + k, stride, sum);
+  ahead.at = line;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     double* __restrict o = S + r * ld;
@@ -87,20 +110,25 @@ __attribute__((noinline)) void add_block(const T* a, const T* b, i64 depth, doub
   }
 }
 
-// S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors)
-template <class T> void gram(const T* z, i64 depth, i64 width, double* S, i64 ld) {
+// S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors), the
+// strips of z with room for `stride` steps; meanwhile `bytes` from `next` on come into cache
+template <class T>
+void gram(const T* z, i64 depth, i64 stride, i64 width, double* S, i64 ld, const T* next,
+          i64 bytes) {
   constexpr i64 W = kLanes<T>;
+  const char* from = reinterpret_cast<const char*>(bytes ? next : z);
+  Ahead ahead{from, from + bytes};
   for (i64 j = 0; j < width; j += kStrip<T>)
     for (i64 i = j; i < width; i += kRows<T>) {
-      const T *a = z + i / W * W * depth + i % W, *b = z + j * depth;
+      const T *a = z + i / W * W * stride + i % W, *b = z + j * stride;
       const i64 needed = i + kRows<T> - j;  // columns j.. on or below the diagonal
       double* o = S + i * ld + j;
       if (needed <= W)
-        add_block<T, 1>(a, b, depth, o, ld);
+        add_block<T, 1>(a, b, depth, stride, o, ld, ahead);
       else if (needed <= 2 * W)
-        add_block<T, 2>(a, b, depth, o, ld);
+        add_block<T, 2>(a, b, depth, stride, o, ld, ahead);
       else
-        add_block<T, 3>(a, b, depth, o, ld);
+        add_block<T, 3>(a, b, depth, stride, o, ld, ahead);
     }
 }
 
@@ -108,9 +136,12 @@ template <class T> void gram(const T* z, i64 depth, i64 width, double* S, i64 ld
 template <class T>
 void cross(const T* a, const T* b, i64 depth, i64 wa, i64 wb, double* S, i64 ld) {
   constexpr i64 W = kLanes<T>;
+  const char* here = reinterpret_cast<const char*>(a);
+  Ahead nothing{here, here};
   for (i64 j = 0; j < wb; j += kStrip<T>)
     for (i64 i = 0; i < wa; i += kRows<T>)
-      add_block<T, 3>(a + i / W * W * depth + i % W, b + j * depth, depth, S + i * ld + j, ld);
+      add_block<T, 3>(a + i / W * W * depth + i % W, b + j * depth, depth, depth,
+                      S + i * ld + j, ld, nothing);
 }
 
 // Lanes are rows: out[strip][k][lane] = x[lane][k] - shift[k], zeros in the lanes beyond `rows`.
@@ -167,11 +198,38 @@ void pack_column_strips(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T*
       }
     }
   }
-  for (i64 c = whole; c < cols;) {
-    const i64 strip = (c0 + c) / W, lane = (c0 + c) % W;
-    const i64 room = W - lane, count = room < cols - c ? room : cols - c;
-    pack<T>(x + c * cs, rows, count, rs, cs, shift ? shift + c : nullptr, scale,
-            out + strip * rows * W + lane, W);
-    c += count;
+  for (i64 c = whole; c < cols; ++c) {  // the others one by one, strips apart
+    const T* __restrict column = x + c * cs;
+    T* __restrict o = out + (c0 + c) / W * W * rows + (c0 + c) % W;
+    const T off = shift ? shift[c] : T(0);
+    if (scale)
+      for (i64 r = 0; r < rows; ++r) o[r * W] = (column[r * rs] - off) * scale[r];
+    else
+      for (i64 r = 0; r < rows; ++r) o[r * W] = column[r * rs] - off;
+  }
+}
+
+// One row of a chunk: out[narrow strip][lane] = (x[col] - shift[col]) * scale, strips `stride` steps
+// apart. With `sums`, sums[col] += w (x[col] - shift[col]).
+template <class T>
+void put_row(const T* x, i64 cols, i64 cs, const T* shift, T scale, T* out, i64 stride, T w,
+             double* sums) {
+  constexpr i64 W = kLanes<T>;
+  const i64 whole = cs == 1 ? cols / W * W : 0;
+  i64 c = 0;
+  for (; c < whole; c += W, out += W * stride) {
+    T v[W];
+#pragma omp simd
+    for (i64 j = 0; j < W; ++j) v[j] = x[c + j] - shift[c + j];
+    if (sums)
+#pragma omp simd
+      for (i64 j = 0; j < W; ++j) sums[c + j] += static_cast<double>(w) * static_cast<double>(v[j]);
+#pragma omp simd
+    for (i64 j = 0; j < W; ++j) out[j] = v[j] * scale;
+  }
+  for (; c < cols; ++c) {
+    const T v = x[c * cs] - shift[c];
+    if (sums) sums[c] += static_cast<double>(w) * static_cast<double>(v);
+    out[(c - whole) / W * W * stride + c % W] = v * scale;
   }
 }

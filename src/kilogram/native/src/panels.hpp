@@ -40,9 +40,19 @@ template <class T> struct Chunk {
   }
 };
 
+// What follows row r of rows that lie one after another: some bytes to ask memory for in time.
+template <class T> struct Next {
+  const T* at;
+  i64 bytes;
+};
+template <class T> Next<T> next_rows(const Rows<T>* X, i64 r, i64 rows) {
+  if (!X || X->cs != 1 || X->rs < X->d || X->rs > 2 * X->d || r >= X->n) return {nullptr, 0};
+  return {X->at(r, 0), std::min(rows, X->n - r) * X->rs * i64(sizeof(T))};
+}
+
 // S has leading dimension ld >= whole strips of D; only its lower triangle is filled.
 template <class T, class Fill>
-void gram_narrow(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
+void gram_narrow(i64 n, i64 D, double* S, i64 ld, int threads, const Rows<T>* X, Fill fill) {
   const Loops<T>& f = loops<T>();
   const i64 width = ceil_div(D, f.strip) * f.strip, chunks = ceil_div(n, kChunk);
   const i64 count = std::max<i64>(1, std::min(kPanelLanes, chunks));
@@ -57,8 +67,9 @@ void gram_narrow(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
       const i64 r0 = p * kChunk;
       const Chunk<T> chunk{Z, std::min(kChunk, n - r0)};
       fill(r0, chunk);
-      chunk.pad(D, width);
-      f.gram(Z, chunk.rows, D, sum, width);
+      chunk.pad(D, ceil_div(D, f.lanes) * f.lanes);
+      const Next<T> next = next_rows(X, r0 + kChunk, kChunk);
+      f.gram(Z, chunk.rows, chunk.rows, D, sum, width, next.at, next.bytes);
     }
   }
   for (i64 i = 0; i < D; ++i) {
@@ -74,7 +85,7 @@ void add_tile(const Chunk<T>& chunk, i64 D, i64 i, i64 j, double* S, i64 ld) {
   const T *zi = chunk.z + i * chunk.rows, *zj = chunk.z + j * chunk.rows;
   const i64 m = std::min(kSumTile, D - i), n = std::min(kSumTile, D - j);
   if (i == j)
-    loops<T>().gram(zi, chunk.rows, m, S + i * ld + j, ld);
+    loops<T>().gram(zi, chunk.rows, chunk.rows, m, S + i * ld + j, ld, nullptr, 0);
   else
     loops<T>().cross(zi, zj, chunk.rows, m, n, S + i * ld + j, ld);
 }
@@ -121,11 +132,11 @@ inline void mirror(double* S, i64 D, i64 ld) {
   }
 }
 
-// fill(r0, chunk) writes the rows r0.. of Z into the chunk.
+// fill(r0, chunk) writes the rows r0.. of Z into the chunk, from the rows of X if that is given.
 template <class T, class Fill>
-void gram_of_rows(i64 n, i64 D, double* S, i64 ld, int threads, Fill fill) {
+void gram_of_rows(i64 n, i64 D, double* S, i64 ld, int threads, const Rows<T>* X, Fill fill) {
   if (D <= kNarrow)
-    gram_narrow<T>(n, D, S, ld, threads, fill);
+    gram_narrow<T>(n, D, S, ld, threads, X, fill);
   else
     gram_wide<T>(n, D, S, ld, threads, fill);
   mirror(S, D, ld);

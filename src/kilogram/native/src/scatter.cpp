@@ -10,7 +10,7 @@ template <class T>
 void scatter(const Rows<T>& X, const Rows<T>& Y, const T* shift_x, const T* shift_y, const T* root_w,
              double* S, i64 ld, int threads) {
   const i64 D = X.d + Y.d + 1;
-  gram_of_rows<T>(X.n, D, S, ld, threads, [&](i64 r0, const Chunk<T>& Z) {
+  gram_of_rows<T>(X.n, D, S, ld, threads, &X, [&](i64 r0, const Chunk<T>& Z) {
     const T* w = root_w ? root_w + r0 : nullptr;
     Z.put(0, X.at(r0, 0), X.d, X.rs, X.cs, shift_x, w);
     Z.put(X.d, Y.at(r0, 0), Y.d, Y.rs, Y.cs, shift_y, w);
