@@ -6,6 +6,9 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <array>
+
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
@@ -20,20 +23,70 @@ using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
 
 // Codes index the sums: one that is out of range would write elsewhere.
 template <class T>
-Rows<T> checked(const In<T>& X, const InV<i64>& codes, const InC<T>& shifts,
-                const std::optional<InV<T>>& w) {
-  const i64 n = X.shape(0), d = X.shape(1), K = shifts.shape(0);
+Rows<T> labelled(const In<T>& X, const InV<i64>& codes, i64 K, const std::optional<InV<T>>& w) {
+  const i64 n = X.shape(0), d = X.shape(1);
   check_int(n, "the number of rows");
   check_int(d, "the number of columns");
-  if (i64(codes.shape(0)) != n || i64(shifts.shape(1)) != d || (w && i64(w->shape(0)) != n))
-    throw std::invalid_argument("X, codes, shifts and weights do not fit together");
+  if (i64(codes.shape(0)) != n || (w && i64(w->shape(0)) != n))
+    throw std::invalid_argument("X, codes and weights do not fit together");
   i64 bad = 0;
   for (i64 i = 0; i < n; ++i) bad |= (codes.data()[i] < 0) | (codes.data()[i] >= K);
   if (bad) throw std::invalid_argument("a class code is negative or not below the number of classes");
   return {X.data(), n, d, X.stride(0), X.stride(1)};
 }
 
+template <class T>
+Rows<T> checked(const In<T>& X, const InV<i64>& codes, const InC<T>& shifts,
+                const std::optional<InV<T>>& w) {
+  if (shifts.shape(1) != X.shape(1)) throw std::invalid_argument("X and shifts do not fit together");
+  return labelled<T>(X, codes, shifts.shape(0), w);
+}
+
+template <class T, int k> void fits(const Out<T, k>& out, const std::array<i64, k>& shape) {
+  for (int a = 0; a < k; ++a)
+    if (i64(out.shape(a)) != shape[a]) throw std::invalid_argument("out has no room for the sums");
+}
+
+template <class T> const T* at(const std::optional<InV<T>>& w) { return w ? w->data() : nullptr; }
+
 using Release = nb::gil_scoped_release;
+
+template <class T> void bind_counts(nb::module_& m) {
+  m.def("class_counts", [](In<T> X, InV<i64> codes, std::optional<InV<T>> w, Out<double, 2> out,
+                           Out<T, 1> low, int threads) {
+    const Rows<T> x = labelled<T>(X, codes, out.shape(0), w);
+    fits<double, 2>(out, {i64(out.shape(0)), x.d});
+    fits<T, 1>(low, {x.d});
+    Release release;
+    class_counts<T>(x, codes.data(), out.shape(0), at(w), out.data(), low.data(), threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "w"_a.noconvert().none(), "out"_a.noconvert(),
+     "low"_a.noconvert(), "threads"_a);
+  m.def("class_presence", [](In<T> X, InV<i64> codes, double threshold, std::optional<InV<T>> w,
+                             Out<double, 3> out, int threads) {
+    const Rows<T> x = labelled<T>(X, codes, out.shape(1), w);
+    fits<double, 3>(out, {2, i64(out.shape(1)), x.d});
+    Release release;
+    class_presence<T>(x, codes.data(), out.shape(1), T(threshold), at(w), out.data(), threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "threshold"_a, "w"_a.noconvert().none(),
+     "out"_a.noconvert(), "threads"_a);
+  m.def("column_ranges", [](In<T> X, double most, Out<T, 2> out, int threads) {
+    const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
+    fits<T, 2>(out, {3, x.d});
+    Release release;
+    column_ranges<T>(x, T(most), out.data(), threads);
+  }, "X"_a.noconvert(), "most"_a, "out"_a.noconvert(), "threads"_a);
+  m.def("class_categories", [](In<T> X, InV<i64> codes, InV<i64> offsets, std::optional<InV<T>> w,
+                               Out<double, 2> out, int threads) {
+    const Rows<T> x = labelled<T>(X, codes, out.shape(0), w);
+    const i64* starts = offsets.data();
+    if (i64(offsets.shape(0)) != x.d + 1 || starts[0] != 0 || !std::is_sorted(starts, starts + x.d + 1))
+      throw std::invalid_argument("offsets must rise from 0, one more than there are columns");
+    fits<double, 2>(out, {i64(out.shape(0)), starts[x.d]});
+    Release release;
+    class_categories<T>(x, codes.data(), out.shape(0), starts, at(w), out.data(), threads);
+  }, "X"_a.noconvert(), "codes"_a.noconvert(), "offsets"_a.noconvert(), "w"_a.noconvert().none(),
+     "out"_a.noconvert(), "threads"_a);
+}
 
 template <class T> void bind(nb::module_& m) {
   m.def("class_scatter", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> root_w,
@@ -77,6 +130,8 @@ template <class T> void bind(nb::module_& m) {
 void bind_classes(nb::module_& m) {
   bind<float>(m);
   bind<double>(m);
+  bind_counts<float>(m);
+  bind_counts<double>(m);
 }
 
 }  // namespace kg

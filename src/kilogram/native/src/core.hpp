@@ -75,6 +75,27 @@ template <class T>
 void class_powers(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* w,
                   i64 powers, double* out, int threads);
 
+// out (K, d): sums of the classes' rows; low (d): the least value of each column, NaN left out
+template <class T>
+void class_counts(const Rows<T>& X, const i64* codes, i64 K, const T* w, double* out, T* low,
+                  int threads);
+
+// out (2, K, d): the weight of the classes' values above a threshold, and of those that are not
+// NaN, itself NaN if some are infinite
+template <class T>
+void class_presence(const Rows<T>& X, const i64* codes, i64 K, T threshold, const T* w, double* out,
+                    int threads);
+
+// out (3, d): the least and the greatest value of each column, NaN left out, and 1 where some value
+// from 0 to `most` is no whole number
+template <class T> void column_ranges(const Rows<T>& X, T most, T* out, int threads);
+
+// out (K, offsets[d]): the weight of every category; of column k the whole numbers from 0 to below
+// offsets[k + 1] - offsets[k] count, from offsets[k] on
+template <class T>
+void class_categories(const Rows<T>& X, const i64* codes, i64 K, const i64* offsets, const T* w,
+                      double* out, int threads);
+
 // lower Cholesky factor in the lower triangle of A (n,n); 0 or the order of the failing minor
 template <class T> i64 cholesky(T* A, i64 n, i64 ld, int threads);
 
