@@ -18,7 +18,8 @@ from kilogram.solvers.smo import (
 )
 from kilogram.solvers.smo.block import NotSeparable
 from kilogram.solvers.smo.cache import SlotCache
-from kilogram.solvers.smo.rows import ArrayRows, NativeRows
+from kilogram.solvers.smo.compiled import BitRows, NativeRows, packed_bits
+from kilogram.solvers.smo.rows import ArrayRows
 
 TIGHT = BlockOptions(tol=1e-9)
 
@@ -162,6 +163,97 @@ def test_native_rows_with_any_cache(kernel, single, limit):
         np.testing.assert_allclose(rows.square(at), K[np.ix_(at, at)], atol=tol)
 
 
+@pytest.mark.parametrize("narrow", [2, 256])
+def test_only_rows_marked_are_kept(narrow, monkeypatch):
+    monkeypatch.setattr("kilogram.solvers.smo.compiled.NARROW", narrow)
+    rng = np.random.default_rng(1)
+    X, kernel = rng.standard_normal((250, 4)), kg.Gaussian(1.0)
+    K, rows, g, want = kernel(X), NativeRows(kernel, X, 2**30, False), np.zeros(250), np.zeros(250)
+    held = set()
+    for _ in range(5):
+        at, delta = rng.choice(250, 60, replace=False), rng.standard_normal(60)
+        again = rng.random(60) < 0.3
+        rows.add(at, delta, g, again)
+        held |= set(at[again])
+        want += delta @ K[at]
+        np.testing.assert_allclose(g, want, atol=1e-11)
+        np.testing.assert_allclose(rows.square(at), K[np.ix_(at, at)], atol=1e-12)
+    assert set(np.flatnonzero(rows.slots.slot >= 0)) == held
+    assert rows.slots.filled == len(held)
+
+
+def test_slots_open_when_rows_are_made_again():
+    slots = SlotCache(100, 2**20, 8, first=4, patience=2.0)
+    assert (slots.open, slots.capacity) == (4, 100)
+    slots.place(np.arange(20))
+    assert slots.filled == 4
+    slots.place(np.arange(4, 10), np.zeros(6, bool))  # six made again, eight are bearable
+    assert slots.open == 4
+    slots.place(np.arange(4, 10))
+    assert slots.open == slots.filled == 8
+    assert sorted(slots.owner[:8]) == sorted(np.flatnonzero(slots.slot >= 0))
+    for _ in range(60):
+        slots.place(np.arange(100), np.zeros(100, bool))
+    assert slots.open == 100
+
+
+def zeros_and_ones(n, d, dtype=np.float64, seed=0):
+    return (np.random.default_rng(seed).random((n, d)) < 0.3).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 7, 64, 65, 130, 200, 256, 300])
+@pytest.mark.parametrize(
+    "kernel", [kg.Gaussian(2.0), kg.Matern(nu=1.5), kg.RationalQuadratic(), kg.Linear(),
+               kg.Polynomial(3)], ids=lambda k: type(k).__name__)  # fmt: skip
+def test_rows_of_bits(kernel, d, dtype):
+    X = zeros_and_ones(203, d, dtype)
+    kernel = kernel.resolve(X)
+    K, rows, g = kernel(X.astype(float)), BitRows(kernel, X, packed_bits(X)), np.zeros(203)
+    rng = np.random.default_rng(3)
+    scale = np.abs(K).max()
+    at, delta = rng.choice(203, 70, replace=False), rng.standard_normal(70)
+    rows.add(at, delta, g)
+    np.testing.assert_allclose(g, delta @ K[at], atol=1e-12 * scale)
+    square = rows.square(at)
+    assert square.dtype == dtype
+    tol = 1e-6 if dtype == np.float32 else 1e-13
+    np.testing.assert_allclose(square, K[np.ix_(at, at)], atol=tol * scale)
+    np.testing.assert_allclose(rows.diag(), np.diagonal(K), atol=1e-13 * scale)
+
+
+def test_only_zeros_and_ones_are_bits():
+    X = zeros_and_ones(100, 9)
+    assert packed_bits(X).shape == (100, 1)
+    for value in (2.0, -1.0, 0.5, 1e-30):
+        for row in (3, 99):
+            other = X.copy()
+            other[row, 4] = value
+            assert packed_bits(other) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("machine", ["soft margin", "tube"])
+def test_bits_reach_the_point_of_the_whole_matrix(machine, dtype, monkeypatch):
+    monkeypatch.setattr("kilogram.solvers.smo.rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    X, rng = zeros_and_ones(400, 30, dtype), np.random.default_rng(4)
+    t = X @ rng.standard_normal(30) + rng.standard_normal(400)
+    C, options = rng.uniform(0.5, 2.0, 400), BlockOptions(tol=1e-7, block=64)
+    P = (
+        soft_margin(np.where(t > t.mean(), 1.0, -1.0), C, slack=1)
+        if machine == "soft margin"
+        else tube(t, C, 0.2, slack=1)
+    )
+    rows = kernel_rows(kg.Gaussian(gamma=0.1), X, limit=2**28)
+    assert isinstance(rows, BitRows)
+    whole = StoredRows(kg.Gaussian(gamma=0.1)(X.astype(float)))
+    got, want = solve_block(rows, P, options), solve_block(whole, P, options)
+    assert got.converged
+    assert got.objective == pytest.approx(want.objective, rel=1e-8)
+    assert certify(P, got.value.b, whole.K @ np.bincount(P.point, got.value.b)).violation <= 2e-7
+
+
 @pytest.mark.parametrize("capacity", [3, 40, 200])
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
@@ -210,9 +302,9 @@ def test_blocks_of_any_size_reach_the_same_point(block, monkeypatch):
 class Counted(NativeRows):
     passes = 0
 
-    def add(self, points, delta, g):
+    def add(self, points, delta, g, again=None):
         self.passes += 1
-        super().add(points, delta, g)
+        super().add(points, delta, g, again)
 
 
 @pytest.mark.parametrize("limit", [2**30, 40 * 600 * 8])

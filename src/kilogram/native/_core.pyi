@@ -83,6 +83,18 @@ def smo_add(cache: Array, slot: Array, delta: Array, g: Array, threads: int) -> 
 def smo_square(
     cache: Array, slot: Array, at: Array, made: Array, out: Array, threads: int
 ) -> None: ...
+def smo_add_bits(
+    bits: Array,
+    A: Array,
+    delta: Array,
+    table: Array,
+    differing: bool,
+    g: Array,
+    threads: int,
+) -> None: ...
+def smo_bit_square(
+    bits: Array, table: Array, differing: bool, out: Array, threads: int
+) -> None: ...
 def smo_pairs(
     K: Array,
     s: Array,
@@ -171,6 +183,16 @@ def within_scatter(
 ) -> None: ...
 def class_powers(
     X: Array, codes: Array, shifts: Array, w: Array | None, out: Array, threads: int
+) -> None: ...
+def class_counts(
+    X: Array, codes: Array, w: Array | None, out: Array, low: Array, threads: int
+) -> None: ...
+def class_presence(
+    X: Array, codes: Array, threshold: float, w: Array | None, out: Array, threads: int
+) -> None: ...
+def column_ranges(X: Array, most: float, out: Array, threads: int) -> None: ...
+def class_categories(
+    X: Array, codes: Array, offsets: Array, w: Array | None, out: Array, threads: int
 ) -> None: ...
 def logistic_sparse(
     entries: Array,
@@ -339,4 +361,34 @@ def contrast_pass(
     slope: Array,
     value: Array,
     threads: int,
+) -> None: ...
+def code_columns(X: Array, codes: Array, values: Array, counts: Array, threads: int) -> None: ...
+def grow_tree(
+    codes: Array,
+    values: Array,
+    starts: Array,
+    y: Array,
+    label: Array,
+    classes: int,
+    w: Array,
+    rows: Array,
+    criterion: int,
+    limits: Array,
+    weights: Array,
+    seed: int,
+    links: Array,
+    numbers: Array,
+    value: Array,
+) -> int: ...
+def sum_leaves(
+    links: Array,
+    threshold: Array,
+    roots: Array,
+    values: Array,
+    X: Array,
+    out: Array,
+    threads: int,
+) -> None: ...
+def find_leaves(
+    links: Array, threshold: Array, roots: Array, X: Array, out: Array, threads: int
 ) -> None: ...

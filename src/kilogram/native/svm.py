@@ -127,6 +127,27 @@ def add_kernel_rows(
     )
 
 
+_BIT_WORK = 4  # multiplications that take as long as one kernel value of a word of bits
+
+
+def add_bit_rows(
+    bits: Array, A: Array, delta: Array, table: Array, g: Array, *, differing: bool
+) -> None:
+    """g (n,) += sum_i delta_i table[h_ij], h the bits in which A_i and bits_j differ, or share."""
+    work = A.shape[0] * bits.shape[0] * A.shape[1] * _BIT_WORK
+    threads = 1 if work < SMALL_WORK else n_threads()
+    _core.smo_add_bits(bits, A, delta, table, differing, g, threads)
+
+
+def bit_square(bits: Array, table: Array, *, differing: bool) -> Array:
+    """K (q, q) of rows of bits, K_ij = table[h_ij] as in `add_bit_rows`, of the table's type."""
+    q, words = bits.shape
+    out = np.empty((q, q), dtype=table.dtype)
+    threads = 1 if q * q * words * _BIT_WORK < SMALL_WORK else n_threads()
+    _core.smo_bit_square(bits, table, differing, out, threads)
+    return out
+
+
 class Compressed(NamedTuple):
     """Rows for `coordinate_passes`: entries, columns and row starts; the last two None if dense."""
 

@@ -112,6 +112,45 @@ void smo_square(const S* cache, i64 ld, const i64* slot, const i64* at, i64 q, c
   }
 }
 
+void smo_add_bits(const BitProblem& P, const double* delta, const double* table, double* g,
+                  int threads) {
+  // as many rows of A as stay in L1 beside the table, and columns in pieces for the threads
+  const i64 width = 512, deep = std::max<i64>(16, 1024 / P.words), tiles = ceil_div(P.n, width);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (i64 J = 0; J < tiles; ++J) {
+    const i64 j0 = J * width;
+    BitProblem part = P;
+    part.B = P.B + j0 * P.words;
+    part.n = std::min(width, P.n - j0);
+    for (i64 i0 = 0; i0 < P.m; i0 += deep) {
+      part.A = P.A + i0 * P.words;
+      part.m = std::min(deep, P.m - i0);
+      smo_loops().add_bits(part, delta + i0, table, g + j0);
+    }
+  }
+}
+
+namespace {
+void values(const BitProblem& P, const float* table, float* out, i64 ld) {
+  smo_loops().bits_f32(P, table, out, ld);
+}
+void values(const BitProblem& P, const double* table, double* out, i64 ld) {
+  smo_loops().bits_f64(P, table, out, ld);
+}
+}  // namespace
+
+template <class S> void smo_bit_square(const BitProblem& P, const S* table, S* out, int threads) {
+  const i64 height = 16, strips = ceil_div(P.m, height);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (i64 strip = 0; strip < strips; ++strip) {
+    const i64 i0 = strip * height;
+    BitProblem part = P;
+    part.A = P.A + i0 * P.words;
+    part.m = std::min(height, P.m - i0);
+    values(part, table, out + i0 * P.n, P.n);
+  }
+}
+
 namespace {
 
 using Violator = std::pair<double, i64>;  // how far, then which: ties go to the smaller index
@@ -158,6 +197,8 @@ template void smo_square<float>(const float*, i64, const i64*, const i64*, i64, 
                                 int);
 template void smo_square<double>(const double*, i64, const i64*, const i64*, i64, const double*,
                                  double*, int);
+template void smo_bit_square<float>(const BitProblem&, const float*, float*, int);
+template void smo_bit_square<double>(const BitProblem&, const double*, double*, int);
 template void smo_add<float>(const float*, i64, i64, const i64*, const double*, i64, double*, int);
 template void smo_add<double>(const double*, i64, i64, const i64*, const double*, i64, double*, int);
 

@@ -1,6 +1,7 @@
 // Block SMO, before Python: raw buffers in, raw buffers out.
 #pragma once
 #include "rows.hpp"
+#include "smo_loops.hpp"
 #include "tile.hpp"
 
 namespace kg {
@@ -22,6 +23,11 @@ void smo_add(const S* cache, i64 n, i64 ld, const i64* slot, const double* delta
 template <class S>
 void smo_square(const S* cache, i64 ld, const i64* slot, const i64* at, i64 q, const S* made, S* out,
                 int threads);
+
+// g (n) += sum_i delta[i] table[h(A_i, B_j)], and out (q, q) = table[h(B_i, B_j)], of rows of bits.
+void smo_add_bits(const BitProblem& P, const double* delta, const double* table, double* g,
+                  int threads);
+template <class S> void smo_bit_square(const BitProblem& P, const S* table, S* out, int threads);
 
 // The variables of a block problem; point[i] is the row of X that variable i stands on.
 struct Variables {

@@ -138,6 +138,67 @@ void add_rows(const T* const* rows, const double* delta, i64 m, i64 cols, double
   }
 }
 
+// The number of bits in which a and b differ, or which they share; W words, 0: as many as given.
+template <int W, bool differing>
+inline i64 counted(const std::uint64_t* a, const std::uint64_t* b, i64 words) {
+  i64 h = 0;
+  const i64 w = W ? W : words;
+  for (i64 k = 0; k < w; ++k) h += __builtin_popcountll(differing ? a[k] ^ b[k] : a[k] & b[k]);
+  return h;
+}
+
+// Four columns at a time: their sums stay in registers and do not wait for each other.
+template <int W, bool differing>
+void add_bits_of(const BitProblem& P, const double* delta, const double* table, double* g) {
+  const i64 w = W ? W : P.words;
+  i64 j = 0;
+  for (; j + 4 <= P.n; j += 4) {
+    const std::uint64_t* b = P.B + j * w;
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (i64 i = 0; i < P.m; ++i) {
+      const std::uint64_t* a = P.A + i * w;
+      const double d = delta[i];
+      s0 += d * table[counted<W, differing>(a, b, w)];
+      s1 += d * table[counted<W, differing>(a, b + w, w)];
+      s2 += d * table[counted<W, differing>(a, b + 2 * w, w)];
+      s3 += d * table[counted<W, differing>(a, b + 3 * w, w)];
+    }
+    g[j] += s0;
+    g[j + 1] += s1;
+    g[j + 2] += s2;
+    g[j + 3] += s3;
+  }
+  for (; j < P.n; ++j) {
+    double sum = 0;
+    for (i64 i = 0; i < P.m; ++i)
+      sum += delta[i] * table[counted<W, differing>(P.A + i * w, P.B + j * w, w)];
+    g[j] += sum;
+  }
+}
+
+void add_bits(const BitProblem& P, const double* delta, const double* table, double* g) {
+  switch (2 * (P.words > 4 ? 0 : P.words) + (P.differing ? 1 : 0)) {
+    case 2: return add_bits_of<1, false>(P, delta, table, g);
+    case 3: return add_bits_of<1, true>(P, delta, table, g);
+    case 4: return add_bits_of<2, false>(P, delta, table, g);
+    case 5: return add_bits_of<2, true>(P, delta, table, g);
+    case 6: return add_bits_of<3, false>(P, delta, table, g);
+    case 7: return add_bits_of<3, true>(P, delta, table, g);
+    case 8: return add_bits_of<4, false>(P, delta, table, g);
+    case 9: return add_bits_of<4, true>(P, delta, table, g);
+    case 1: return add_bits_of<0, true>(P, delta, table, g);
+    default: return add_bits_of<0, false>(P, delta, table, g);
+  }
+}
+
+template <class S> void bits(const BitProblem& P, const S* table, S* out, i64 ld) {
+  const i64 w = P.words;
+  for (i64 i = 0; i < P.m; ++i)
+    for (i64 j = 0; j < P.n; ++j)
+      out[i * ld + j] = table[P.differing ? counted<0, true>(P.A + i * w, P.B + j * w, w)
+                                          : counted<0, false>(P.A + i * w, P.B + j * w, w)];
+}
+
 void narrow(const double* __restrict in, float* __restrict out, i64 cols) {
 #pragma omp simd
   for (i64 j = 0; j < cols; ++j) out[j] = static_cast<float>(in[j]);
@@ -166,8 +227,8 @@ template <class T> void step(const T* __restrict x, double delta, i64 d, double*
 namespace KG_VARIANT {
 extern const SmoLoops smo_table;
 const SmoLoops smo_table = {pairs<float>, pairs<double>, add_rows<float>, add_rows<double>,
-                            narrow,       dot<float>,    dot<double>,     step<float>,
-                            step<double>};
+                            add_bits,     bits<float>,   bits<double>,    narrow,
+                            dot<float>,   dot<double>,   step<float>,     step<double>};
 }  // namespace KG_VARIANT
 
 }  // namespace kg

@@ -19,6 +19,13 @@ struct PairResult {
   double violation;
 };
 
+// Rows of zeros and ones, `words` words of 64 each; h is the bits in which two rows differ, or share.
+struct BitProblem {
+  const std::uint64_t *A, *B;  // (m, words) and (n, words)
+  std::int64_t m, n, words;
+  bool differing;
+};
+
 struct SmoLoops {
   // steps on the pair that promises most, until max f over low - min f over up <= tol
   PairResult (*pairs_f32)(const PairProblem<float>& problem, double tol, std::int64_t max_steps);
@@ -28,6 +35,11 @@ struct SmoLoops {
                   double* g);
   void (*add_f64)(const double* const* rows, const double* delta, std::int64_t m, std::int64_t cols,
                   double* g);
+  // g (n) += sum_i delta[i] table[h(A_i, B_j)]
+  void (*add_bits)(const BitProblem& problem, const double* delta, const double* table, double* g);
+  // out (m, n; ld) = table[h(A_i, B_j)]
+  void (*bits_f32)(const BitProblem& problem, const float* table, float* out, std::int64_t ld);
+  void (*bits_f64)(const BitProblem& problem, const double* table, double* out, std::int64_t ld);
   // out = in, rounded
   void (*narrow)(const double* in, float* out, std::int64_t cols);
   // <x, w>, and w += delta x

@@ -70,6 +70,27 @@ template <class S> void bind_add(nb::module_& m) {
      "out"_a.noconvert(), "threads"_a);
 }
 
+template <class S> void bind_bits(nb::module_& m) {
+  m.def("smo_bit_square", [](Matrix<std::uint64_t> B, Vector<S> table, bool differing,
+                             OutMatrix<S> out, int threads) {
+    const i64 q = B.shape(0);
+    const BitProblem problem{B.data(), B.data(), q, q, static_cast<i64>(B.shape(1)), differing};
+    Release release;
+    smo_bit_square<S>(problem, table.data(), out.data(), threads);
+  }, "bits"_a.noconvert(), "table"_a.noconvert(), "differing"_a, "out"_a.noconvert(), "threads"_a);
+}
+
+void bind_add_bits(nb::module_& m) {
+  m.def("smo_add_bits", [](Matrix<std::uint64_t> B, Matrix<std::uint64_t> A, Vector<double> delta,
+                           Vector<double> table, bool differing, OutVector<double> g, int threads) {
+    const BitProblem problem{A.data(), B.data(), static_cast<i64>(A.shape(0)),
+                             static_cast<i64>(B.shape(0)), static_cast<i64>(B.shape(1)), differing};
+    Release release;
+    smo_add_bits(problem, delta.data(), table.data(), g.data(), threads);
+  }, "bits"_a.noconvert(), "A"_a.noconvert(), "delta"_a.noconvert(), "table"_a.noconvert(),
+     "differing"_a, "g"_a.noconvert(), "threads"_a);
+}
+
 PairResult steps(const PairProblem<float>& P, double tol, i64 most) {
   return smo_loops().pairs_f32(P, tol, most);
 }
@@ -124,6 +145,9 @@ void bind_svm(nb::module_& m) {
   bind_gradient<double, double>(m);
   bind_add<float>(m);
   bind_add<double>(m);
+  bind_add_bits(m);
+  bind_bits<float>(m);
+  bind_bits<double>(m);
   bind_coordinate<float>(m);
   bind_coordinate<double>(m);
   bind_pairs<float>(m);

@@ -13,11 +13,9 @@ constexpr double kCosLimit = 1e5;
 
 KG_INLINE double exp_(double x) {
   constexpr double low = -708.0, high = 709.8, magic = 6755399441055744.0;  // 1.5 * 2^52
-  double v = x < low ? low : x;
-  v = v > high ? high : v;
-  const double z = v * 1.4426950408889634 + magic;  // the integer n sits in z's low bits
+  const double z = x * 1.4426950408889634 + magic;  // the integer n sits in z's low bits
   const double n = z - magic;
-  double r = v - n * 0x1.62e42fee00000p-1;
+  double r = x - n * 0x1.62e42fee00000p-1;
   r = r - n * 0x1.a39ef35793c76p-33;
   double g = 2.51003854955103203e-08;
   g = g * r + 2.76200884454097462e-07;
@@ -31,17 +29,16 @@ KG_INLINE double exp_(double x) {
   g = g * r + 0.5;
   const double p = 1.0 + (r + r * r * g);
   const std::uint64_t bits = (__builtin_bit_cast(std::uint64_t, z) + 1023) << 52;
-  const double y = p * __builtin_bit_cast(double, bits);
-  return x < low ? 0.0 : y;
+  double y = p * __builtin_bit_cast(double, bits);
+  y = x < low ? 0.0 : y;  // beyond the ends y is anything, and replaced
+  return x > high ? __builtin_inf() : y;
 }
 
 KG_INLINE float exp_(float x) {
   constexpr float low = -87.3f, high = 88.8f, magic = 12582912.0f;  // 1.5 * 2^23
-  float v = x < low ? low : x;
-  v = v > high ? high : v;
-  const float z = v * 1.44269504f + magic;
+  const float z = x * 1.44269504f + magic;
   const float n = z - magic;
-  float r = v - n * 0x1.62e0000000000p-1f;
+  float r = x - n * 0x1.62e0000000000p-1f;
   r = r - n * 0x1.0bfbe8e7bcd5ep-15f;
   float g = 1.39261835877134942e-03f;
   g = g * r + 8.36317905272257814e-03f;
@@ -50,8 +47,9 @@ KG_INLINE float exp_(float x) {
   g = g * r + 0.5f;
   const float p = 1.0f + (r + r * r * g);
   const std::uint32_t bits = (__builtin_bit_cast(std::uint32_t, z) + 127u) << 23;
-  const float y = p * __builtin_bit_cast(float, bits);
-  return x < low ? 0.0f : y;
+  float y = p * __builtin_bit_cast(float, bits);
+  y = x < low ? 0.0f : y;
+  return x > high ? __builtin_inff() : y;
 }
 
 KG_INLINE double log_(double x) {  // x positive and normal, which is all the kernels ask for

@@ -26,7 +26,8 @@ import numpy as np
 
 from kilogram.native.svm import pair_steps, select_block
 from kilogram.solvers.smo.problem import Array, Problem
-from kilogram.solvers.smo.rows import WHOLE, KernelRows, StoredRows
+from kilogram.solvers.smo.rows import WHOLE
+from kilogram.solvers.smo.stored import KernelRows, StoredRows
 from kilogram.solvers.solution import Solution
 
 BLOCK = 1024  # variables in a block: K[W, W] is 8 MiB
@@ -59,15 +60,25 @@ def dual_value(P: Problem, dual: Dual) -> float:
     return 0.5 * float(b @ g[P.point]) + 0.5 * float(P.s @ (b * b)) - float(P.t @ b)
 
 
-def spread(P: Problem, delta: Array, W: Array, n: int) -> tuple[Array, Array]:
-    """The points that changed and by how much; two variables on one point are added up."""
-    moved = delta != 0
-    points, delta = P.point[W[moved]], delta[moved]
+class Moves(NamedTuple):
+    """Points that changed, by how much, and whether they are free to change again."""
+
+    points: Array
+    delta: Array
+    free: Array
+
+
+def spread(P: Problem, b: Array, before: Array, W: Array, n: int) -> Moves:
+    """What happened to the points of W; two variables on one point are added up."""
+    delta = b[W] - before
+    W, delta = W[delta != 0], delta[delta != 0]
+    free = (b[W] > P.lower[W]) & (b[W] < P.upper[W])
     if P.t.shape[0] == n:
-        return points, delta
-    unique, inverse = np.unique(points, return_inverse=True)
+        return Moves(P.point[W], delta, free)
+    unique, inverse = np.unique(P.point[W], return_inverse=True)
     total = np.bincount(inverse, weights=delta, minlength=unique.shape[0])
-    return unique[total != 0], total[total != 0]
+    loose = np.bincount(inverse, weights=free, minlength=unique.shape[0]) > 0
+    return Moves(unique[total != 0], total[total != 0], loose[total != 0])
 
 
 def solve_block(
@@ -97,8 +108,8 @@ def solve_block(
         before = b[W]
         solve = _solve_square if q == m or q <= max(WHOLE, options.block) else _solve_shrunk
         watch.steps += solve(P, K, W, f, b, watch)
-        points, delta = spread(P, b[W] - before, W, rows.n)
-        rows.add(points, delta, g)
+        moves = spread(P, b, before, W, rows.n)
+        rows.add(moves.points, moves.delta, g, again=moves.free)
     return Solution(Dual(b, g), watch.steps, watch.value, watch.converged, watch.message)
 
 

@@ -18,40 +18,58 @@ class Placed(NamedTuple):
 
 
 class SlotCache:
-    """Slots for rows of `row_bytes` each, as many as `limit` bytes hold, n at most."""
+    """Slots for rows of `row_bytes` each, as many as `limit` bytes hold, n at most.
 
-    def __init__(self, n: int, limit: int, row_bytes: int):
+    `open` of them are in use, `first` at the start. They double where more than `patience` times
+    as many rows had to be made a second time: keeping more rows is then worth fresh memory.
+    """
+
+    def __init__(
+        self, n: int, limit: int, row_bytes: int, first: int | None = None, patience: float = 1.0
+    ):
         self.capacity = int(min(n, max(1, limit // max(1, row_bytes))))
+        self.open = self.capacity if first is None else min(first, self.capacity)
+        self.patience = patience
         self.slot = np.full(n, -1, dtype=np.int64)
         self.owner = np.full(self.capacity, -1, dtype=np.int64)
         self.used = np.zeros(self.capacity, dtype=np.int64)
-        self.clock = 0
-        self.filled = 0
+        self.known = np.zeros(n, dtype=bool)
+        self.clock = self.filled = self.remade = 0
 
-    def place(self, points: Array) -> Placed:
-        """Find the rows of `points`; give the missing ones slots, as far as they go (-1: none)."""
+    def place(self, points: Array, again: Array | None = None) -> Placed:
+        """Find the rows of `points`; give the missing ones slots, as far as they go (-1: none).
+
+        Where `again` is given, only the missing rows it marks are to be kept.
+        """
         self.clock += 1
         slots = self.slot[points]
         found, missing = np.nonzero(slots >= 0)[0], np.nonzero(slots < 0)[0]
         self.used[slots[found]] = self.clock
+        self._widen(points[missing])
         places = np.full(missing.shape[0], -1, dtype=np.int64)
-        fresh = min(missing.shape[0], self.capacity - self.filled)
-        places[:fresh] = np.arange(self.filled, self.filled + fresh)
-        self.used[places[:fresh]] = self.clock
-        self.filled += fresh
-        if fresh < missing.shape[0]:
-            places[fresh:] = self._evicted(missing.shape[0] - fresh)
-        kept = places >= 0
-        self.owner[places[kept]] = points[missing[kept]]
-        self.slot[points[missing[kept]]] = places[kept]
-        self.used[places[kept]] = self.clock
+        wanted = np.arange(missing.shape[0]) if again is None else np.nonzero(again[missing])[0]
+        room = self._room(wanted.shape[0])
+        wanted = wanted[: room.shape[0]]
+        places[wanted] = room
+        self.owner[room] = points[missing[wanted]]
+        self.slot[points[missing[wanted]]] = room
+        self.used[room] = self.clock
         return Placed(found, missing, places)
 
-    def _evicted(self, count: int) -> Array:
-        """Slots of the rows not used for longest, none of them used in this request."""
-        old = np.nonzero(self.used < self.clock)[0]
-        count_old = min(count, old.shape[0])
-        if count_old < old.shape[0]:
-            old = old[np.argpartition(self.used[old], count_old)[:count_old]]
+    def _widen(self, missing: Array) -> None:
+        """Open more slots where too many rows are made again."""
+        self.remade += int(np.count_nonzero(self.known[missing]))
+        self.known[missing] = True
+        if self.remade > self.patience * self.open and self.open < self.capacity:
+            self.open, self.remade = min(2 * self.open, self.capacity), 0
+
+    def _room(self, count: int) -> Array:
+        """At most `count` slots: free ones, then those of the rows not used for longest."""
+        fresh = np.arange(self.filled, min(self.filled + count, self.open))
+        self.filled += fresh.shape[0]
+        old = np.nonzero(self.used[: self.filled - fresh.shape[0]] < self.clock)[0]
+        count = min(count - fresh.shape[0], old.shape[0])
+        if count < old.shape[0]:
+            old = old[np.argpartition(self.used[old], count)[:count]]
         self.slot[self.owner[old]] = -1
-        return np.concatenate([old, np.full(count - count_old, -1, dtype=np.int64)])
+        return np.concatenate([fresh, old])

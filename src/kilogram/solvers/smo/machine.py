@@ -17,8 +17,10 @@ from kilogram.kernels import Kernel
 from kilogram.operators.operator import picked
 from kilogram.solvers.smo.block import BlockOptions, Dual, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
+from kilogram.solvers.smo.compiled import DISTANCE_KINDS
 from kilogram.solvers.smo.problem import Array, Problem
-from kilogram.solvers.smo.rows import DISTANCE_KINDS, WHOLE, KernelRows, kernel_rows
+from kilogram.solvers.smo.rows import WHOLE, kernel_rows
+from kilogram.solvers.smo.stored import KernelRows
 from kilogram.solvers.solution import Solution
 
 ROUNDING = 2.0**-24
