@@ -28,6 +28,7 @@ from kilogram.cli.common import (
     Time,
     console,
     guarded,
+    progress_bar,
     unescaped,
 )
 
@@ -63,13 +64,15 @@ def audit(
         from kilogram.kitchen.audit import audit as audit_it
         from kilogram.kitchen.audit.show import show
 
-        found = audit_it(
-            table, target, against=against, task=cast(Any, task and task.value), folds=folds,
-            seed=seed, accept=accept or (), numeric=numeric or (), categorical=categorical or (),
-            ordinal=ordinal or (), text=text or (), date=date or (), image=image or (),
-            drop=drop or (), group=group, time=time, header=header, sheet=sheet,
-            delimiter=unescaped(delimiter), encoding=encoding, max_memory=max_memory,
-        )  # fmt: skip
+        with progress_bar(as_json) as bar:
+            tell = bar and (lambda what: bar(0, 1, what))
+            found = audit_it(
+                table, target, against=against, task=cast(Any, task and task.value), folds=folds,
+                seed=seed, accept=accept or (), numeric=numeric or (),
+                categorical=categorical or (), ordinal=ordinal or (), text=text or (),
+                date=date or (), image=image or (), drop=drop or (), group=group, time=time, header=header, sheet=sheet,
+                delimiter=unescaped(delimiter), encoding=encoding, max_memory=max_memory, tell=tell,
+            )  # fmt: skip
         if as_json:
             typer.echo(found.as_json())
         else:

@@ -206,7 +206,8 @@ def cook_table(
     measure, why = choose_measure(question, settings.measure)
     refuse_unusable(layout)
     found = audit_table(table, layout, question, told=settings.told, folds=settings.folds,
-                        seed=settings.seed, accept=settings.accept)  # fmt: skip
+                        seed=settings.seed, accept=settings.accept,
+                        tell=lambda what: progress(0, 1, what))  # fmt: skip
     found.refuse()
     rows, sampled = sample(question, settings)
     folder = Path(table.path).parent if table.path else None

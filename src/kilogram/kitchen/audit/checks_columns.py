@@ -65,9 +65,12 @@ def _content(subject: Subject, column: Column) -> bytes:
     if column.kind not in ("numeric", "date", "time"):
         return column.name.encode()
     x = subject.numbers(column)
-    x = (x - np.nanmean(x)) / (np.nanstd(x) or 1.0)
-    first = x[np.isfinite(x)][:1]
-    return np.round(np.nan_to_num(x * np.where(first < 0, -1.0, 1.0)), 6).tobytes()
+    here = np.isfinite(x)
+    filled = x[here]
+    x = np.where(here, (x - filled.mean()) / (filled.std() or 1.0), 0.0)
+    if x[here.argmax()] < 0:
+        x = -x
+    return (np.round(x, 6) + 0.0).tobytes()  # + 0.0: -0.0 is 0.0
 
 
 def identifiers(subject: Subject) -> Iterator[Finding]:

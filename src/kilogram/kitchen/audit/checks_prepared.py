@@ -46,12 +46,17 @@ def _scaled(subject: Subject, table: Table) -> Iterator[Finding]:
     """Columns with mean 0 and spread 1 over the whole table, as it was read."""
     names = []
     for column in _numeric(subject):
-        x = values(column, table.data.column(column.name))
+        if column.distinct <= 10:
+            continue
+        x = (subject.numbers(column) if subject.rows == table.data.num_rows
+             else values(column, table.data.column(column.name)))  # fmt: skip
         x = x[np.isfinite(x)]
-        if len(x) < FEW_ROWS or column.distinct <= 10:
+        n = len(x)
+        if n < FEW_ROWS:
             continue
         spread = float(x.std())
-        far = min(abs(spread - 1), abs(float(x.std(ddof=1)) - 1), abs(spread * len(x) ** 0.5 - 1))
+        sample = spread * (n / (n - 1)) ** 0.5
+        far = min(abs(spread - 1), abs(sample - 1), abs(spread * n**0.5 - 1))
         if far < DIGITS and abs(float(x.mean())) < DIGITS * spread:
             names.append(column.name)
     if names:
@@ -70,6 +75,9 @@ def _encoded(subject: Subject) -> Iterator[Finding]:
         answers = [(subject.y == c).astype(float) for c in range(subject.classes)]
     assert subject.question is not None
     for column in _numeric(subject):
+        # codes count the values that are there: a level for every row or two is no word
+        if not FEW_LEVELS <= int(subject.codes[column.name].max()) + 1 <= subject.rows / 3:
+            continue
         x = subject.numbers(column)
         if any(is_mean_answer(x, y) for y in answers):
             yield Finding(

@@ -6,7 +6,7 @@ of columns), and the audit says so. The target may be left out: then only the in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,8 @@ from kilogram.kitchen.told import Told, orders
 
 MOST_COMPARED = 5e7
 
+Tell = Callable[[str], None]
+
 
 def audit(
     table: Any,
@@ -53,6 +55,7 @@ def audit(
     drop: Collection[str] = (),
     group: str | None = None,
     time: str | None = None,
+    tell: Tell | None = None,
     **how: Any,
 ) -> Audit:
     """Look for what would make a score look better than it is, before anything is split or fitted.
@@ -73,6 +76,8 @@ def audit(
     numeric, categorical, ordinal, text, date, image, drop, group, time
         Columns whose kind is said rather than found; `ordinal` maps a column to its levels, lowest
         first.
+    tell : callable(what), default=None
+        Hears which check is under way.
     **how
         `delimiter`, `encoding`, `header`, `sheet`, `max_memory` of the file.
 
@@ -96,7 +101,7 @@ def audit(
     question = None if target is None else ask(found, target, task=task, folds=folds)
     other = None if against is None else read_table(against, seed=seed, **how)
     return audit_table(found, layout, question, told=told, folds=folds, seed=seed, accept=accept,
-                       other=other)  # fmt: skip
+                       other=other, tell=tell)  # fmt: skip
 
 
 def audit_table(
@@ -109,6 +114,7 @@ def audit_table(
     seed: int = 0,
     accept: Collection[str] = (),
     other: Table | None = None,
+    tell: Tell | None = None,
 ) -> Audit:
     """The audit of a table that has been read, its kinds found and the question put."""
     accepted = check_codes(accept)
@@ -117,10 +123,13 @@ def audit_table(
     y = np.empty(0) if question is None else question.y[looked]
     data = table.data if len(looked) == table.data.num_rows else table.data.take(rows[looked])
     subject = Subject(data, layout, told or Told(), question, y, folds, seed)
-    findings = list(_findings(subject, table, question, len(rows)))
+    tell = tell or (lambda what: None)
+    findings = list(_findings(subject, table, question, len(rows), tell))
     whole = _whole(subject, table, rows)
+    tell("looking for equal rows and what was made of all rows")
     findings += [*duplicates(whole), *prepared(whole, table)]
     if other is not None:
+        tell("comparing the two tables")
         findings += [*drift(layout, data, other.data), *shared_rows(layout, table.data, other.data)]
     findings.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code))
     return Audit(
@@ -136,10 +145,11 @@ def audit_table(
 
 
 def _findings(
-    subject: Subject, table: Table, question: Question | None, rows: int
+    subject: Subject, table: Table, question: Question | None, rows: int, tell: Tell
 ) -> Iterator[Finding]:
     for check in (missing_values, constants, copies, near_duplicates, identifiers, giveaways,
                   groups, time_order, future, imbalance):  # fmt: skip
+        tell(f"looking for {check.__name__.replace('_', ' ')}")
         yield from check(subject)
     yield from small_classes(subject, _too_small(table, question))
     yield from few_rows(subject, rows)

@@ -44,13 +44,15 @@ def gap_skill(missing: np.ndarray, subject: Subject) -> float:
 def quantile_bins(x: np.ndarray, count: int) -> np.ndarray:
     """Bins of about equal numbers of rows; bin 0 holds the gaps."""
     here = np.isfinite(x)
-    if not here.any():
+    ranked = np.sort(x[here])
+    if not len(ranked):
         return np.zeros(len(x), dtype=np.int64)
-    levels = np.unique(x[here])
+    levels = ranked[np.concatenate([[True], ranked[1:] != ranked[:-1]])]
     if len(levels) <= count:
         edges = (levels[1:] + levels[:-1]) / 2.0
     else:
-        edges = np.unique(np.quantile(x[here], np.linspace(0, 1, count + 1)[1:-1]))
+        places = np.linspace(0, len(ranked) - 1, count + 1)[1:-1]
+        edges = np.unique(np.interp(places, np.arange(len(ranked)), ranked))
     return np.where(here, np.searchsorted(edges, x, side="right") + 1, 0)
 
 
@@ -82,8 +84,11 @@ def _number_skill(bins: np.ndarray, x: np.ndarray | None, subject: Subject) -> f
 def _class_skill(bins: np.ndarray, subject: Subject) -> float:
     y, C = subject.y.astype(np.int64), subject.classes
     sizes = np.bincount(y, minlength=C)
-    counts = np.stack([_others(bins, subject, (y == c).astype(float)) for c in range(C)])
-    guess = np.argmax(counts / np.maximum(sizes, 1)[:, None], axis=0)
+    B = int(bins.max()) + 1
+    cells = np.bincount((subject.fold * B + bins) * C + y, minlength=subject.folds * B * C)
+    table = cells.reshape(subject.folds, B, C)
+    others = (table.sum(axis=0) - table) / np.maximum(sizes, 1)
+    guess = np.argmax(others, axis=2)[subject.fold, bins]
     right = np.bincount(y[guess == y], minlength=C) / np.maximum(sizes, 1)
     balanced = float(right[sizes > 0].mean())
     return max(0.0, (balanced - 1 / C) / (1 - 1 / C))

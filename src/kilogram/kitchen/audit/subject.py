@@ -54,8 +54,16 @@ class Subject:
         return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
     def numbers(self, column: Column) -> np.ndarray:
-        """A numeric, ordinal or date column as floats."""
-        return values(column, self.data.column(column.name))
+        """A numeric, ordinal or date column as floats; not to be written to."""
+        key = column.name, column.kind
+        if key not in self._numbers:
+            self._numbers[key] = values(column, self.data.column(column.name))
+        return self._numbers[key]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], np.ndarray]:
+        """Columns once made into numbers: several checks look at each."""
+        return {}
 
     @cached_property
     def fold(self) -> np.ndarray:
