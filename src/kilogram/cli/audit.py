@@ -70,8 +70,9 @@ def audit(
                 table, target, against=against, task=cast(Any, task and task.value), folds=folds,
                 seed=seed, accept=accept or (), numeric=numeric or (),
                 categorical=categorical or (), ordinal=ordinal or (), text=text or (),
-                date=date or (), image=image or (), drop=drop or (), group=group, time=time, header=header, sheet=sheet,
-                delimiter=unescaped(delimiter), encoding=encoding, max_memory=max_memory, tell=tell,
+                date=date or (), image=image or (), drop=drop or (), group=group, time=time,
+                header=header, sheet=sheet, delimiter=unescaped(delimiter), encoding=encoding,
+                max_memory=max_memory, tell=tell,
             )  # fmt: skip
         if as_json:
             typer.echo(found.as_json())
