@@ -86,3 +86,64 @@ def test_codes_out_of_range_are_refused(bad):
     for function in (classes.class_scatter, classes.within_scatter, classes.class_powers):
         with pytest.raises(ValueError, match="class code"):
             function(X, codes, shifts)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_counts_against_numpy(size, dtype, weighted, order):
+    X, codes, shifts, w = rows(*size, dtype)
+    X, K = np.asarray(X, order=order), len(shifts)
+    w = w.astype(dtype) if weighted else None
+    member = np.eye(K)[codes] * (1.0 if w is None else w[:, None])
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    counts, low = classes.class_counts(X, codes, K, w)
+    np.testing.assert_allclose(counts, member.T @ X.astype(float), **close)
+    np.testing.assert_array_equal(low, X.min(axis=0))
+    X[X > 1] = np.nan
+    yes, seen = classes.class_presence(X, codes, K, -0.25, w)
+    np.testing.assert_allclose(yes, member.T @ (np.asarray(-0.25, dtype) < X), **close)
+    np.testing.assert_allclose(seen, member.T @ ~np.isnan(X), **close)
+
+
+def test_an_infinity_shows_in_what_is_seen_and_in_the_range():
+    X, codes, _, _ = rows(40, 3, 2, np.float64)
+    X[7, 1] = np.inf
+    seen = classes.class_presence(X, codes, 2, 0.0)[1]
+    assert np.isnan(seen[codes[7], 1])
+    assert np.isnan(seen).sum() == 1
+    assert classes.column_ranges(X, 10.0)[1, 1] == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_categories_against_numpy(dtype, weighted, order):
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.integers(0, [2, 7, 300], (700, 3)), dtype=dtype, order=order)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    codes, w = rng.integers(0, 4, 700), rng.random(700).astype(dtype)
+    low, high, odd = classes.column_ranges(X, 1000.0)
+    np.testing.assert_array_equal(low, np.nanmin(X, axis=0))
+    np.testing.assert_array_equal(high, np.nanmax(X, axis=0))
+    assert not odd.any()
+    sizes = high.astype(int) + 1
+    w = w if weighted else None
+    for j, table in enumerate(classes.class_categories(X, codes, 4, sizes, w)):
+        want = np.zeros((4, sizes[j]))
+        there = ~np.isnan(X[:, j])
+        at = codes[there], X[there, j].astype(int)
+        np.add.at(want, at, 1.0 if w is None else w[there].astype(float))
+        np.testing.assert_allclose(table, want, rtol=1e-12)
+
+
+def test_values_outside_the_table_are_left_out():
+    X = np.array([[-1.0], [0.0], [2.0], [1e300], [np.inf], [np.nan]])
+    (table,) = classes.class_categories(X, np.zeros(6, int), 1, np.array([2]))
+    np.testing.assert_array_equal(table, [[1.0, 0.0]])
+
+
+def test_what_is_not_whole_is_told_column_by_column():
+    X = np.array([[0.0, 1.5, 2.0], [3.0, 1.0, np.nan], [-0.5, 0.0, 1e9]])
+    np.testing.assert_array_equal(classes.column_ranges(X, 100.0)[2], [0.0, 1.0, 0.0])

@@ -95,6 +95,19 @@ def smo_add_bits(
 def smo_bit_square(
     bits: Array, table: Array, differing: bool, out: Array, threads: int
 ) -> None: ...
+def smo_duels(
+    K: Array,
+    at: Array,
+    start: Array,
+    y: Array,
+    C: Array,
+    slack: int,
+    tol: float,
+    visits: int,
+    b: Array,
+    results: Array,
+    threads: int,
+) -> None: ...
 def smo_pairs(
     K: Array,
     s: Array,

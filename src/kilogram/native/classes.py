@@ -11,7 +11,7 @@ from kilogram.native.sums import _room, _root
 
 def _entered(X: Array, codes: Array, shifts: Array) -> tuple[Array, Array, Array]:
     x = matrix("X", X)
-    return x, np.ascontiguousarray(codes, np.int64), np.ascontiguousarray(shifts, x.dtype)
+    return x, _whole(codes), np.ascontiguousarray(shifts, x.dtype)
 
 
 def class_scatter(X: Array, codes: Array, shifts: Array, w: Array | None = None) -> Array:
@@ -46,5 +46,56 @@ def class_powers(
     """
     x, codes, shifts = _entered(X, codes, shifts)
     out = np.empty((powers, *shifts.shape))
-    run(_core.class_powers, x.size * powers, x, codes, shifts, vector(w, len(x), x.dtype, "w"), out)
+    run(_core.class_powers, x.size * powers, x, codes, shifts, _weights(w, x), out)
     return out
+
+
+def class_counts(X: Array, codes: Array, K: int, w: Array | None = None) -> tuple[Array, Array]:
+    """(K, d): sums of the rows of every class; (d,): the least value of each column."""
+    x = matrix("X", X)
+    out, low = np.empty((K, x.shape[1])), np.empty(x.shape[1], dtype=x.dtype)
+    run(_core.class_counts, x.size, x, _whole(codes), _weights(w, x), out, low)
+    return out, low
+
+
+def class_presence(
+    X: Array, codes: Array, K: int, threshold: float, w: Array | None = None
+) -> tuple[Array, Array]:
+    """(K, d): the weight of the values above a threshold, and of those that are not NaN.
+
+    The second is NaN where a value is infinite.
+    """
+    x = matrix("X", X)
+    out = np.empty((2, K, x.shape[1]))
+    run(_core.class_presence, 2 * x.size, x, _whole(codes), threshold, _weights(w, x), out)
+    return out[0], out[1]
+
+
+def column_ranges(X: Array, most: float) -> Array:
+    """(3, d): least and greatest value of each column, and 1 if one is no whole number.
+
+    NaN are left out; only values from 0 to `most` are asked whether they are whole.
+    """
+    x = matrix("X", X)
+    out = np.empty((3, x.shape[1]), dtype=x.dtype)
+    run(_core.column_ranges, x.size, x, most, out)
+    return out
+
+
+def class_categories(
+    X: Array, codes: Array, K: int, sizes: Array, w: Array | None = None
+) -> list[Array]:
+    """For every column (K, V_j): the weight of its values 0 to V_j - 1; others are left out."""
+    x = matrix("X", X)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    out = np.empty((K, int(offsets[-1])))
+    run(_core.class_categories, 4 * x.size, x, _whole(codes), offsets, _weights(w, x), out)
+    return np.split(out, offsets[1:-1], axis=1)
+
+
+def _whole(codes: Array) -> Array:
+    return np.ascontiguousarray(codes, np.int64)
+
+
+def _weights(w: Array | None, x: Array) -> Array | None:
+    return vector(w, len(x), x.dtype, "w")

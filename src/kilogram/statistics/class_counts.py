@@ -33,7 +33,23 @@ class FeatureCounts:
     def of(cls, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> FeatureCounts:
         """Of rows X (n, d) without missing values."""
         X, codes = as_floats(X), to_numpy(codes)
-        return cls.made(X, None, codes, w, n_classes, _lowest(X))
+        if not is_numpy(X):
+            return cls.made(X, None, codes, w, n_classes, _lowest(X))
+        weights = class_weights(codes, w, n_classes)
+        counts, low = native.class_counts(X, codes, n_classes, w)
+        seen = np.repeat(weights[:, None], X.shape[1], axis=1)
+        return cls(weights, counts, seen, float(low.min()))
+
+    @classmethod
+    def above(
+        cls, X: np.ndarray, threshold: float, codes: Any, w: Any = None, *, n_classes: int
+    ) -> FeatureCounts:
+        """Of [X > threshold], NaN left out; the lowest is -inf if a value is infinite, else 0."""
+        codes = to_numpy(codes)
+        counts, seen = native.class_presence(X, codes, n_classes, threshold, w)
+        finite = not np.isnan(seen).any()
+        weights = class_weights(codes, w, n_classes)
+        return cls(weights, counts, seen, 0.0 if finite else -np.inf)
 
     @classmethod
     def made(
@@ -69,12 +85,19 @@ class CategoryCounts:
     tables: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> CategoryCounts:
-        """Of whole numbers X (n, d), dense, on the host; below 0: missing."""
-        codes = to_numpy(codes)
+    def of(
+        cls, X: Any, codes: Any, w: Any = None, *, n_classes: int, sizes: Any = None
+    ) -> CategoryCounts:
+        """Of whole numbers X (n, d), dense, on the host; NaN, or below 0: missing.
+
+        `sizes` (d,), where they are known, are the V_j; otherwise the greatest values say them.
+        """
+        X, codes = as_floats(X), to_numpy(codes)
+        if sizes is None:
+            sizes = category_sizes(native.column_ranges(X, 0.0)[1])
         row = None if w is None else to_numpy(w)
-        tables = tuple(_table(X[:, j], codes, row, n_classes) for j in range(X.shape[1]))
-        return cls(class_weights(codes, w, n_classes), tables)
+        tables = native.class_categories(X, codes, n_classes, sizes, row)
+        return cls(class_weights(codes, w, n_classes), tuple(tables))
 
     def __add__(self, other: CategoryCounts | int) -> CategoryCounts:
         if isinstance(other, int) and other == 0:  # so that sum() works
@@ -93,6 +116,11 @@ class CategoryCounts:
         """With room for at least these many categories in every column."""
         tables = (_widened(t, int(v)) for t, v in zip(self.tables, sizes, strict=True))
         return CategoryCounts(self.weights, tuple(tables))
+
+
+def category_sizes(high: np.ndarray) -> np.ndarray:
+    """V_j of columns whose greatest value is `high` (d,); 0 where none is known."""
+    return np.where(high >= 0, high, -1.0).astype(np.int64) + 1
 
 
 def class_sums(X: Any, codes: np.ndarray, w: Any, K: int) -> Any:
@@ -115,16 +143,6 @@ def _lowest(X: Any) -> float:
     if is_sparse(X):
         return float(X.data.min(initial=0.0)) if X.nnz else 0.0
     return float(namespace(X).min(X))
-
-
-def _table(column: np.ndarray, codes: np.ndarray, w: Any, K: int) -> np.ndarray:
-    there = column >= 0
-    if not there.all():
-        column, codes = column[there], codes[there]
-        w = None if w is None else w[there]
-    V = int(column.max(initial=-1)) + 1
-    flat = np.bincount(codes * V + column, weights=w, minlength=K * V) if V else np.zeros(0)
-    return flat.reshape(K, V).astype(np.float64)
 
 
 def _widened(table: np.ndarray, V: int) -> np.ndarray:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, namespace, to_numpy
+from kilogram.native.classes import column_ranges
+from kilogram.statistics.products import as_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,9 @@ class Ranges:
     def of(cls, X: Any) -> Ranges:
         """Of rows X (n, d), dense or sparse."""
         X = X.toarray() if is_sparse(X) else X
+        if is_numpy(X):
+            low, high, _ = column_ranges(as_floats(X), 0.0).astype(np.float64)
+            return cls(low, high)
         xp = namespace(X)
         lost = xp.isnan(X)
         low = xp.min(xp.where(lost, xp.full_like(X, xp.inf), X), axis=0)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import block_length, is_streamed
 from kilogram.base import Laws
 from kilogram.models.classification.generative import class_statistic, put
@@ -61,6 +61,10 @@ class Presence:
         return made, type(X)((lost.astype(X.dtype), X.indices, X.indptr), X.shape)
 
     def of(self, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> FeatureCounts:
+        """One native pass over NumPy rows; elsewhere by way of the zeros and ones."""
+        if is_numpy(X) and self.threshold is not None:
+            X = as_floats(X)
+            return FeatureCounts.above(X, self.threshold, codes, w, n_classes=n_classes)
         infinite = X.data if is_sparse(X) else X
         xp = namespace(infinite)
         ones, lost = self(X)
@@ -125,7 +129,8 @@ class BernoulliNB(DiscreteNB):
         self.class_prior = class_prior
 
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
-        rows = None if is_streamed(X) or is_sparse(X) else block_length(X)
+        whole = is_streamed(X) or is_sparse(X) or (is_numpy(X) and self.binarize is not None)
+        rows = None if whole else block_length(X)
         return class_statistic(Presence(self.binarize), X, y, w, self.classes_, rows)
 
     def _check_new(self, new: Any, X: Any) -> None:

@@ -18,38 +18,42 @@ from kilogram.arrays.namespace import like, to_numpy
 from kilogram.base import Laws
 from kilogram.models.classification.generative import class_statistic
 from kilogram.models.classification.naive_bayes_discrete import DiscreteNB, log_of
-from kilogram.statistics.class_counts import CategoryCounts
+from kilogram.native.classes import column_ranges
+from kilogram.statistics.class_counts import CategoryCounts, category_sizes
 
 MOST = 2**24  # categories of one column: beyond, these are measurements
+
+
+def checked_sizes(X: np.ndarray) -> np.ndarray:
+    """(d,): the categories each column needs, from 0 to its greatest; refused if they are none."""
+    low, high, odd = column_ranges(X, MOST)
+    lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
+    if np.isinf(lowest) or np.isinf(highest):
+        raise ValueError("Input X contains infinity, which is no category.")
+    if lowest < 0:
+        raise ValueError(
+            f"Negative values in data passed to CategoricalNB (input X): the lowest is {lowest:g}. "
+            "Number the categories from 0 (OrdinalEncoder does)."
+        )
+    if highest >= MOST:
+        raise ValueError(
+            f"the category {highest:g} would need a table of that size: number the categories from "
+            "0 without gaps (OrdinalEncoder does)."
+        )
+    if odd.any():
+        raise ValueError(
+            "CategoricalNB needs whole numbers, one for each category: use OrdinalEncoder, or "
+            "HistogramNB for measurements."
+        )
+    return category_sizes(high)
 
 
 def categories(X: Any) -> np.ndarray:
     """Whole numbers (n, d) on the host, -1 where X is NaN; refused if they are no categories."""
     X = to_numpy(X)
-    lost = np.isnan(X) if np.isnan(X.sum()) else None  # inf - inf too, which is looked for below
-    known = X if lost is None else np.where(lost, 0.0, X)
-    low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
-    if np.isinf(low) or np.isinf(high):
-        raise ValueError("Input X contains infinity, which is no category.")
-    if low < 0:
-        raise ValueError(
-            f"Negative values in data passed to CategoricalNB (input X): the lowest is {low:g}. "
-            "Number the categories from 0 (OrdinalEncoder does)."
-        )
-    if high >= MOST:
-        raise ValueError(
-            f"the category {high:g} would need a table of that size: number the categories from 0 "
-            "without gaps (OrdinalEncoder does)."
-        )
-    values = known.astype(np.int64)
-    if (values != known).any():
-        raise ValueError(
-            "CategoricalNB needs whole numbers, one for each category: use OrdinalEncoder, or "
-            "HistogramNB for measurements."
-        )
-    if lost is not None:
-        values[lost] = -1
-    return values
+    checked_sizes(X)
+    lost = np.isnan(X)
+    return np.where(lost, -1.0, X).astype(np.int64) if lost.any() else X.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ class Categories:
     """The statistic of rows of categories."""
 
     def of(self, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> CategoryCounts:
-        return CategoryCounts.of(categories(X), codes, w, n_classes=n_classes)
+        X = to_numpy(X)
+        return CategoryCounts.of(X, codes, w, n_classes=n_classes, sizes=checked_sizes(X))
 
 
 def looked_up(values: np.ndarray, tables: list[np.ndarray], priors: np.ndarray) -> np.ndarray:

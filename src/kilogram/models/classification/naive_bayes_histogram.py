@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
-from kilogram.arrays.rows import reduce_rows, row_count, take_rows
+from kilogram.arrays.rows import block_length, is_streamed, reduce_rows, row_count, take_rows
 from kilogram.base import Laws
 from kilogram.base.checks import is_whole, number
 from kilogram.base.labels import codes_of
@@ -42,20 +42,19 @@ class Bins:
     numbers: np.ndarray
 
     def places(self, X: Any) -> np.ndarray:
-        """The bin of every value: 0 below, 1..L inside, L + 1 beyond, -1 for NaN; on the host."""
+        """The bin of every value: 0 below, 1..L inside, L + 1 beyond, NaN for NaN; on the host."""
         X = to_numpy(dense(X)).astype(np.float64)
-        lost = np.isnan(X)
-        at = np.floor((np.where(lost, 0.0, X) - self.starts) / self.widths) + 1
-        at = np.clip(at, 0, self.numbers + 1)
+        at = np.floor((X - self.starts) / self.widths) + 1
+        np.clip(at, 0, self.numbers + 1, out=at)
         last = self.starts + self.numbers * self.widths
         ends = (at == self.numbers + 1) & (last + 1e-9 * self.widths >= X)
-        at = np.where(ends, self.numbers, at)  # the last bin holds its right end
-        return np.where(lost, -1, at).astype(np.int64)
+        np.copyto(at, self.numbers, where=ends)  # the last bin holds its right end
+        return at
 
     def of(self, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> CategoryCounts:
         """The counts of the bins of rows X, by class."""
-        found = CategoryCounts.of(self.places(X), codes, w, n_classes=n_classes)
-        return found.widened(self.numbers + 2)
+        sizes = self.numbers + 2
+        return CategoryCounts.of(self.places(X), codes, w, n_classes=n_classes, sizes=sizes)
 
 
 def chosen_bins(
@@ -166,7 +165,8 @@ default="freedman_diaconis"
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
         if not hasattr(self, "statistic_"):
             self.bins_ = self._choose(X, y, w)
-        return class_statistic(self.bins_, X, y, w, self.classes_)
+        rows = None if is_streamed(X) or is_sparse(X) else block_length(X)
+        return class_statistic(self.bins_, X, y, w, self.classes_, rows)
 
     def _choose(self, X: Any, y: Any, w: Any) -> Bins:
         ranges = reduce_rows(Ranges.of, X)
@@ -199,7 +199,9 @@ default="freedman_diaconis"
         return np.log(np.maximum(self.class_prior_, 1e-300))
 
     def _joint(self, block: Any) -> Any:
-        found = looked_up(self.bins_.places(block), self.feature_log_density_, self._log_priors)
+        at = self.bins_.places(block)
+        places = np.where(np.isnan(at), -1.0, at).astype(np.int64)
+        found = looked_up(places, self.feature_log_density_, self._log_priors)
         return like(found, np.empty(0, dtype=block.dtype) if is_sparse(block) else block)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
