@@ -17,6 +17,8 @@ from kilogram.native.buffers import Array, run
 from kilogram.native.kernels import _MAP_WORK
 from kilogram.native.threads import SMALL_WORK, n_threads
 
+_DUEL_WORK = 200_000  # entries of squares from which their machines are worth a second thread
+
 
 class Pairs(NamedTuple):
     """What `pair_steps` did: the number of steps, and the violation it left."""
@@ -38,6 +40,33 @@ def pair_steps(
 ) -> Pairs:
     """Sequential minimal optimisation on K (q, q); f and b (q,), float64, are changed in place."""
     return Pairs(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
+
+
+class Duels(NamedTuple):
+    """Machines on some rows of one matrix K: machine k has the rows at[start[k] : start[k + 1]],
+    with signs y and prices C."""
+
+    at: Array
+    start: Array
+    y: Array
+    C: Array
+
+
+class Duelled(NamedTuple):
+    """Dual points b, as the rows of `Duels`, and for each machine its pair steps, bias, primal
+    objective, duality gap and violation, (t, 5)."""
+
+    b: Array
+    results: Array
+
+
+def solve_duels(K: Array, duels: Duels, *, slack: int, tol: float, visits: int) -> Duelled:
+    """Soft margins on K (n, n), each by at most `visits` pair steps for every row it has."""
+    b, results = np.empty(duels.at.shape[0]), np.empty((duels.start.shape[0] - 1, 5))
+    sizes = np.diff(duels.start)
+    threads = 1 if float(np.sum(sizes * sizes)) < _DUEL_WORK else n_threads()
+    _core.smo_duels(K, *duels, slack, tol, visits, b, results, threads)
+    return Duelled(b, results)
 
 
 class Selection(NamedTuple):

@@ -11,6 +11,7 @@ from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Precomputed
 from kilogram.models.classification.svm_kernel import Setting, precomputed_rows
 from kilogram.models.classification.svm_machines import Duel, duels
+from kilogram.models.classification.svm_small import all_at_once, solve_small
 from kilogram.solvers.smo import KernelRows, Machine, StoredRows, kernel_rows, scaled, soft_margin
 from kilogram.solvers.smo.rows import WHOLE
 from kilogram.solvers.solution import Solution
@@ -102,6 +103,10 @@ def fit_duels_along(
     if len(plan) > 1 and plan[0].second is not None and active.codes.shape[0] <= WHOLE:
         active = class_by_class(active, setting)
     shared = shared_rows(setting, active, plan)
+    if start is None and len(factors) == 1 and isinstance(shared, StoredRows):
+        small = fit_small(setting, active, model, plan, shared)
+        if small is not None:
+            return [small]
     usable = start is not None and np.array_equal(start.codes, active.codes)
     coef = np.zeros((len(factors), active.n, len(plan)))
     found: list[list[Machine]] = [[] for _ in factors]
@@ -126,6 +131,29 @@ def fit_duels_along(
         )
         for k, f in enumerate(factors)
     ]
+
+
+def fit_small(
+    setting: Setting, active: Active, model: Any, plan: list[Duel], rows: StoredRows
+) -> Fitted | None:
+    """All machines in one compiled call, where that is quick and nobody watches; else None."""
+    tol, C = setting.options.tol, active.C
+    if rows.n > WHOLE or not all_at_once(model, C, setting.options.max_steps):
+        return None
+    found = solve_small(rows.K, active, plan, model.slack, tol)
+    if found is None:
+        return None
+    steps, bias, objective, gap, violation = found.results.T
+    return Fitted(
+        found.coef,
+        bias.copy(),
+        steps.astype(np.int64),
+        float(objective.sum()),
+        float(gap.sum()),
+        float(violation.max()),
+        Solution(None, int(steps.sum()), None, True, ""),
+        Start(found.b, C, active.codes),
+    )
 
 
 def class_by_class(active: Active, setting: Setting) -> Active:

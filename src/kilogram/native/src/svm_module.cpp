@@ -2,6 +2,7 @@
 #include "core.hpp"
 #include "dual_coordinate.hpp"
 #include "smo.hpp"
+#include "smo_duels.hpp"
 #include "smo_loops.hpp"
 
 #include <nanobind/nanobind.h>
@@ -91,13 +92,6 @@ void bind_add_bits(nb::module_& m) {
      "differing"_a, "g"_a.noconvert(), "threads"_a);
 }
 
-PairResult steps(const PairProblem<float>& P, double tol, i64 most) {
-  return smo_loops().pairs_f32(P, tol, most);
-}
-PairResult steps(const PairProblem<double>& P, double tol, i64 most) {
-  return smo_loops().pairs_f64(P, tol, most);
-}
-
 template <class S> void bind_pairs(nb::module_& m) {
   m.def("smo_pairs", [](Matrix<S> K, Vector<double> s, Vector<double> lower, Vector<double> upper,
                         OutVector<double> f, OutVector<double> b, double tol, i64 max_steps) {
@@ -110,6 +104,20 @@ template <class S> void bind_pairs(nb::module_& m) {
     return std::pair<i64, double>(found.steps, found.violation);
   }, "K"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
      "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
+}
+
+template <class S> void bind_duels(nb::module_& m) {
+  m.def("smo_duels", [](Matrix<S> K, Vector<i64> at, Vector<i64> start, Vector<double> y,
+                        Vector<double> C, int slack, double tol, i64 visits, OutVector<double> b,
+                        OutMatrix<double> results, int threads) {
+    const Duels duels{static_cast<i64>(results.shape(0)), at.data(), start.data(), y.data(),
+                      C.data()};
+    Release release;
+    smo_duels<S>(K.data(), K.shape(0), duels, slack, tol, visits, b.data(),
+                 reinterpret_cast<DuelResult*>(results.data()), threads);
+  }, "K"_a.noconvert(), "at"_a.noconvert(), "start"_a.noconvert(), "y"_a.noconvert(),
+     "C"_a.noconvert(), "slack"_a, "tol"_a, "visits"_a, "b"_a.noconvert(),
+     "results"_a.noconvert(), "threads"_a);
 }
 
 template <class T> void bind_coordinate(nb::module_& m) {
@@ -150,6 +158,8 @@ void bind_svm(nb::module_& m) {
   bind_bits<double>(m);
   bind_coordinate<float>(m);
   bind_coordinate<double>(m);
+  bind_duels<float>(m);
+  bind_duels<double>(m);
   bind_pairs<float>(m);
   bind_pairs<double>(m);
   m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,

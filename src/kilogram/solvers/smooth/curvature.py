@@ -100,9 +100,9 @@ class Curvature:
 
     def _update(self, f: Array) -> None:
         y, loss = self.task.y, self.task.loss
-        bent, line = loss.bends(y, f), loss.slopes(y, f)
-        side = loss.sign(y, f).astype(np.int8)
-        state = (bent + 2 * line.astype(np.int8)) * side
+        bent, state = loss.bends(y, f), loss.sign(y, f).astype(np.int8)
+        line = np.zeros(0, dtype=bool) if math.isinf(loss.width) else loss.slopes(y, f)
+        state *= bent + 2 * line.astype(np.int8) if line.size else bent
         changed = np.nonzero(state != self.state)[0]
         if 2 * changed.shape[0] > np.count_nonzero(bent):
             self.H, self.q = np.zeros_like(self.H), np.zeros_like(self.q)
@@ -131,7 +131,7 @@ class Curvature:
 def solve_shifted(H: Array, penalty: Array, b: Array) -> Array:
     """(H + diag(penalty))^-1 b; a coefficient without penalty and data (no intercept) stays 0."""
     A = H.copy()
-    A[np.diag_indices_from(A)] += penalty
+    A.flat[:: A.shape[0] + 1] += penalty
     if A.shape[0] <= SMALL:
         _, x, info = dposv(A, b, lower=True)
         if info == 0 and np.isfinite(x).all():

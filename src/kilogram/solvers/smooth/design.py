@@ -14,6 +14,7 @@ from kilogram.arrays.namespace import is_sparse
 from kilogram.native import scatter_pair
 
 Array = np.ndarray
+FEW = 50_000  # entries of rows up to which plain products cost less than a compiled call's start
 
 
 class Design(ABC):
@@ -58,6 +59,11 @@ class ArrayDesign(Design):
 
     def scatter(self, at: Array, c: Array, t: Array) -> tuple[Array, Array]:
         X = self.X if at.shape[0] == self.n else self.X[at]
+        if not is_sparse(X) and at.shape[0] * self.width < FEW:
+            B = np.empty((at.shape[0], self.width))
+            B[:, :-1], B[:, -1] = X, self.scale
+            WB = B * c[:, None]
+            return WB.T @ B, t @ WB
         if is_sparse(X):
             WX = X.multiply(c[:, None]).tocsr()
             S = np.asarray((X.T @ WX).todense(), dtype=np.float64)
