@@ -172,3 +172,80 @@ def test_the_number_of_sources_does_not_depend_on_the_size_of_the_weights():
     for size in (0.01, 1e-30):
         got = kg.FastICA(random_state=0).fit(X, sample_weight=np.full(40, size)).components_
         np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+VARIED = [
+    kg.PCA(2), kg.KernelPCA(2), kg.FastICA(2, random_state=0), kg.MultiviewCCA(1), kg.CCA(1),
+    kg.KMeans(2, random_state=0), kg.GaussianMixture(2, random_state=0),
+    kg.KLines(2, random_state=0), kg.AgglomerativeClustering(2), kg.MDS(), kg.Isomap(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", VARIED, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("scale", [1e-200, 1e-310])
+@pytest.mark.filterwarnings("ignore")
+def test_rows_whose_squares_underflow_are_refused(model, scale):
+    """They were answered as if all rows were equal, or with NaN."""
+    with pytest.raises(ValueError, match="squares underflow float64"):
+        clone(model).fit(X * scale, TARGETS)
+    clone(model).fit(X * 1e-100, TARGETS)
+
+
+@pytest.mark.parametrize("name", ["KernelRidgeCV", "KernelKMeans", "KernelCCA", "Isomap"])
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_of_rows_whose_squares_overflow(name):
+    with pytest.raises(ValueError, match=f"{name}: .* squares overflow"):
+        getattr(kg, name)().fit(X * 1e200, TARGETS)
+
+
+def test_sources_of_tiny_float32_rows():
+    """Their squares underflow float32, not float64, in which they are summed then."""
+    rng = np.random.default_rng(1)
+    rows = (rng.laplace(size=(300, 3)) @ rng.standard_normal((3, 3))).astype("f4")
+    want = kg.FastICA(random_state=0).fit(rows)
+    got = kg.FastICA(random_state=0).fit(rows * np.float32(2.0**-100))
+    np.testing.assert_allclose(got.components_ * 2.0**-100, want.components_, rtol=1e-4)
+    assert np.isfinite(got.transform(rows * np.float32(2.0**-100))).all()
+    with pytest.raises(ValueError, match="Multiply X"):
+        kg.FastICA(random_state=0).fit((X * 1e-42).astype("f4"))
+
+
+def test_embeddings_by_neighbours_do_not_depend_on_the_unit():
+    want = kg.LocallyLinearEmbedding(n_neighbors=9).fit(X)
+    for far in (2.0**700, 2.0**-700):
+        got = kg.LocallyLinearEmbedding(n_neighbors=9).fit(X * far)
+        np.testing.assert_allclose(got.embedding_, want.embedding_, atol=1e-6)
+        np.testing.assert_allclose(got.transform(X * far), want.embedding_, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("size", [1e-13, 1e-30, 1e-300, 1e-310, 1e300])
+def test_mixtures_see_shares_of_weights_only(kind, size):
+    """Components lost all their rows to a threshold that knew weights of 1 only."""
+    model = kg.GaussianMixture(2, covariance_type=kind, random_state=0)
+    want, got = clone(model).fit(X), clone(model).fit(X, sample_weight=np.full(40, size))
+    np.testing.assert_allclose(got.means_, want.means_, rtol=1e-6)
+    np.testing.assert_allclose(got.weights_, want.weights_, rtol=1e-6)
+    single = clone(model).fit(X.astype("f4"), sample_weight=np.full(40, 1e-13))
+    np.testing.assert_allclose(single.means_, want.means_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-310, 1e300])
+def test_spectral_clusters_see_shares_of_weights_only(size):
+    rows = np.vstack([X, X + 9.0])
+    got = kg.SpectralClustering(2, random_state=0).fit(rows, sample_weight=np.full(80, size))
+    np.testing.assert_array_equal(got.labels_ != got.labels_[0], np.arange(80) >= 40)
+
+
+def test_agreement_of_views_that_do_not_vary():
+    with pytest.raises(ValueError, match="view 0 does not vary"):
+        kg.MultiviewCCA(1).fit(np.ones((20, 4)))
+    found = kg.MultiviewCCA(1, alpha=0.1).fit(np.ones((20, 4)))
+    np.testing.assert_array_equal(found.correlations_, 0.0)
+
+
+def test_the_density_of_a_flat_pca_says_why_there_is_none():
+    flat = np.column_stack([X, np.ones(40)])
+    with pytest.raises(np.linalg.LinAlgError, match="1 direction"):
+        kg.PCA().fit(flat).score_samples(flat)
+    assert np.isfinite(kg.PCA(2).fit(flat).score_samples(flat)).all()

@@ -42,11 +42,19 @@ def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
     if is_sparse(X):
         return _scatter_sparse(X, w, shift)
     if _is_native(X):
-        return native.scatter(X, w, shift)
+        S, s = native.scatter(X, w, shift)
+        if X.dtype == np.float32 and vanished(S):
+            return native.scatter(X.astype(np.float64), w, shift)
+        return S, s
     xp = namespace(X)
     Z = X if shift is None else X - shift
     WZ = Z if w is None else Z * w[:, None]
     return Z.T @ WZ, xp.sum(WZ, axis=0)
+
+
+def vanished(S: Any) -> bool:
+    """Whether squares of float32 rows are so small that float64 ones would say more."""
+    return float(np.trace(S)) < len(S) * float(np.finfo(np.float32).smallest_normal)
 
 
 def _scatter_sparse(X: Any, w: Any, shift: Any) -> tuple[Any, Any]:

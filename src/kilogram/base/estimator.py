@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.arrays.rows import is_streamed
 from kilogram.base.door import Door, enter, raise_why_not_finite
 from kilogram.base.laws import Laws
 from kilogram.base.progress import CallbackSupportMixin
+
+FELT = float(np.finfo(np.float32).smallest_normal)  # squares above it have not underflowed
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -31,12 +34,30 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _ensure_squares(self, X: Any, dtype: Any = None) -> None:
         """Refuse rows in memory that are finite, but whose squared distances would not be."""
-        values = X.data if is_sparse(X) else X
-        if math.prod(values.shape) == 0:
+        far, kind = _reach(X, dtype)
+        if far > 0.5 * (float(kind.max) / X.shape[1]) ** 0.5:
+            raise_why_not_finite(self, X, namespace(X).asarray([far]))
+
+    def _ensure_felt(self, X: Any, squares: Any = 0.0, dtype: Any = None) -> None:
+        """Refuse rows in memory that are not 0 although their squares are: nothing varies then.
+
+        `squares` is a sum of squared deviations, by which most rows are let in without a look.
+        """
+        if is_streamed(X) or float(squares) > FELT * math.prod(X.shape):
             return
-        xp = namespace(values)
-        far = max(float(xp.max(values)), -float(xp.min(values)))
-        kind = xp.finfo(values.dtype) if dtype is None else np.finfo(dtype)
-        most = float(kind.max)
-        if far > 0.5 * (most / X.shape[1]) ** 0.5:
-            raise_why_not_finite(self, X, xp.asarray([far]))
+        far, kind = _reach(X, dtype)
+        if 0 < far < float(kind.smallest_normal) ** 0.5:
+            raise ValueError(
+                f"{type(self).__name__}: the values of X are not 0, but so small that their "
+                f"squares underflow {kind.dtype}. Multiply X by a large number first."
+            )
+
+
+def _reach(X: Any, dtype: Any) -> tuple[float, Any]:
+    """The largest size of a value, and what is known of its float type, or of another one."""
+    values = X.data if is_sparse(X) else X
+    xp = namespace(values)
+    kind = xp.finfo(values.dtype) if dtype is None else np.finfo(dtype)
+    if math.prod(values.shape) == 0:
+        return 0.0, kind
+    return max(float(xp.max(values)), -float(xp.min(values))), kind

@@ -27,7 +27,7 @@ from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native.mixture import MixtureStep, mixture_pass
 from kilogram.statistics import mixture_missing
-from kilogram.statistics.products import as_floats
+from kilogram.statistics.products import as_floats, weight_unit
 
 KINDS = ("full", "tied", "diag", "spherical")
 BLOCK_ENTRIES = 2**18  # of rows made dense or turned, so that they stay in cache
@@ -76,6 +76,10 @@ class MixtureSums:
     @classmethod
     def of(cls, X: Any, w: Any, parts: Components) -> MixtureSums:
         """Of the rows X (n, d) with weights w (n,) or None."""
+        unit = weight_unit(w)
+        if unit != 1.0:  # shares far below 1 are taken for nothing
+            found = cls.of(X, w / unit, parts)
+            return cls(*(unit * part for part in vars(found).values()))
         if is_sparse(X):
             return reduce(add, (cls.of(rows, u, parts) for rows, u in _dense_blocks(X, w)))
         X = as_floats(X)

@@ -8,17 +8,22 @@ take one native pass over both; a sparse X stays sparse.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from kilogram import native
-from kilogram.arrays.linalg import scatter
+from kilogram.arrays.linalg import scatter, vanished
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
 
 
 def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(Sxx, Sxy, Syy, sx, sy) of X (n, d) and Y (n, t); p is None for sparse X, q for sparse Y."""
     if is_numpy(X) and is_numpy(Y):
-        return native.scatter_pair(X, Y, w, p, q)
+        found = native.scatter_pair(X, Y, w, p, q)
+        if X.dtype == "float32" and (vanished(found.xx) or vanished(found.yy)):
+            X, Y = X.astype("float64"), Y.astype("float64")
+            return native.scatter_pair(X, Y, w, p, q)
+        return found
     Sxx, sx = scatter(X, w, p)
     Syy, sy = scatter(Y, w, q)
     if is_sparse(X) or is_sparse(Y):
@@ -35,6 +40,14 @@ def _sparse_cross(X: Any, Y: Any, w: Any, p: Any, q: Any) -> Any:
     if is_sparse(X):
         return X.T @ (Y - q if w is None else (Y - q) * w[:, None])
     return _sparse_cross(Y, X, w, q, p).T
+
+
+def weight_unit(w: Any) -> float:
+    """The power of two below the largest weight, if that is far from 1; else 1."""
+    largest = 1.0 if w is None or not w.shape[0] else float(namespace(w).max(w))
+    if largest <= 0 or 1e-6 < largest < 1e6:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def as_floats(X: Any, like: Any = None) -> Any:

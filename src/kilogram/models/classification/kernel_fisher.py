@@ -28,7 +28,7 @@ from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
-from kilogram.kernels import as_kernel
+from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.pairs import wide
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.models.classification.fisher import (
@@ -170,13 +170,16 @@ class KernelFisherDiscriminant(
             )
         X, y, w = counted_rows(*enter_labels(self, X, y, sample_weight, min_samples=2))
         self.classes_ = distinct_classes(y)
-        self.kernel_ = as_kernel(
+        kernel = as_kernel(
             self.kernel,
             gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             params=self.kernel_params,
-        ).resolve(X)
+        )
+        if not isinstance(kernel, Precomputed):
+            self._ensure_squares(X)
+        self.kernel_ = kernel.resolve(X)
         if self.approximation is not None:
             return self._fit_features(X, y, w)
         self._check_memory(X.shape[0], budget)

@@ -139,6 +139,8 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         if y is not None or y_ is not None:  # not used, but it must not belong to other rows
             check_consistent_length(X, y if y_ is None else y_)
         self.distance_ = Distance(self.metric).resolved(X)
+        if self.distance_.euclidean:
+            self._ensure_felt(X)
         u = None if w is None else host(w)
         self.leaves_ = np.arange(X.shape[0]) if u is None else np.flatnonzero(u > 0)
         rows, weights = self._of_leaves(X, u)

@@ -176,6 +176,8 @@ class KernelKMeans(CentreMixin, Estimator):
                 "KernelKMeans needs all rows in memory for its kernel matrix: set "
                 "approximation='nystroem' or 'fourier' for streamed rows."
             )
+        if not isinstance(kernel, Precomputed):
+            self._ensure_squares(X, np.float64)
         self.kernel_ = kernel.resolve(X)
         self._fit_exact(X, w, budget)
         return self

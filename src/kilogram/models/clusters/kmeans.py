@@ -167,6 +167,7 @@ class KMeans(CentreMixin, Estimator):
         X = self._scaled(X)
         about = spread(X, w)
         self._ensure_finite(about.sizes, X)
+        self._ensure_felt(X, about.variance)
         rng, fits = generator(self.random_state), Fit(self, X, w, about)
         with ticking(self, "start", budget.deadline) as tick:
             for _ in range(start_count(self)):

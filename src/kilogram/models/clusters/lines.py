@@ -130,6 +130,7 @@ class KLines(CentreMixin, Estimator):
         if is_streamed(X):
             raise ValueError("KLines needs all rows in memory: take a sample of the stream.")
         self._ensure_squares(X, np.float64)
+        self._ensure_felt(X, dtype=np.float64)
         check_rows(self, X, y if y_ is None else y_)
         rows = host(X)
         u = np.ones(len(rows)) if w is None else host(w)

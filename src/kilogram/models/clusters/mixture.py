@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kilogram.arrays.rows import reduce_rows
+from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.base import Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
@@ -210,7 +210,10 @@ class GaussianMixture(MixtureAnswers, Estimator):
         """What one pass tells of the rows, and the rows with means for NaN."""
         about = spread(X, w)
         self._ensure_finite(np.where(np.isinf(about.sizes), np.inf, about.origin), X)
+        self._ensure_felt(X, about.variance)
         missing = bool(np.isnan(about.sizes).any())
+        if missing and not is_streamed(X):  # or squares that overflow, which look the same
+            self._ensure_squares(filled(X, about))
         return about, filled(X, about) if missing else X
 
     def _keep(self, parts: Components, about: About, shape: Shape, X: Any, w: Any) -> None:

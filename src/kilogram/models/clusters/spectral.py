@@ -50,6 +50,7 @@ from kilogram.models.manifolds.affinity import (
 )
 from kilogram.models.manifolds.graphs import check_count, check_in_memory
 from kilogram.operators.memory_plan import rates
+from kilogram.statistics.products import weight_unit
 
 RELAXATIONS = ("ncut", "trace")
 
@@ -185,6 +186,7 @@ class SpectralClustering(CentreMixin, Estimator):
         X, y_, w = self._enter(X, None, sample_weight)
         check_in_memory(self, X)
         check_rows(self, X, y if y_ is None else y_)
+        w = None if w is None else w / weight_unit(w)  # only their shares count
         k = int(self.n_components or self.n_clusters)
         affinity = affinity_of(self, X, w)
         affinity = connected(self, affinity, most=max(k, self.n_clusters))

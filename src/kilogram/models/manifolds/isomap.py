@@ -120,6 +120,8 @@ class Isomap(EmbeddingMixin, Estimator):
         budget = Budget(self.max_time, self.max_memory)
         X = self._enter(X).X
         check_in_memory(self, X)
+        self._ensure_squares(X, np.float64)
+        self._ensure_felt(X, dtype=np.float64)
         n = X.shape[0]
         k = check_neighbours(self.n_neighbors, n, most=n - 1)
         self.landmarks_ = self._chosen(n, budget)

@@ -26,6 +26,7 @@ from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
+from kilogram.functions.distances import common_scale, divided
 from kilogram.models.manifolds.embedding import EmbeddingMixin, as_block
 from kilogram.models.manifolds.graphs import (
     check_components,
@@ -163,6 +164,8 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         k = check_neighbours(self.n_neighbors, n, most=n - 1)
         check_components(self.n_components, n - 1, n)
         rows = to_numpy(X.tocsr() if is_sparse(X) else X)
+        self._unit = common_scale(rows)  # weights of neighbours know none
+        rows = divided(rows, self._unit)
         at = neighbours.nearest(rows, k).indices
         self._warn_if_apart(at, n)
         W = neighbours.graph(barycentric(rows, rows, at, self.reg), at, n)
@@ -201,7 +204,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
                       "nothing.")  # fmt: skip
 
     def _place(self, block: Any) -> Any:
-        new = to_numpy(block.tocsr() if is_sparse(block) else block)
+        new = divided(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
         near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
         W = barycentric(self._rows, new, near.indices, self.reg)
         itself = near.distances[:, 0] == 0

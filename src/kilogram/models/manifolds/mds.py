@@ -136,6 +136,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             X = half_squares(dense(X))
         elif self.metric == "euclidean":
             self._ensure_squares(X)
+            self._ensure_felt(X)
         self.kernel_pca_ = KernelPCA(
             k, kernel=kernel, max_memory=self.max_memory, max_time=self.max_time
         )

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from kilogram.arrays.namespace import like, namespace
 from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
-from kilogram.kernels import Kernel, as_kernel
+from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.regression.kernel_fit import Fit
 from kilogram.models.regression.kernel_path import Judged, kernel_path
 from kilogram.models.regression.kernel_predictor import KernelPredictor
@@ -202,6 +202,8 @@ class KernelRidgeCV(KernelPredictor):
         """Judge every kernel and penalty, and keep the best pair with its coefficients."""
         scorer, best, scores = as_scorer(self, self.scoring), None, []
         for kernel in kernels:
+            if not isinstance(kernel, Precomputed):
+                self._ensure_squares(rows.X)
             found = kernel.resolve(rows.X)
             path, press = kernel_path(found, rows, alphas, bool(self.fit_intercept))
             choice = choose(press, path.residuals, rows, scorer, self.alpha_per_target)

@@ -145,6 +145,7 @@ class CCA(
         shape = getattr(Y, "shape", None)
         self._one_column = joint.mean_y.shape[0] == 1 if shape is None else len(shape) == 1
         self._ensure_finite(joint.mean, X)
+        self._ensure_felt(X, namespace(joint.scatter).linalg.trace(joint.scatter), np.float64)
         with one_team(max(joint.mean.shape[0], joint.mean_y.shape[0])):
             self._store(joint, self._pairs(joint, X, Y, w))
         return self

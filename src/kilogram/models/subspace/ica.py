@@ -25,7 +25,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kilogram.arrays.namespace import like, to_numpy
+from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.door import is_foreign
@@ -36,6 +36,8 @@ from kilogram.models.subspace.projection import Projection, beside, stored
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.factor.independent import ALGORITHMS, Contrast
 from kilogram.statistics import Moments
+
+SINGLE = 0.01 * float(np.finfo(np.float32).max)
 
 
 class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -140,7 +142,13 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X, _, s = self._enter(X, None, sample_weight, finite=False, min_samples=2)
         moments = reduce_rows(Moments.of, X, s)
         self._ensure_finite(moments.scatter, X)
+        self._ensure_felt(X, namespace(moments.scatter).linalg.trace(moments.scatter), np.float64)
         white = whitening(self, moments)
+        if str(getattr(X, "dtype", "")).endswith("float32") and np.abs(white.K).max() > SINGLE:
+            raise ValueError(
+                "FastICA: the rows vary so little that float32 cannot hold what makes them white. "
+                "Multiply X by a large number first."
+            )
         sums = self._sums(X, s, white, contrast)
         run = ALGORITHMS[self.algorithm]
         with ticking(self, "step", budget.deadline) as tick:

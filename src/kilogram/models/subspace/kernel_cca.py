@@ -29,7 +29,7 @@ from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import warn_if_unfinished
-from kilogram.kernels import as_kernel
+from kilogram.kernels import Precomputed, as_kernel
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.subspace.cca import CCA
 from kilogram.models.subspace.kernel_views import View, second_view, view_scores
@@ -155,7 +155,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         Y = Y if Y.ndim == 2 else Y[:, None]
         self.n_features_y_ = Y.shape[1]
-        self.kernel_x_ = self._kernel(self.kernel).resolve(X)
+        kernel = self._kernel(self.kernel)
+        if not isinstance(kernel, Precomputed):
+            self._ensure_squares(X)
+        self.kernel_x_ = kernel.resolve(X)
         self.kernel_y_ = self._kernel(self.kernel if self.kernel_y is None else self.kernel_y)
         self.kernel_y_ = self.kernel_y_.resolve(Y)
         if self.approximation is not None:

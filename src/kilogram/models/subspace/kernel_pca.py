@@ -280,6 +280,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is {X.shape}.")
         if not isinstance(kernel, Precomputed):
             self._ensure_squares(X)
+            self._ensure_felt(X)
         self.kernel_ = kernel.resolve(X)
         k = None if self.n_components is None else min(n, self.n_components)
         found = roads.decompose(self.kernel_, X, w, k, search)

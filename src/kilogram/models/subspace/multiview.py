@@ -123,7 +123,14 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             )
         moments = reduce_rows(Moments.of, X, w)
         self._ensure_finite(moments.mean, X)
+        self._ensure_felt(X, namespace(moments.scatter).linalg.trace(moments.scatter), "float64")
         C = moments.covariance()
+        still = [i for i, v in enumerate(cuts(self.sizes_)) if not bool(namespace(C).any(C[v, v]))]
+        if still and not self.alpha:
+            raise ValueError(
+                f"view {still[0]} does not vary, so it agrees with nothing: leave it out, or set "
+                "alpha > 0."
+            )
         self.mean_ = moments.mean
         with ticking(self, "round", budget.deadline) as tick:
             found = self._agree(C, tick)
@@ -225,7 +232,9 @@ def cuts(sizes: Sequence[int]) -> list[slice]:
 def mean_correlation(C: Any, views: Sequence[slice], W: Sequence[Any]) -> Any:
     """Mean over the pairs of views of the correlation of their scores, (k,)."""
     xp = namespace(C)
-    spread = [xp.sqrt(xp.sum(w * (C[v, v] @ w), axis=0)) for v, w in zip(views, W, strict=True)]
+    variances = [xp.sum(w * (C[v, v] @ w), axis=0) for v, w in zip(views, W, strict=True)]
+    # scores that do not vary correlate with nothing
+    spread = [xp.where(v > 0, xp.sqrt(xp.abs(v)), xp.ones_like(v)) for v in variances]
     M = len(W)
     total = sum(
         xp.sum(W[i] * (C[views[i], views[j]] @ W[j]), axis=0) / (spread[i] * spread[j])

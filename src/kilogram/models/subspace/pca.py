@@ -297,6 +297,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
 
     def _remember(self, found: Spectrum, X: Any) -> None:
         """Store the spectrum, in the library and float type of the rows."""
+        self._ensure_felt(X, found.total)
         freedom = found.weight - 1
         if freedom <= 0 and not hasattr(self, "moments_"):
             raise ValueError(

@@ -56,6 +56,12 @@ class Density:
         V, excess, s = self._axes()
         xp = namespace(V)
         if s == 0:
+            if V.shape[0] < V.shape[1] or not float(xp.min(excess)) > 0:
+                raise np.linalg.LinAlgError(
+                    "The density of this PCA is flat: the rows do not vary in "
+                    f"{V.shape[1] - int(xp.sum(xp.astype(excess > 0, xp.int64)))} direction(s), "
+                    "and no noise is left. Ask for fewer components, so that the rest is noise."
+                )
             return xp.linalg.inv(self.get_covariance())
         eye = xp.eye(V.shape[1], dtype=V.dtype, device=V.device)
         return eye / s - V.T @ ((excess / (s * (excess + s)))[:, None] * V)

@@ -48,9 +48,14 @@ class Shape:
 def maximised(sums: MixtureSums, old: Components, shape: Shape) -> Components:
     """The components that the sums of a pass under `old` ask for."""
     N = sums.weights
-    e = sums.first / np.maximum(N, NOTHING * sums.total)[:, None]
+    e = sums.first / np.maximum(N, _nothing(sums.total))[:, None]
     S = sums.second - products(shape.kind, N, e)
     return settled(N, old.means + e, S, sums.total, shape, old)
+
+
+def _nothing(total: float) -> float:
+    """The weight below which a component is lost: above 0 also where the product underflows."""
+    return max(NOTHING * total, float(np.finfo(np.float64).smallest_subnormal))
 
 
 def products(kind: str, N: np.ndarray, e: np.ndarray) -> np.ndarray:
@@ -70,12 +75,12 @@ def settled(
 ) -> Components:
     """Components of weights N (k,), means (k, d) and scatters S about them."""
     a = shape.rows if shape.scale is not None else 0.0
-    rows = np.asarray(total) if shape.kind == "tied" else np.maximum(N, NOTHING * total)
+    rows = np.asarray(total) if shape.kind == "tied" else np.maximum(N, _nothing(total))
     rows = rows.reshape(rows.shape + (1,) * (S.ndim - rows.ndim))
     C = (S + (a * shape.scale if a and shape.scale is not None else 0.0)) / (rows + a)
     if shape.kind == "spherical":
         C = np.repeat(C.mean(axis=1, keepdims=True), C.shape[1], axis=1)
-    lost = NOTHING * total >= N
+    lost = _nothing(total) >= N
     if old is not None and lost.any():
         means = np.where(lost[:, None], old.means, means)
         if shape.kind != "tied":
