@@ -3,12 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline
 
 import kilogram as kg
 from kilogram.kitchen import KitchenError, cook, load_model
-from kilogram.kitchen.featurise import Compressed, DateParts, Plan, Scaled, featurise, grid
+from kilogram.kitchen.featurise import (
+    Compressed,
+    DateParts,
+    Plan,
+    Scaled,
+    TermCounts,
+    featurise,
+    grid,
+)
 from kilogram.kitchen.featurise.images import load_picture
+from kilogram.kitchen.featurise.terms import count_words
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.read import read_table
 from kilogram.kitchen.told import Told
@@ -147,3 +157,28 @@ def test_pictures_that_cannot_be_read(tmp_path):
     with pytest.raises(KitchenError, match="cannot be read as a picture"):
         load_picture(str(tmp_path / "bad.png"), 16)
     assert load_picture("", 16) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_words_are_counted_as_scikit_learn_counts_them(n):
+    documents = ["a bb cc bb cc", "", "bb cc dd!", "Éé bb  CC_x 12", "bb cc"]
+    for least in (1, 2):
+        terms, counts = count_words(documents, n, least=least, most=1000)
+        counter = CountVectorizer(ngram_range=(1, n), min_df=least)
+        expected = counter.fit_transform(documents).toarray()
+        assert terms == list(counter.get_feature_names_out())
+        np.testing.assert_array_equal(counts.toarray(), expected)
+
+
+def test_of_words_equally_frequent_the_first_in_the_alphabet_stay():
+    terms, counts = count_words(["bb cc aa bb", "dd aa"], 1, least=1, most=3)
+    assert terms == ["aa", "bb", "cc"]
+    np.testing.assert_array_equal(counts.toarray(), [[1, 2, 1], [1, 0, 0]])
+
+
+def test_documents_counted_twice_give_the_same_and_are_not_shared():
+    documents = ["aa bb", "bb cc aa"]
+    first = TermCounts(n=2).fit_transform(documents)
+    first.data[:] = -1.0
+    again = TermCounts(n=2).fit_transform(documents)
+    assert (again.data > 0).all()

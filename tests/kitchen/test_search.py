@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.kernels import Gaussian
+from kilogram.kitchen import sparse_path
 from kilogram.kitchen.landmarks import landmark_path
 from kilogram.kitchen.search import (
     TwinSearchClassifier,
@@ -175,3 +176,19 @@ def test_with_many_rows_only_widths_beside_the_best_of_a_sample_are_tried():
     assert 2 <= tried.sum() <= 3
     assert tried[list(search.widths).index(search.best_params_["width"])]
     assert search.best_params_["width"] == every.best_params_["width"]
+
+
+def test_all_penalties_of_sparse_rows_come_from_one_walk(monkeypatch):
+    monkeypatch.setattr(sparse_path, "TOLERANCE", 1e-10)
+    rng = np.random.default_rng(7)
+    rows = sp.random_array((60, 150), density=0.1, rng=rng, format="csr")
+    Y, w, alphas = rng.normal(size=(60, 3)), rng.uniform(0.3, 3.0, 60), [0.1, 1.0, 30.0]
+    Y[:, 2] = 0.5  # a column with nothing to solve
+    for weights in (None, w):
+        found = sparse_path.sparse_path(rows[:50], Y[:50], rows[50:], alphas,
+                                        None if weights is None else weights[:50])  # fmt: skip
+        for k, alpha in enumerate(alphas):
+            some = None if weights is None else weights[:50]
+            exact = Ridge(alpha).fit(rows[:50].toarray(), Y[:50], sample_weight=some)
+            np.testing.assert_allclose(found[:, :, k], exact.predict(rows[50:].toarray()),
+                                       atol=1e-7)  # fmt: skip

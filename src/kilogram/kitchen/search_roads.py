@@ -4,7 +4,7 @@ closed form   each row predicted without itself, all penalties from one eigendec
               many rows from that of a few landmarks (`kilogram.kitchen.landmarks`)
 folds         rows of whole folds predicted from the others, where rows belong together or follow
               each other; all penalties of a fold from one eigendecomposition
-sparse rows   conjugate gradients, penalty by penalty
+sparse rows   conjugate gradients, one walk for all penalties (`kilogram.kitchen.sparse_path`)
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
 from kilogram.kitchen.landmarks import landmark_path
+from kilogram.kitchen.sparse_path import TOLERANCE, sparse_path
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.regression.kernel_ridge import KernelRidge
 from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
@@ -52,7 +53,7 @@ class Road:
         found = []
         for train, test in splits:
             w = None if weights is None else weights[train]
-            answer = _each if sp.issparse(X) else self._along
+            answer = sparse_path if sp.issparse(X) else self._along
             found.append(answer(X[train], Y[train], X[test], alphas, w))
         return np.concatenate(found)
 
@@ -74,18 +75,14 @@ class Road:
             ridge.fit(features.fit_transform(X), Y, sample_weight=weights)
             return Pipeline([("features", features), ("ridge", ridge)])
         if self.kernel is None:
-            return Ridge(alpha).fit(X, Y, sample_weight=weights)
+            # as far as the search went; a direct solver takes no notice
+            tol = TOLERANCE if sp.issparse(X) else 1e-4
+            return Ridge(alpha, tol=tol).fit(X, Y, sample_weight=weights)
         exact = KernelRidge(alpha, kernel=self.kernel, fit_intercept=True)
         return exact.fit(X, Y, sample_weight=weights)
 
     def _features(self, rows: int) -> Nystroem:
         return Nystroem(self.kernel, min(self.landmarks or rows, rows), random_state=self.seed)
-
-
-def _each(X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any) -> np.ndarray:
-    """Penalty by penalty, for rows that stay sparse."""
-    found = [Ridge(float(a)).fit(X, Y, sample_weight=weights).predict(test) for a in alphas]
-    return np.stack([np.reshape(one, (test.shape[0], -1)) for one in found], axis=2)
 
 
 def _judged_later(model: Any, F: Any, Y: Any, sample_weight: Any = None) -> float:

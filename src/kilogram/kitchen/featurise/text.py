@@ -14,6 +14,8 @@ compressed the leading components of the weighted matrix (latent semantic analys
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
@@ -25,8 +27,13 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.functions.codes import idf_plain, idf_smooth
+from kilogram.kitchen.featurise.terms import count_words
 
 WEIGHTS = ("counts", "binary", "plain", "smooth", "sublinear")
+Counted = tuple[list[str], sp.csr_array]
+# What was counted last: the twins ask for the same terms of the same documents, one by one.
+_COUNTED: OrderedDict[str, Counted] = OrderedDict()
+_HELD, _LARGEST = 4, 5_000_000
 
 
 class TermCounts(TransformerMixin, BaseEstimator):
@@ -74,17 +81,27 @@ class TermCounts(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
         """Terms found and counted in one reading of the documents."""
         self.terms_ = ""
-        if self.buckets is None:
-            documents = _documents(X)
-            least = min(self.min_documents, len(documents))
-            counter = CountVectorizer(**self._how(), min_df=least, max_features=self.max_terms)
-            try:
-                counts = counter.fit_transform(documents)
-            except ValueError:  # no term at all: text of blanks and signs
-                return self.transform(X)
-            self.terms_ = "\n".join(counter.get_feature_names_out())
-            return sp.csr_array(counts, dtype=np.float64)
-        return self.transform(X)
+        if self.buckets is not None:
+            return self.transform(X)
+        documents = _documents(X)
+        key = _key(repr(self.get_params()), documents)
+        if key not in _COUNTED:
+            _remember(key, self._counted(documents))
+        terms, counts = _COUNTED[key]
+        self.terms_ = "\n".join(terms)
+        # of blanks and signs alone there is no term at all
+        return counts.copy() if terms else self.transform(X)
+
+    def _counted(self, documents: list[str]) -> Counted:
+        least = min(self.min_documents, len(documents))
+        if self.analyzer == "word" and not self.stop_words:
+            return count_words(documents, self.n, least=least, most=self.max_terms)
+        counter = CountVectorizer(**self._how(), min_df=least, max_features=self.max_terms)
+        try:
+            counts = counter.fit_transform(documents)
+        except ValueError:  # no term at all
+            return [], sp.csr_array((len(documents), 0))
+        return list(counter.get_feature_names_out()), sp.csr_array(counts, dtype=np.float64)
 
     def transform(self, X: Any) -> sp.csr_array:
         check_is_fitted(self, "terms_")
@@ -171,6 +188,22 @@ class Compressed(TransformerMixin, BaseEstimator):
         if self.svd_ is not None:
             return self.svd_.transform(X)
         return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def _key(said: str, documents: list[str]) -> str:
+    digest = sha256(said.encode())
+    for document in documents:
+        digest.update(document.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def _remember(key: str, counted: Counted) -> None:
+    """Keep the last few; a large one alone."""
+    _COUNTED[key] = counted
+    held = 1 if counted[1].nnz > _LARGEST else _HELD
+    while len(_COUNTED) > held:
+        _COUNTED.popitem(last=False)
 
 
 def _documents(X: Any) -> list[str]:
