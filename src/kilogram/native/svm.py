@@ -156,7 +156,7 @@ def add_kernel_rows(
     )
 
 
-_BIT_WORK = 4  # multiplications that take as long as one kernel value of a word of bits
+_BIT_WORK = 8  # multiplications that take as long as one kernel value of a word of bits
 
 
 def add_bit_rows(
@@ -168,10 +168,9 @@ def add_bit_rows(
     _core.smo_add_bits(bits, A, delta, table, differing, g, threads)
 
 
-def bit_square(bits: Array, table: Array, *, differing: bool) -> Array:
-    """K (q, q) of rows of bits, K_ij = table[h_ij] as in `add_bit_rows`, of the table's type."""
+def bit_square(bits: Array, table: Array, out: Array, *, differing: bool) -> Array:
+    """out (q, q) = table[h_ij] of rows of bits, h as in `add_bit_rows`; of the table's type."""
     q, words = bits.shape
-    out = np.empty((q, q), dtype=table.dtype)
     threads = 1 if q * q * words * _BIT_WORK < SMALL_WORK else n_threads()
     _core.smo_bit_square(bits, table, differing, out, threads)
     return out

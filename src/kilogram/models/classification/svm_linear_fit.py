@@ -32,6 +32,7 @@ from kilogram.solvers.smooth.curvature import Task
 from kilogram.solvers.smooth.design import ArrayDesign
 from kilogram.solvers.smooth.newton import DIRECT, Stop
 from kilogram.solvers.smooth.streamed import Passes, minimise_streamed
+from kilogram.solvers.smooth.together import minimise_together
 from kilogram.solvers.solution import Solution
 
 ONE_THREAD = 500_000  # entries of X up to which products stay on one thread
@@ -101,8 +102,13 @@ def fit_in_memory(
     design = ArrayDesign(X, scale)
     rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31))
     Y = np.asarray(Y, dtype=np.float64)
-    if start is None and Y.shape[1] > 1 and in_primal(model, design, loss):
-        start = together(design, Y, Task(Y[:, 0], factors[0] * C, penalty, loss))
+    if in_primal(model, design, loss):
+        task = Task(Y[:, 0], factors[0] * C, penalty, loss)
+        if start is None and Y.shape[1] > 1:
+            start = together(design, Y, task)
+        if len(factors) == 1 and is_small(X) and not is_sparse(X):
+            W = np.zeros((Y.shape[1], design.width)) if start is None else start
+            return [side_by_side(minimise_together(design, Y, task, stop, W))]
     rngs = rng.spawn(Y.shape[1])
 
     def along(j: int) -> list[Solution]:

@@ -191,12 +191,19 @@ void add_bits(const BitProblem& P, const double* delta, const double* table, dou
   }
 }
 
-template <class S> void bits(const BitProblem& P, const S* table, S* out, i64 ld) {
-  const i64 w = P.words;
+template <int W, bool differing, class S>
+void bits_of(const BitProblem& P, const S* table, S* out, i64 ld) {
+  const i64 w = W ? W : P.words;
   for (i64 i = 0; i < P.m; ++i)
     for (i64 j = 0; j < P.n; ++j)
-      out[i * ld + j] = table[P.differing ? counted<0, true>(P.A + i * w, P.B + j * w, w)
-                                          : counted<0, false>(P.A + i * w, P.B + j * w, w)];
+      out[i * ld + j] = table[counted<W, differing>(P.A + i * w, P.B + j * w, w)];
+}
+
+template <class S> void bits(const BitProblem& P, const S* table, S* out, i64 ld) {
+  if (P.words == 1 && P.differing) return bits_of<1, true>(P, table, out, ld);
+  if (P.words == 2 && P.differing) return bits_of<2, true>(P, table, out, ld);
+  if (P.differing) return bits_of<0, true>(P, table, out, ld);
+  bits_of<0, false>(P, table, out, ld);
 }
 
 void narrow(const double* __restrict in, float* __restrict out, i64 cols) {

@@ -57,7 +57,8 @@ class Dual(NamedTuple):
 def dual_value(P: Problem, dual: Dual) -> float:
     """1/2 b'(K + diag(s)) b - t'b, the dual objective that falls."""
     b, g = dual
-    return 0.5 * float(b @ g[P.point]) + 0.5 * float(P.s @ (b * b)) - float(P.t @ b)
+    # no BLAS here: its idle threads would spin through the passes over the kernel rows
+    return float(np.sum(b * (0.5 * (g[P.point] + P.s * b) - P.t)))
 
 
 class Moves(NamedTuple):

@@ -12,6 +12,8 @@ grows where rows have to be made again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kilogram.kernels import Kernel
@@ -29,10 +31,23 @@ from kilogram.solvers.smo.stored import Array, KernelRows, affordable
 
 DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
 PRODUCT_KINDS = ("linear", "polynomial")
-FIRST = 1024  # rows kept before any was made twice
+FIRST = 512  # rows kept before any was made twice
 TOUCH = 200  # multiplications that take as long as touching fresh memory for their result
 NARROW = 256  # coordinates up to which making a square outruns gathering it from kept rows
 LOOKED = 64  # rows looked at before all rows are read for zeros and ones
+
+
+class Paper:
+    """Memory of a square, written over by the next one."""
+
+    def __init__(self, dtype: Any):
+        self.values: Array = np.empty(0, dtype=dtype)
+
+    def of(self, q: int) -> Array:
+        """(q, q), not initialised."""
+        if self.values.size < q * q:
+            self.values = np.empty(q * q, dtype=self.values.dtype)
+        return self.values[: q * q].reshape(q, q)
 
 
 class NativeRows(KernelRows):
@@ -51,12 +66,13 @@ class NativeRows(KernelRows):
         patience = TOUCH / (d + 16)
         self.slots = SlotCache(self.n, limit, self.X.itemsize * self.n, FIRST, patience)
         self.kept: Array = np.empty((self.slots.capacity, self.n), dtype=self.X.dtype)
+        self.paper = Paper(self.X.dtype)
 
     def square(self, points: Array) -> Array:
         slots = self.slots.slot[points]
         narrow = self.X.shape[1] <= NARROW
         lacking = self.X[points if narrow else points[slots < 0]]
-        made = kernel_block(self.kind, lacking, None, self.params)
+        made = kernel_block(self.kind, lacking, None, self.params, self.paper.of(len(lacking)))
         if lacking.shape[0] == points.shape[0]:
             return made
         return square_from(self.kept, slots, points, made)
@@ -80,16 +96,18 @@ class BitRows(KernelRows):
 
     def __init__(self, kernel: Kernel, X: Array, bits: Array):
         kind, params = kernel.native(X.shape[1]) or ("", ())
-        self.n, self.bits, self.dtype = X.shape[0], bits, X.dtype
+        self.n, self.bits = X.shape[0], bits
         self.differing = kind in DISTANCE_KINDS
         h = np.arange(X.shape[1] + 1.0)[:, None]
         one = np.zeros((1, 1)) if self.differing else np.ones((1, 1))
         self.table = kernel_block(kind, one, np.sqrt(h) if self.differing else h, params)[0]
         self.ones = np.asarray(X.sum(axis=1), dtype=np.int64)
+        self.paper = Paper(X.dtype)
 
     def square(self, points: Array) -> Array:
-        table = self.table.astype(self.dtype)
-        return bit_square(np.ascontiguousarray(self.bits[points]), table, differing=self.differing)
+        out = self.paper.of(len(points))
+        table = self.table.astype(out.dtype)
+        return bit_square(self.bits[points], table, out, differing=self.differing)
 
     def add(self, points: Array, delta: Array, g: Array, again: Array | None = None) -> None:
         add_bit_rows(self.bits, self.bits[points], delta, self.table, g, differing=self.differing)

@@ -30,7 +30,7 @@ class KernelRows(ABC):
 
     @abstractmethod
     def square(self, points: Array) -> Array:
-        """K[points, points], (q, q), float32 or float64, C-contiguous."""
+        """K[points, points], (q, q), float32 or float64, C-contiguous; good until the next one."""
 
     @abstractmethod
     def add(self, points: Array, delta: Array, g: Array, again: Array | None = None) -> None:

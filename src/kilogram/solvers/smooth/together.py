@@ -1,0 +1,140 @@
+"""Newton's method for many machines on few rows: all of them take their steps together.
+
+The steps are those of newton.py. On a thousand rows a step is a hundred short calls, whose start
+costs more than their work; with the values of t machines as one array (t, n) most of them are made
+once for all. A machine that has arrived stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kilogram.functions.losses import Bent
+from kilogram.solvers.smooth.curvature import Point, Task, solve_shifted
+from kilogram.solvers.smooth.design import Array, Design
+from kilogram.solvers.smooth.newton import IDLE, TINY, Stop, out_of_budget, settled, step_length
+from kilogram.solvers.solution import Solution
+
+
+class Machines(NamedTuple):
+    """B (n, d + 1) with its constant, targets Y (t, n), penalties c (n,) and lambda (d + 1,)."""
+
+    B: Array
+    Y: Array
+    c: Array
+    penalty: Array
+    loss: Bent
+
+    def task(self, j: int) -> Task:
+        """What machine j minimises."""
+        return Task(self.Y[j], self.c, self.penalty, self.loss)
+
+
+class Standing(NamedTuple):
+    """Of all machines: coefficients (t, d + 1), values (t, n), gradients, objectives and gaps."""
+
+    W: Array
+    F: Array
+    gradient: Array
+    objective: Array
+    gap: Array
+    scale: Array
+
+    def point(self, j: int) -> Point:
+        """Machine j alone."""
+        gap = float(self.gap[j])
+        return Point(
+            self.W[j],
+            self.F[j],
+            self.gradient[j],
+            float(self.objective[j]),
+            gap,
+            gap,
+            float(self.scale[j]),
+        )
+
+
+def judged(M: Machines, W: Array, F: Array) -> Standing:
+    """Gradients, objectives and gaps at W with F = W B'; formulas as in curvature.py."""
+    B, Y, c, penalty, loss = M
+    a = loss.pull(Y, F)
+    pulled = (c * loss.sign(Y, F) * a) @ B
+    shrunk = penalty > 0
+    v = 0.5 * np.sum(pulled[:, shrunk] ** 2 / penalty[shrunk], axis=1)
+    v += np.sum(np.abs(pulled[:, ~shrunk]) * (1.0 + np.abs(W[:, ~shrunk])), axis=1)
+    value = 0.5 * (W * W) @ penalty + loss.value(Y, F) @ c
+    gap = value - loss.gain(Y, F, a) @ c + v + 0.5 * (a * a) @ c / loss.kappa
+    return Standing(W, F, penalty * W - pulled, value, gap, np.maximum(value, 1e-10 * c.sum()))
+
+
+class Hessians:
+    """sum over the bend of c x~ x~' of every machine, kept up to date by the rows that change."""
+
+    def __init__(self, M: Machines):
+        t, D = M.Y.shape[0], M.B.shape[1]
+        self.M, self.bent = M, np.zeros(M.Y.shape, dtype=bool)
+        self.H = np.zeros((t, D, D))
+
+    def directions(self, now: Standing, live: Array) -> Array:
+        """-Hessian^-1 gradient of the live machines, 0 of the others."""
+        M = self.M
+        bent = M.loss.bends(M.Y, now.F)
+        D = np.zeros_like(now.W)
+        for j in live:
+            changed = np.nonzero(bent[j] != self.bent[j])[0]
+            if changed.size:
+                part = M.B[changed]
+                signed = np.where(bent[j, changed], M.c[changed], -M.c[changed])
+                self.H[j] += (part * signed[:, None]).T @ part
+            D[j] = -solve_shifted(M.loss.kappa * self.H[j], M.penalty, now.gradient[j])
+        self.bent[live] = bent[live]
+        return D
+
+
+def lengths(M: Machines, now: Standing, D: Array, P: Array, live: Array) -> Array:
+    """Steps that end a line search: 1 where that is good enough, as it is near the minimum."""
+    F = now.F + P
+    pull = M.c * M.loss.sign(M.Y, F) * M.loss.pull(M.Y, F)
+    at_one = np.sum((M.penalty * (now.W + D)) * D, axis=1) - np.sum(pull * P, axis=1)
+    start = np.sum(now.gradient * D, axis=1)
+    out = np.where((start < 0) & (np.abs(at_one) <= 0.1 * np.abs(start)), 1.0, 0.0)
+    for j in live:
+        if out[j] == 0 and start[j] < 0:
+            out[j] = step_length(M.task(j), now.point(j), D[j], P[j])
+    return out
+
+
+def minimise_together(design: Design, Y: Array, task: Task, stop: Stop, W: Array) -> list[Solution]:
+    """Machines with the targets Y (n, t), from W (t, d + 1); task gives penalties and loss."""
+    B = np.empty((design.n, design.width))
+    B[:, :-1], B[:, -1] = design.X, design.scale
+    M = Machines(B, np.ascontiguousarray(Y.T), task.c, task.penalty, task.loss)
+    t, hessians = W.shape[0], Hessians(M)
+    now = judged(M, W, W @ B.T)
+    steps, idle, stuck = np.zeros(t, dtype=int), np.zeros(t, dtype=int), np.zeros(t, dtype=bool)
+    promise, least, messages = np.full(t, np.inf), now.gap, [""] * t
+    for step in range(stop.max_iter + 1):
+        live = np.nonzero((now.gap > stop.gap * now.scale) & (idle <= IDLE) & ~stuck)[0]
+        message = out_of_budget(step, stop, now.point(int(live[0]))) if live.size else ""
+        if message or not live.size:
+            messages = [message if j in live else "" for j in range(t)]
+            break
+        D = hessians.directions(now, live)
+        promise[live] = -0.5 * np.sum(now.gradient[live] * D[live], axis=1)
+        P = D @ B.T
+        length = lengths(M, now, D, P, live)[:, None]
+        now = judged(M, now.W + length * D, now.F + length * P)
+        steps[live] += 1
+        stuck[live] = length[live, 0] == 0
+        idle = np.where(now.gap < 0.9 * least, 0, idle + 1)
+        least = np.minimum(least, now.gap)
+    small = (now.gap <= stop.gap * now.scale) | (promise <= TINY * now.scale)
+    found = []
+    for j in range(t):
+        point = now.point(j)
+        done = bool(small[j]) and not messages[j]
+        end = Solution(point, int(steps[j]), point.objective, done, messages[j])
+        found.append(settled(design, end, stop))
+    return found
