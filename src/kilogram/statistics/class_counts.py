@@ -16,7 +16,7 @@ import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native import classes as native
-from kilogram.statistics.classes import class_weights
+from kilogram.statistics.classes import class_weights, members
 from kilogram.statistics.products import as_floats
 
 
@@ -133,10 +133,7 @@ def class_sums(X: Any, codes: np.ndarray, w: Any, K: int) -> Any:
         member = scipy.sparse.csr_array((row, (codes, np.arange(n))), shape=(K, n))
         return (member @ X.astype(np.float64)).toarray()
     xp = namespace(X)
-    wide = sum_dtype(X, xp)
-    member = np.zeros((K, n))
-    member[codes, np.arange(n)] = 1.0 if w is None else to_numpy(w)
-    return xp.astype(like(member, X), wide) @ xp.astype(X, wide)
+    return members(codes, w, K, X) @ xp.astype(X, sum_dtype(X, xp))
 
 
 def _lowest(X: Any) -> float:

@@ -19,7 +19,7 @@ import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native import classes as native
-from kilogram.statistics.classes import class_pilots, class_weights, merged_shares
+from kilogram.statistics.classes import class_pilots, class_weights, members, merged_shares
 from kilogram.statistics.products import as_floats
 
 
@@ -128,9 +128,7 @@ def _elsewhere(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> ClassV
     """In the library of X, on its device."""
     xp = namespace(X)
     wide = sum_dtype(X, xp)
-    member = np.zeros((len(weights), len(codes)))
-    member[codes, np.arange(len(codes))] = 1.0 if w is None else to_numpy(w)
-    member, W = (xp.astype(like(a, X), wide) for a in (member, weights))
+    member, W = members(codes, w, len(weights), X), xp.astype(like(weights, X), wide)
     Z = xp.astype(X, wide)
     there = ~xp.isnan(Z)
     Z = xp.where(there, Z, xp.zeros_like(Z))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.linalg import scatter
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native import classes as native
 from kilogram.statistics.moments import JointMoments
 from kilogram.statistics.products import as_floats
@@ -46,8 +46,7 @@ class ClassMoments:
         X = as_floats(X)
         if is_numpy(X) and X.shape[1] <= WIDEST:
             return cls(*_in_one_pass(X, to_numpy(codes), w, n_classes))
-        member = like(_membership(to_numpy(codes), n_classes), _dense_ref(X))
-        joint = JointMoments.of(X, member, w)
+        joint = JointMoments.of(X, _membership(to_numpy(codes), n_classes, X), w)
         xp = namespace(joint.scatter)
         weights = joint.mean_y * joint.weight
         some = xp.where(weights > 0, weights, xp.ones_like(weights))
@@ -132,9 +131,23 @@ def _in_one_pass(X: np.ndarray, codes: np.ndarray, w: Any, n_classes: int) -> tu
     return W, p + e, S - (e.T * W) @ e
 
 
-def _membership(codes: np.ndarray, n_classes: int) -> np.ndarray:
+def members(codes: np.ndarray, w: Any, n_classes: int, X: Any) -> Any:
+    """(K, n): the weight of each row in the line of its class, made on the device of X.
+
+    Only the codes travel there.
+    """
+    xp = namespace(X)
+    wide = sum_dtype(X, xp)
+    line = xp.arange(n_classes, dtype=xp.int64, device=X.device)
+    member = xp.astype(line[:, None] == _indices(codes, X)[None, :], wide)
+    return member if w is None else member * xp.astype(like(w, X), wide)[None, :]
+
+
+def _membership(codes: np.ndarray, n_classes: int, X: Any) -> Any:
     """(n, K): 1 in the column of each row's class."""
-    member = np.zeros((len(codes), n_classes))
+    if not is_sparse(X):
+        return namespace(X).astype(members(codes, None, n_classes, X).T, X.dtype)
+    member = np.zeros((len(codes), n_classes), dtype=X.dtype)
     member[np.arange(len(codes)), codes] = 1.0
     return member
 
@@ -142,7 +155,3 @@ def _membership(codes: np.ndarray, n_classes: int) -> np.ndarray:
 def _indices(codes: Any, X: Any) -> Any:
     """Class codes as indices in the library and on the device of X."""
     return namespace(X).asarray(to_numpy(codes).astype(np.int64), device=X.device)
-
-
-def _dense_ref(X: Any) -> Any:
-    return np.empty(0, dtype=X.dtype) if is_sparse(X) else X
