@@ -89,6 +89,7 @@ def test_deferred_search_for_nan():
         ([1.0, np.nan, 1.0], "NaN"),
         (np.nan, "finite, got nan"),
         (np.full(3, 1e308), "add up to more than float64"),
+        (np.full(3, 1e-310), "too little for float64"),
     ],
 )
 def test_weights(w, match):
@@ -286,3 +287,28 @@ def test_dates_are_no_numbers(make):
 def test_integers_beyond_floats_are_refused():
     with pytest.raises(ValueError, match="beyond the range of floats"):
         kg.Ridge().fit(np.array([[10**400], [1]], dtype=object), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("w", ["balanced", {"a": 1.0}, np.array(["heavy"] * 3)])
+def test_weights_that_are_no_numbers_are_named(w):
+    with pytest.raises(TypeError, match="sample_weight must be numbers"):
+        Guest()._enter(np.eye(3), sample_weight=w)
+
+
+def test_sparse_targets_are_refused_by_name():
+    with pytest.raises(TypeError, match="Sparse data was passed for y"):
+        kg.Ridge().fit(np.eye(3), sp.csr_array(np.ones((3, 1))))
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array])
+def test_sparse_entries_in_parts_are_one_entry(form):
+    """Whoever looks at entries one by one, as BernoulliNB does, counted each part."""
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((30, 4)) < 0.5).astype(float), np.arange(30) % 2
+    plain = form(X)
+    parts = form((np.repeat(plain.data / 2, 2), np.repeat(plain.indices, 2), 2 * plain.indptr))
+    kept = parts.data.copy()
+    for model in (kg.BernoulliNB(), kg.MultinomialNB(), kg.LogisticRegression()):
+        got, want = clone(model).fit(parts, y), clone(model).fit(X, y)
+        np.testing.assert_allclose(got.predict_proba(parts), want.predict_proba(X), rtol=1e-5)
+    np.testing.assert_array_equal(parts.data, kept)

@@ -219,7 +219,7 @@ def test_embeddings_by_neighbours_do_not_depend_on_the_unit():
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
-@pytest.mark.parametrize("size", [1e-13, 1e-30, 1e-300, 1e-310, 1e300])
+@pytest.mark.parametrize("size", [1e-13, 1e-30, 1e-300, 1e300])
 def test_mixtures_see_shares_of_weights_only(kind, size):
     """Components lost all their rows to a threshold that knew weights of 1 only."""
     model = kg.GaussianMixture(2, covariance_type=kind, random_state=0)
@@ -230,7 +230,7 @@ def test_mixtures_see_shares_of_weights_only(kind, size):
     np.testing.assert_allclose(single.means_, want.means_, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-310, 1e300])
+@pytest.mark.parametrize("size", [1e-300, 1e300])
 def test_spectral_clusters_see_shares_of_weights_only(size):
     rows = np.vstack([X, X + 9.0])
     got = kg.SpectralClustering(2, random_state=0).fit(rows, sample_weight=np.full(80, size))

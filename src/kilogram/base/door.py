@@ -23,7 +23,7 @@ from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, na
 from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.arrays.rows_stream import as_rows
 from kilogram.base.door_streams import numbers, watch_targets, watch_weights
-from kilogram.base.door_values import enter_weights, plain, refused_kinds
+from kilogram.base.door_values import canonical, enter_weights, plain, refused_kinds
 
 FEW = 10_000  # values up to which BLAS keeps to one thread
 
@@ -91,6 +91,7 @@ def enter(
             X = validate_data(estimator, X, reset=reset, **params)
         else:
             X, y = validate_data(estimator, X, y, reset=reset, **params)
+    X = canonical(X) if is_sparse(X) else X
     if y is not None and numeric_y:
         y = numbers(np.asarray(y, dtype=X.dtype if X.dtype.kind == "f" else np.float64))
     return Door(X, y, enter_weights(sample_weight, X))

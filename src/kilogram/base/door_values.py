@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from kilogram.arrays.frames import is_frame
+from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.rows import row_count
 
 DATES = "holds dates or durations: give numbers, the days since some date for example."
@@ -38,6 +39,11 @@ def plain(values: Any, name: str, estimator: Any = None, dates: bool = False) ->
                 "their rows first."
             )
         return values.data
+    if name == "y" and is_sparse(values):
+        raise TypeError(
+            "Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert "
+            "to a dense numpy array."
+        )
     if not dates and _has_dates(values):
         raise ValueError(f"Input {name} {DATES}")
     return values
@@ -54,6 +60,15 @@ def _is_temporal(kind: Any) -> bool:
     return hasattr(kind, "is_temporal") and kind.is_temporal()
 
 
+def canonical(X: Any) -> Any:
+    """Sparse rows that hold each entry once, in order: a part of an entry is no entry."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 @contextmanager
 def refused_kinds() -> Iterator[None]:
     """What NumPy says of values it cannot bring to one float type, in words about the input."""
@@ -67,6 +82,13 @@ def refused_kinds() -> Iterator[None]:
         ) from error
 
 
+def _numbers(weights: Any) -> Any:
+    kind = getattr(getattr(weights, "dtype", None), "kind", "")
+    if isinstance(weights, (str, dict)) or kind in ("U", "S"):
+        raise TypeError(f"sample_weight must be numbers, one for each row, got {weights!r:.60}.")
+    return weights
+
+
 def enter_weights(sample_weight: Any, X: Any) -> Any:
     """Weights (n,) as floats, or None; negative, all-zero and boundless weights are errors."""
     if sample_weight is None:
@@ -78,7 +100,7 @@ def enter_weights(sample_weight: Any, X: Any) -> Any:
             raise ValueError(f"sample_weight must be finite, got {sample_weight!r}.")
         w = np.full(n, sample_weight, dtype=dtype)
     else:
-        given = plain(sample_weight, "sample_weight")
+        given = _numbers(plain(sample_weight, "sample_weight"))
         w = check_array(given, ensure_2d=False, dtype=dtype, input_name="sample_weight", order="C")
     if w.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
@@ -91,6 +113,11 @@ def enter_weights(sample_weight: Any, X: Any) -> Any:
         raise ValueError("All sample weights are zero: no row would count. Give some a weight.")
     with np.errstate(over="ignore"):
         total = float(w.sum())
+    if 0 < total < np.finfo(w.dtype).smallest_normal:
+        raise ValueError(
+            f"The sample weights add up to {total:g}, too little for {w.dtype} to divide by: "
+            "divide them by their mean."
+        )
     if not math.isfinite(total):
         raise ValueError(
             f"The sample weights add up to more than {w.dtype} holds: divide them by their mean."

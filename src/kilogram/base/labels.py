@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ from kilogram.base.door import Door
 from kilogram.base.estimator import Estimator
 from kilogram.statistics import Counts
 
+MISSING = {"NoneType": "None", "NAType": "NA", "NaTType": "NaT"}  # what stands for no label
 TABLE = 2**16  # whole-number labels this near to each other are looked up instead of sorted
 
 
 def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Door:
     """X, labels and weights through the door; labels on the host unless they are streamed."""
+    if getattr(getattr(y, "dtype", None), "kind", "O") == "O" and hasattr(y, "dtype"):
+        y = plain_labels(y)
     X, y, w = model._enter(X, y, sample_weight, numeric_y=False, **checks)
     if y is None:
         name = type(model).__name__
@@ -28,6 +32,28 @@ def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks:
         if y.dtype.kind not in "iub":  # whole numbers are classes: no need to sort them to see it
             check_classification_targets(y)
     return Door(X, y, w)
+
+
+def plain_labels(y: Any) -> Any:
+    """Labels that are objects, none of them missing: words as they are, numbers as numbers."""
+    if is_streamed(y):
+        return y
+    values = np.asarray(y, dtype=object)
+    kinds = {type(label): label for label in values.ravel().tolist()}
+    gaps = [MISSING[kind.__name__] for kind in kinds if kind.__name__ in MISSING]
+    if float in kinds and any(label != label for label in values.ravel()):
+        gaps.append("NaN")
+    if gaps:
+        raise ValueError(f"Input y contains {gaps[0]}: leave out the rows without a label.")
+    words = [kind.__name__ for kind in kinds if issubclass(kind, str)]
+    others = [kind.__name__ for kind in kinds if not issubclass(kind, str)]
+    if words and others:
+        raise ValueError(
+            f"y mixes labels of the types {words[0]} and {others[0]}, which have no order: make "
+            "them all words, by y.astype(str) for example."
+        )
+    numbers = all(issubclass(kind, (Real, np.bool_)) for kind in kinds)
+    return np.asarray(values.tolist()) if kinds and numbers else y
 
 
 def signs(y: Any, classes: np.ndarray) -> np.ndarray:
