@@ -51,6 +51,9 @@ NUMBERS = {
                                kg.Ridge()),
     "cosines": make_pipeline(kg.FourierFeatures(kg.Gaussian(2.0), n_components=40, random_state=0),
                              kg.Ridge()),
+    "polynomials": make_pipeline(StandardScaler(), kg.PolynomialFeatures(3), kg.Ridge()),
+    "interactions": make_pipeline(kg.PolynomialFeatures(2, interaction_only=True,
+                                                        include_bias=False), kg.Ridge()),
     "components": make_pipeline(kg.PCA(2, whiten=True), kg.Ridge()),
 }  # fmt: skip
 CLASSES = {
@@ -60,8 +63,16 @@ CLASSES = {
     "fisher": kg.FisherDiscriminant(),
     "svc": kg.SVC(gamma=0.2),
     "linear svc": kg.LinearSVC(),
+    "bayes": kg.GaussianNB(),
+    "yes and no": kg.BernoulliNB(binarize=5.0),
+    "counts": kg.MultinomialNB(),
+    "complement": kg.ComplementNB(),
+    "kernel fisher": kg.KernelFisherDiscriminant(kernel=kg.Gaussian(2.0), alpha=0.01),
+    "kernel fisher, features": kg.KernelFisherDiscriminant(
+        kernel=kg.Gaussian(2.0), alpha=0.01, approximation="nystroem", n_features=20,
+        random_state=0),
     "svc against rest": kg.SVC(gamma=0.2, multi_class="ovr"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -79,6 +90,24 @@ def test_classes(name, y):
     assert np.mean(found["prediction"] == model.predict(X)) > 0.99
     if "probabilities" in found:
         assert found["probabilities"] == pytest.approx(model.predict_proba(X), abs=1e-4)
+
+
+def test_a_process_of_two_classes_and_of_more():
+    model = kg.GaussianProcessClassifier(kg.Gaussian(2.0), optimizer=None).fit(X, TWO)
+    found = run(export_estimator(model, X), {"X": X.astype(np.float32)})
+    assert np.mean(found["prediction"] == model.predict(X)) > 0.99
+    model = kg.GaussianProcessClassifier(kg.Gaussian(2.0), optimizer=None).fit(X, THREE)
+    with pytest.raises(KitchenError, match="depends on variances"):
+        export_estimator(model, X)
+
+
+@pytest.mark.parametrize("name", ["bayes", "yes and no"])
+def test_missing_cells_say_nothing_to_naive_bayes(name):
+    gaps = X.copy()
+    gaps[::3, 1] = np.nan
+    model = CLASSES[name].fit(gaps, THREE)
+    found = run(export_estimator(model, gaps), {"X": gaps.astype(np.float32)})
+    assert found["probabilities"] == pytest.approx(model.predict_proba(gaps), abs=1e-4)
 
 
 def test_single_precision_is_nearly_as_good():

@@ -18,18 +18,25 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kilogram.kitchen.export import bayes
 from kilogram.kitchen.export.graph import ML, Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.search import TwinSearch
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.models.classification.fisher import FisherDiscriminant
+from kilogram.models.classification.kernel_fisher import KernelFisherDiscriminant
 from kilogram.models.classification.linear_discriminant import LinearDiscriminantAnalysis
 from kilogram.models.classification.logistic import LogisticRegression
+from kilogram.models.classification.naive_bayes_bernoulli import BernoulliNB
+from kilogram.models.classification.naive_bayes_counts import ComplementNB, MultinomialNB
+from kilogram.models.classification.naive_bayes_gaussian import GaussianNB
+from kilogram.models.classification.process import GaussianProcessClassifier
 from kilogram.models.classification.quadratic_discriminant import QuadraticDiscriminantAnalysis
 from kilogram.models.classification.svm import SVC
 from kilogram.models.classification.svm_machines import unpacked
 from kilogram.models.features.fourier import FourierFeatures
 from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.features.polynomial import PolynomialFeatures
 from kilogram.models.regression.kernel_predictor import KernelPredictor
 from kilogram.models.regression.process import GaussianProcessRegressor
 from kilogram.models.regression.svr import SVR
@@ -188,6 +195,21 @@ def _quadratic(g: Graph, model: QuadraticDiscriminantAnalysis, x: str) -> Scores
     return _rule(g, model._gaussians(), x)
 
 
+def _kernel_fisher(g: Graph, model: KernelFisherDiscriminant, x: str) -> Scores:
+    if model.approximation is not None:
+        return _fisher(g, model.linear_, mapped(g, model.map_, x))
+    return _rule(g, model.rule_, bayes.kernel_fisher(g, model, x))
+
+
+def _joint(write: Callable[[Graph, Any, str], str], soft: bool = True) -> Callable:
+    """Naive Bayes: joint logarithms whose softmax are the probabilities."""
+    return lambda g, model, x: Scores(write(g, model, x), len(model.classes_), soft)
+
+
+def _process_classes(g: Graph, model: GaussianProcessClassifier, x: str) -> Scores:
+    return Scores(bayes.process_classes(g, model, x), 1)
+
+
 def _always(g: Graph, model: Any, x: str) -> Scores:
     """The same answer for every row."""
     if is_classifier(model):
@@ -271,9 +293,13 @@ def _standard(g: Graph, part: StandardScaler, x: str) -> str:
 
 _MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
     Nystroem: _nystroem, FourierFeatures: _fourier, PCA: _components, StandardScaler: _standard,
+    PolynomialFeatures: bayes.polynomials,
 }  # fmt: skip
 _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelPredictor: _dual, GaussianProcessRegressor: _process, SVR: _svr, SVC: _svc,
     FisherDiscriminant: _fisher, QuadraticDiscriminantAnalysis: _quadratic,
+    KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
+    GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
+    MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
     DummyRegressor: _always, DummyClassifier: _always,
 }  # fmt: skip
