@@ -242,6 +242,28 @@ def cluster_pass(
     measure: bool,
     threads: int,
 ) -> float: ...
+def sieve_rows() -> int: ...
+def sieve_pays() -> bool: ...
+def encode_rows(
+    X: Array, shift: Array | None, unit: float, codes: Array, about: Array, threads: int
+) -> float: ...
+def sieved_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    C: Array,
+    labels: Array,
+    sums: Array,
+    follow: bool,
+    measure: bool,
+    order: Array,
+    moved: Array | None,
+    unit: float,
+    balance: float,
+    codes: Array,
+    about: Array,
+    threads: int,
+) -> tuple[float, float]: ...
 def bounded_pass(
     X: Array,
     w: Array | None,

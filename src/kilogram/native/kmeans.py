@@ -130,6 +130,84 @@ def bounded_pass(
     return Step(labels, sums, found if inertia else 0.0, None)
 
 
+class Sieve:
+    """The rows of X (n, d) less `shift` (d,) as bytes, by which far centres are left out.
+
+    `unit` is about the length of a row, `looked` the number of exact distances per row in the last
+    pass.
+    """
+
+    def __init__(self, X: Array, shift: Array, unit: float):
+        self.X, (n, d) = matrix("X", X), X.shape
+        self.shift, self.unit = vector(shift, d, self.X.dtype, "shift"), float(unit)
+        strip, line = _core.sieve_rows(), 64
+        size = -(-n // strip) * strip * 4 * -(-d // 4)
+        room = np.empty(size + line, np.uint8)  # codes begin on a cache line
+        start = -room.ctypes.data % line
+        self.codes = room[start : start + size]
+        self.about = np.empty((n, 4), np.float32)
+        rows = (self.X, self.shift, self.unit, self.codes, self.about)
+        self.balance: float = run(_core.encode_rows, float(n) * d, *rows)
+        self.forget()
+
+    def forget(self) -> None:
+        """Before another start: nothing is known of distances."""
+        self.C: Array | None = None
+        self.looked = 0.0
+
+    def moved(self, C: Array) -> Array | None:
+        """How far each centre went since the last pass, in units, from above."""
+        if self.C is None:
+            return None
+        moved = np.sqrt(((C - self.C).astype(float) ** 2).sum(axis=1))
+        return (moved / self.unit * (1 + 1e-5)).astype(np.float32)
+
+
+def sieve_pays() -> bool:
+    """Whether this machine has fast products of bytes."""
+    return bool(_core.sieve_pays())
+
+
+def sieved_pass(
+    sieve: Sieve,
+    C: Array,
+    order: Array,
+    w: Array | None = None,
+    *,
+    labels: Array | None = None,
+    sums: Array | None = None,
+    inertia: bool = True,
+) -> Step:
+    """`cluster_pass` over the rows of `sieve`; `order` (k,) puts centres beside those near them.
+
+    `labels` and `sums` must be those of the last pass with this sieve.
+    """
+    x = sieve.X
+    (n, d), k = x.shape, len(C)
+    C = np.ascontiguousarray(C, x.dtype)
+    labels, sums, follow = _kept(labels, sums, n, d, k)
+    found, looked = run(
+        _core.sieved_pass,
+        float(n) * d * k,
+        x,
+        vector(w, n, x.dtype, "w"),
+        sieve.shift,
+        C,
+        labels,
+        sums,
+        follow,
+        inertia,
+        order,
+        sieve.moved(C) if follow else None,
+        sieve.unit,
+        sieve.balance,
+        sieve.codes,
+        sieve.about,
+    )
+    sieve.C, sieve.looked = C, looked
+    return Step(labels, sums, found if inertia else 0.0, None)
+
+
 def _kept(
     labels: Array | None, sums: Array | None, n: int, d: int, k: int
 ) -> tuple[Array, Array, bool]:

@@ -14,7 +14,8 @@ from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, row_blocks,
 from kilogram.models.clusters.centres import answer_like, host, unit_rows
 from kilogram.solvers.cluster import starts
 from kilogram.solvers.cluster.lloyd import Farthest, lloyd, macqueen
-from kilogram.solvers.cluster.sums import ClusterSums, Passes, nearest
+from kilogram.solvers.cluster.passes import Passes
+from kilogram.solvers.cluster.sums import ClusterSums, nearest
 from kilogram.solvers.solution import Solution
 from kilogram.statistics.class_variances import ClassVariances
 

@@ -1,6 +1,7 @@
-// Bindings of the step of k-means (kmeans.cpp).
+// Bindings of the step of k-means (kmeans.cpp, kmeans_bounds.cpp, kmeans_sieve.cpp).
 #include "blas.hpp"
 #include "kmeans.hpp"
+#include "kmeans_sieve.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -42,12 +43,60 @@ ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
       (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
       i64(sums.shape(1)) != x.d + 1)
     throw std::invalid_argument("labels, weights, distances or sums do not fit the rows");
-  if (follow)
-    for (i64 i = 0; i < x.n; ++i)
-      if (labels.data()[i] < 0 || labels.data()[i] >= k)
-        throw std::invalid_argument("a label is negative or not below the number of centres");
+  std::uint32_t outside = 0;  // no early end: so the loop vectorises
+  for (i64 i = 0; follow && i < x.n; ++i)
+    outside |= static_cast<std::uint32_t>(labels.data()[i]) >= static_cast<std::uint32_t>(k);
+  if (outside) throw std::invalid_argument("a label is negative or not below the number of centres");
   return {x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
           distances ? distances->data() : nullptr, sums.data(), follow, measure};
+}
+
+void check_order(const InV<std::int32_t>& order, i64 k) {
+  if (i64(order.shape(0)) != k) throw std::invalid_argument("order does not fit the centres");
+  for (i64 p = 0; p < k; ++p)
+    if (order.data()[p] < 0 || order.data()[p] >= k)
+      throw std::invalid_argument("order names a centre that is not there");
+}
+
+// codes and what is known about each, of n rows of d numbers
+template <class A, class B> void check_codes(const A& codes, const B& about, i64 n, i64 d) {
+  const i64 strip = sieve_rows();
+  if (i64(codes.shape(0)) != ceil_div(n, strip) * strip * 4 * ceil_div(d, 4) ||
+      i64(about.shape(0)) != n || about.shape(1) != sizeof(Sieved) / sizeof(float))
+    throw std::invalid_argument("the codes do not fit the rows");
+}
+
+template <class T> void bind_sieve(nb::module_& m) {
+  m.def("encode_rows", [](In<T> X, std::optional<InV<T>> shift, double unit,
+                          Out<std::uint8_t, 1> codes, Out<float, 2> about, int threads) {
+    const i64 n = X.shape(0), d = X.shape(1);
+    check_codes(codes, about, n, d);
+    if (shift && i64(shift->shape(0)) != d) throw std::invalid_argument("shift does not fit X");
+    const EncodedRows<T> rows{{X.data(), n, d, X.stride(0), X.stride(1)}, pointer<T>(shift), unit,
+                              codes.data(), reinterpret_cast<Sieved*>(about.data())};
+    Release release;
+    return encode_rows<T>(rows, threads);
+  }, "X"_a.noconvert(), "shift"_a.noconvert().none(), "unit"_a, "codes"_a.noconvert(),
+     "about"_a.noconvert(), "threads"_a);
+  m.def("sieved_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+                          Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
+                          bool measure, InV<std::int32_t> order, std::optional<InV<float>> moved,
+                          double unit, double balance, InV<std::uint8_t> codes,
+                          Out<float, 2> about, int threads) {
+    const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
+    check_order(order, pass.k);
+    check_codes(codes, about, pass.X.n, pass.X.d);
+    if (moved && i64(moved->shape(0)) != pass.k)
+      throw std::invalid_argument("moved does not fit the centres");
+    const SievedPass<T> sieved{pass, order.data(), pointer<float>(moved), unit, balance,
+                               codes.data(), reinterpret_cast<Sieved*>(about.data())};
+    Release release;
+    const PassTerms terms = sieved_pass<T>(sieved, threads);
+    return std::pair<double, double>(terms.inertia, terms.looked);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
+     "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a, "order"_a.noconvert(),
+     "moved"_a.noconvert().none(), "unit"_a, "balance"_a, "codes"_a.noconvert(),
+     "about"_a.noconvert(), "threads"_a);
 }
 
 template <class T> void bind(nb::module_& m) {
@@ -72,9 +121,7 @@ template <class T> void bind(nb::module_& m) {
         (moved && i64(moved->shape(0)) != pass.k) || (moved && !follow) ||
         i64(upper.shape(0)) != pass.X.n || i64(least.shape(0)) != pass.X.n)
       throw std::invalid_argument("order, drift or bounds do not fit the rows and centres");
-    for (i64 p = 0; p < pass.k; ++p)
-      if (order.data()[p] < 0 || order.data()[p] >= pass.k)
-        throw std::invalid_argument("order names a centre that is not there");
+    check_order(order, pass.k);
     const BoundedPass<T> bounded{pass, order.data(), size, pointer<T>(moved), drift.data(),
                                  upper.data(), least.data(), lower.data()};
     Release release;
@@ -99,6 +146,10 @@ template <class T> void bind(nb::module_& m) {
 }  // namespace
 
 void bind_kmeans(nb::module_& m) {
+  m.def("sieve_rows", &sieve_rows);
+  m.def("sieve_pays", &sieve_pays);
+  bind_sieve<float>(m);
+  bind_sieve<double>(m);
   bind<float>(m);
   bind<double>(m);
 }

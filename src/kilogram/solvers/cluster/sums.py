@@ -18,14 +18,9 @@ import numpy as np
 import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
-from kilogram.native.kmeans import Bounds, bounded_pass, cluster_pass, distances_to
+from kilogram.native.kmeans import cluster_pass, distances_to
 
 BLOCK_ENTRIES = 2**22  # entries of a block of distances
-BOUNDED = 24  # centres from which on bounds that leave distances out can pay
-GROUPS = 40  # at most of them: a bound is kept for each row and group
-# share of the rows that changed their cluster in a pass: below it the centres have all but settled,
-# and a pass with bounds takes a tenth of the time; before, gathering what is left costs more
-SETTLED = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,44 +79,6 @@ class ClusterSums:
         )
 
     __radd__ = __add__
-
-
-class Passes:
-    """The passes over NumPy rows in memory: they keep labels, sums and bounds from one to the next.
-
-    The first passes look at every distance, at the pace of a matrix product; when few rows still
-    change their cluster, bounds leave most of the distances out.
-    """
-
-    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
-        self.X, self.w, self.origin = X, w, origin
-        self.forget()
-
-    def forget(self) -> None:
-        """Before another start: the labels, sums and bounds are those of the last one."""
-        self.labels: np.ndarray | None = None
-        self.sums: np.ndarray | None = None
-        self.bounds: Bounds | None = None
-        self.settled = False
-
-    def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
-        """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
-        centres = (C - self.origin).astype(self.X.dtype, copy=False)
-        rows: tuple[Any, ...] = (self.w, self.origin)
-        kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums, "inertia": inertia}
-        if self.settled:
-            if self.bounds is None:
-                size = 4 * max(2, -(-len(C) // (4 * GROUPS)))
-                self.bounds = Bounds(len(self.X), centres, size)
-            step = bounded_pass(self.X, centres, self.bounds, *rows, **kept)
-        else:
-            before = None if self.labels is None else self.labels.copy()
-            step = cluster_pass(self.X, centres, *rows, **kept)
-            if before is not None and len(C) >= BOUNDED:
-                changed = np.count_nonzero(before != step.labels)
-                self.settled = bool(changed < SETTLED * len(before))
-        self.labels, self.sums = step.labels, step.sums
-        return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
 
 
 def nearest(X: Any, C: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

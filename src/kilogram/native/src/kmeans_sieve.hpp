@@ -1,0 +1,54 @@
+// Lloyd's step behind a sieve of whole numbers, over raw buffers (kmeans_sieve.cpp).
+#pragma once
+#include "kmeans.hpp"
+#include "kmeans_sieve_loops.hpp"
+
+namespace kg {
+
+inline constexpr double kNothing = 1e-30;  // of the length of a row
+inline constexpr double kFarOut = 1e30;    // squared: rows and centres beyond are always looked at
+inline constexpr float kAlways = 1e38f;
+
+// What float32 may lose in a sum of d products, relative to their size, several times over.
+inline double rounding(i64 d) { return 1.2e-7 * (8.0 + double(d) / 4.0); }
+
+inline i64 quads_of(i64 d) { return ceil_div(d, 4); }
+
+i64 sieve_rows();   // of a strip of codes
+bool sieve_pays();  // whether this machine multiplies bytes
+
+// What the sieve knows of a row, all but the last over the row's step.
+struct Sieved {
+  float inverse;  // 1
+  float spread;   // what the codes may be off by
+  float half;     // |x|^2 / 2, from below
+  float upper;    // no less than the distance from its own centre, in units
+};
+
+// The rows less `shift`, in units of `unit`, as codes: strips of sieve_rows() rows, each
+// 4 ceil(d / 4) bytes.
+template <class T> struct EncodedRows {
+  Rows<T> X;
+  const T* shift;
+  double unit;  // about the length of a row: float32 must hold what is measured in it
+  std::uint8_t* codes;
+  Sieved* about;  // (n)
+};
+
+// Returns the balance u that `about` was made with.
+template <class T> double encode_rows(const EncodedRows<T>& rows, int threads);
+
+// A pass over rows that have codes; without `follow` the first centres tried are guessed from them.
+template <class T> struct SievedPass {
+  ClusterPass<T> pass;
+  const std::int32_t* order;  // (k): the centre at every place; near ones side by side
+  const float* moved;         // (k): how far each centre went since the last pass, in units; or null
+  double unit, balance;
+  const std::uint8_t* codes;
+  Sieved* about;
+};
+
+// `looked` is the number of exact distances per row.
+template <class T> PassTerms sieved_pass(const SievedPass<T>& pass, int threads);
+
+}  // namespace kg

@@ -1,0 +1,292 @@
+// Loops of the sieve of k-means; compiled once per instruction set, see loops.cpp for the rules.
+// The lanes are rows, two vectors of them against four centres: products of bytes are summed in pairs
+// to 16 bits (modulo 2^16: only the whole sum has to fit) and those to 32 bits once a chunk.
+#include "kmeans_sieve_loops.hpp"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace kg {
+namespace {
+
+using i64 = std::int64_t;
+
+#if defined(__AVX512BW__)
+constexpr int kBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kBytes = 32;
+#else
+constexpr int kBytes = 16;
+#endif
+constexpr int kFour = 4, kTwo = 2;
+constexpr i64 kLanes = kBytes / 4;  // rows of a vector
+constexpr i64 kRows = kTwo * kLanes;
+
+typedef std::int8_t Int8 __attribute__((vector_size(kBytes), aligned(4), may_alias));
+typedef std::int16_t Int16 __attribute__((vector_size(kBytes), aligned(4), may_alias));
+typedef std::int32_t Int32 __attribute__((vector_size(kBytes), aligned(4), may_alias));
+typedef float Float __attribute__((vector_size(kBytes), aligned(4), may_alias));
+
+#define KG_INLINE static inline __attribute__((always_inline))
+
+KG_INLINE Float at(const float* p, int vector) {
+  return *reinterpret_cast<const Float*>(p + vector * kLanes);
+}
+
+// sums of two neighbouring products, unsigned by signed bytes
+KG_INLINE Int16 byte_products(Int8 x, Int8 c) {
+#if defined(__AVX512BW__)
+  return (Int16)_mm512_maddubs_epi16((__m512i)x, (__m512i)c);
+#elif defined(__AVX2__)
+  return (Int16)_mm256_maddubs_epi16((__m256i)x, (__m256i)c);
+#else
+  Int16 sum;
+  for (int i = 0; i < kBytes / 2; ++i)
+    sum[i] = static_cast<std::int16_t>(static_cast<std::uint8_t>(x[2 * i]) * c[2 * i] +
+                                       static_cast<std::uint8_t>(x[2 * i + 1]) * c[2 * i + 1]);
+  return sum;
+#endif
+}
+
+// sums of two neighbours, in 32 bits
+KG_INLINE Int32 widened(Int16 v) {
+#if defined(__AVX512BW__)
+  return (Int32)_mm512_madd_epi16((__m512i)v, _mm512_set1_epi16(1));
+#elif defined(__AVX2__)
+  return (Int32)_mm256_madd_epi16((__m256i)v, _mm256_set1_epi16(1));
+#else
+  const Int32 both = (Int32)v;
+  return ((both << 16) >> 16) + (both >> 16);
+#endif
+}
+
+// the signs of the lanes
+KG_INLINE unsigned signs(Int32 mask) {
+#if defined(__AVX512BW__)
+  return _mm512_movepi32_mask((__m512i)mask);
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+#else
+  unsigned found = 0;
+  for (i64 i = 0; i < kLanes; ++i) found |= static_cast<unsigned>(mask[i] < 0) << i;
+  return found;
+#endif
+}
+
+// out[centre][vector] = <X, G> of one strip and one block of centres; kMany: more than one chunk
+template <bool kMany>
+KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
+  Int32 total[kFour][kTwo];
+  for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kChunkQuads) {
+    const i64 q1 = kMany && quads - q0 > kChunkQuads ? kChunkQuads : quads - q0;
+    Int16 sum[kFour][kTwo];
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r)
+      sum[r][0] = sum[r][1] = (Int16)(Int32{} + reinterpret_cast<const std::int32_t*>(c)[r]);
+    c += 4 * kFour;
+    for (i64 q = 0; q < q1; ++q, x += kTwo * kBytes, c += 4 * kFour) {
+      const Int8 x0 = *reinterpret_cast<const Int8*>(x), x1 = *reinterpret_cast<const Int8*>(x + kBytes);
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) {
+        const Int8 quad = (Int8)(Int32{} + reinterpret_cast<const std::int32_t*>(c)[r]);
+        sum[r][0] += byte_products(x0, quad);
+        sum[r][1] += byte_products(x1, quad);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < kTwo; ++v)
+        total[r][v] = kMany && q0 ? total[r][v] + widened(sum[r][v]) : widened(sum[r][v]);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTwo; ++v) out[r][v] = __builtin_convertvector(total[r][v], Float);
+}
+
+i64 block_bytes(i64 quads) {
+  return 4 * kFour * (quads + (quads + kChunkQuads - 1) / kChunkQuads);
+}
+
+// What the sieve is told about the centres of a block on and the rows of a strip.
+struct Limits {
+  const float *scale, *reach, *half, *spread, *inverse, *least;
+};
+
+constexpr int kWords = (kFour * kRows + 63) / 64;
+
+// Whether a pair of the block may be near enough, and which as bits [centre][row]: all are numbers, so
+// the signs tell. Not inlined: the sums need the registers.
+template <bool kMany>
+__attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, i64 quads,
+                                      const std::int8_t* __restrict c, const Limits& l, i64 first,
+                                      std::uint64_t* __restrict found) {
+  Float f[kFour][kTwo];
+  Int32 below = Int32{} - 1;
+  products<kMany>(x, quads, c, f);
+  const float *scale = l.scale + first, *reach = l.reach + first, *half = l.half + first;
+#pragma GCC unroll 2
+  for (int v = 0; v < kTwo; ++v) {
+    const Float spread = at(l.spread, v), inverse = at(l.inverse, v), least = at(l.least, v);
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+      f[r][v] = f[r][v] * scale[r] + (reach[r] * spread - (half[r] * inverse + least));
+      below &= (Int32)f[r][v];
+    }
+  }
+  constexpr unsigned all = (1u << kLanes) - 1;
+  if (__builtin_expect(signs(below) == all, 1)) return false;
+#pragma GCC unroll 2
+  for (int w = 0; w < kWords; ++w) found[w] = 0;
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTwo; ++v) {
+      const i64 at = r * kRows + v * kLanes;
+      found[at / 64] |= static_cast<std::uint64_t>(signs((Int32)f[r][v]) ^ all) << (at % 64);
+    }
+  return true;
+}
+
+template <bool kMany>
+i64 sift_all(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, i64 blocks,
+             const Limits& limits, const std::int32_t* own, Pair* out) {
+  const i64 size = block_bytes(quads);
+  i64 count = 0;
+  for (i64 b = 0; b < blocks; ++b) {
+    std::uint64_t found[kWords];
+    if (!passes<kMany>(strip, quads, centres + b * size, limits, b * kFour, found)) continue;
+    for (int w = 0; w < kWords; ++w)
+      for (std::uint64_t word = found[w]; word; word &= word - 1) {
+        const i64 at = w * 64 + __builtin_ctzll(word), row = at % kRows;
+        const auto place = static_cast<std::int32_t>(b * kFour + at / kRows);
+        out[count] = {place, static_cast<std::int32_t>(row)};
+        count += place != own[row];
+      }
+  }
+  return count;
+}
+
+i64 sift(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, const float* scale,
+         const float* reach, const float* half, i64 blocks, const float* spread,
+         const float* inverse, const float* least, const std::int32_t* own, Pair* out) {
+  const Limits limits{scale, reach, half, spread, inverse, least};
+  return quads > kChunkQuads ? sift_all<true>(strip, quads, centres, blocks, limits, own, out)
+                             : sift_all<false>(strip, quads, centres, blocks, limits, own, out);
+}
+
+template <bool kMany>
+__attribute__((noinline)) void better(const std::uint8_t* x, i64 quads, const std::int8_t* c,
+                                      const float* scale, const float* half, const float* inverse,
+                                      std::int32_t first, Float* best, Int32* place) {
+  Float f[kFour][kTwo];
+  products<kMany>(x, quads, c, f);
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTwo; ++v) {
+      const Float score = f[r][v] * scale[r] - half[r] * at(inverse, v);
+      const Int32 larger = score > best[v];
+      best[v] = larger ? score : best[v];
+      place[v] = larger ? Int32{} + (first + r) : place[v];
+    }
+}
+
+void guess(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, const float* scale,
+           const float* half, i64 blocks, i64 every, const float* inverse, std::int32_t* index) {
+  const auto step = quads > kChunkQuads ? better<true> : better<false>;
+  const i64 size = block_bytes(quads);
+  const Float lowest = Float{} - __builtin_huge_valf();
+  Float best[kTwo] = {lowest, lowest};
+  Int32 place[kTwo] = {Int32{}, Int32{}};
+  for (i64 b = 0; b < blocks; b += every)
+    step(strip, quads, centres + b * size, scale + b * kFour, half + b * kFour, inverse,
+         static_cast<std::int32_t>(b * kFour), best, place);
+  for (i64 i = 0; i < kRows; ++i) index[i] = place[i / kLanes][i % kLanes];
+}
+
+Code encode(const float* __restrict x, i64 depth, std::uint8_t* __restrict codes) {
+  constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
+  constexpr i64 chunk = 4 * kChunkQuads;
+  float top = 0, longest = 0, norm = 0;
+  for (i64 k0 = 0; k0 < depth; k0 += chunk) {
+    const i64 k1 = depth - k0 < chunk ? depth : k0 + chunk;
+    float squares = 0;
+#pragma omp simd reduction(+ : squares) reduction(max : top)
+    for (i64 k = k0; k < k1; ++k) {
+      const float size = x[k] < 0 ? -x[k] : x[k];
+      top = size > top ? size : top;
+      squares += x[k] * x[k];
+    }
+    longest = squares > longest ? squares : longest;
+    norm += squares;
+  }
+  const float by_length = __builtin_sqrtf(longest) / kRowLength, by_size = top / float(kRowCode);
+  const float most = by_length > by_size ? by_length : by_size;
+  const float step = most > 0 ? most : 1.0f, scale = 1 / step;
+  float length = 0, left = 0;
+#pragma omp simd reduction(+ : length, left)
+  for (i64 k = 0; k < depth; ++k) {
+    float v = x[k] * scale;
+    v = v < -float(kRowCode) ? -float(kRowCode) : v;
+    v = v > float(kRowCode) ? float(kRowCode) : v;
+    v = (v + magic) - magic;
+    codes[k] = static_cast<std::uint8_t>(static_cast<std::int32_t>(v) + kMiddle);
+    const float off = x[k] - v * step;
+    length += v * v;
+    left += off * off;
+  }
+  return {step, __builtin_sqrtf(length) * step, __builtin_sqrtf(left), norm};
+}
+
+template <class T> struct Wide {
+  typedef T type __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
+};
+
+template <class T>
+__attribute__((noinline)) void distances(const T* __restrict rows, const T* __restrict centres, i64 ld,
+                                         const Pair* __restrict pairs, i64 count,
+                                         T* __restrict out) {
+  typedef typename Wide<T>::type V;
+  constexpr i64 W = kBytes / i64(sizeof(T));
+  for (i64 p = 0; p < count; ++p) {
+    const V *x = reinterpret_cast<const V*>(rows + pairs[p].row * ld),
+            *c = reinterpret_cast<const V*>(centres + pairs[p].place * ld);
+    V one = V{}, two = V{};
+    i64 k = 0;
+    for (; k + 1 < ld / W; k += 2) {
+      const V a = x[k] - c[k], b = x[k + 1] - c[k + 1];
+      one += a * a;
+      two += b * b;
+    }
+    if (k < ld / W) one += (x[k] - c[k]) * (x[k] - c[k]);
+    one += two;
+    T sum = one[0];
+#pragma GCC unroll 16
+    for (i64 l = 1; l < W; ++l) sum += one[l];
+    out[p] = sum;
+  }
+}
+
+template <class T> constexpr PairLoops<T> pair_table() {
+  return {kBytes / i64(sizeof(T)), distances<T>};
+}
+
+}  // namespace
+
+namespace KG_VARIANT {
+extern const SieveLoops sieve;
+extern const PairLoops<float> pairs_f32;
+extern const PairLoops<double> pairs_f64;
+#if defined(__AVX2__)
+const SieveLoops sieve = {kRows, true, encode, guess, sift};
+#else
+const SieveLoops sieve = {kRows, false, encode, guess, sift};
+#endif
+const PairLoops<float> pairs_f32 = pair_table<float>();
+const PairLoops<double> pairs_f64 = pair_table<double>();
+}  // namespace KG_VARIANT
+
+}  // namespace kg

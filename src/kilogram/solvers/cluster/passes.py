@@ -1,0 +1,128 @@
+"""The passes of Lloyd's algorithm over NumPy rows in memory, by the road that is shortest.
+
+    plain     every distance, at the pace of a matrix product
+    sieve     rows and centres as bytes tell which centres can be nearest; only those are measured
+    bounds    once few rows still change their cluster: what lies too far to matter is left out
+
+All three end at the same labels, up to ties. They keep labels and sums from one pass to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kilogram.native.kmeans import (
+    Bounds,
+    Sieve,
+    bounded_pass,
+    cluster_pass,
+    near_together,
+    sieve_pays,
+    sieved_pass,
+)
+from kilogram.solvers.cluster.sums import ClusterSums
+
+BOUNDED = 24  # centres from which on bounds that leave distances out can pay
+GROUPS = 40  # at most of them: a bound is kept for each row and group
+# share of the rows that changed their cluster in a pass: below it the centres have all but settled,
+# and a pass with bounds takes a tenth of the time; before, gathering what is left costs more
+SETTLED = 0.02
+# centres from which on the sieve is worth its codes, by the size of a number; measured
+SIEVED = {4: 256, 8: 24}
+SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
+TRIED = 2000  # rows that tell how many distances the sieve would let through
+
+
+class Passes:
+    """Passes over the rows X (n, d) with weights w, centres being told less `origin`."""
+
+    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
+        self.X, self.w, self.origin = X, w, origin
+        self.sieve: Sieve | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Before another start: the labels, sums and bounds are those of the last one."""
+        self.labels: np.ndarray | None = None
+        self.sums: np.ndarray | None = None
+        self.bounds: Bounds | None = None
+        self.order: np.ndarray | None = None
+        self.sieving: bool | None = None  # not yet asked
+        self.settled = False
+        if self.sieve is not None:
+            self.sieve.forget()
+
+    def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
+        """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
+        centres = (C - self.origin).astype(self.X.dtype, copy=False)
+        kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums, "inertia": inertia}
+        before = None if self.labels is None else self.labels.copy()
+        if self.settled:
+            step = self._bounded(centres, kept)
+        elif self._sieves(centres):
+            step = self._sieved(centres, kept)
+        else:
+            step = cluster_pass(self.X, centres, self.w, self.origin, **kept)
+        if not self.settled and before is not None and self._bounds_pay(len(C)):
+            changed = np.count_nonzero(before != step.labels)
+            self.settled = bool(changed < SETTLED * len(before))
+        self.labels, self.sums = step.labels, step.sums
+        return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+
+    def _bounds_pay(self, k: int) -> bool:
+        """With few centres the sieve is as fast as the bounds, and needs no time to begin."""
+        return k >= (SIEVED[4] if self.sieving else BOUNDED)
+
+    def _bounded(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
+        if self.bounds is None:
+            self.bounds = Bounds(len(self.X), centres, _group(len(centres)))
+        return bounded_pass(self.X, centres, self.bounds, self.w, self.origin, **kept)
+
+    def _sieves(self, centres: np.ndarray) -> bool:
+        """Whether to go by the sieve: asked of some rows first, then of what the last pass took."""
+        (n, d), k = self.X.shape, len(centres)
+        if self.sieving is None:
+            self.sieving = (
+                sieve_pays()
+                and k >= SIEVED[self.X.itemsize]
+                and d >= SIEVED_COLUMNS
+                and float(n) * d * k >= SIEVED_WORK
+                and self._tried(centres)
+            )
+        elif self.sieving and self.sieve is not None:
+            self.sieving = _worth(self.sieve.looked, d, k, self.X.itemsize)
+        return self.sieving
+
+    def _tried(self, centres: np.ndarray) -> bool:
+        (n, d), k = self.X.shape, len(centres)
+        some = self.X[:: max(1, n // TRIED)]
+        with np.errstate(over="ignore"):
+            unit = float(np.sqrt(((some - self.origin) ** 2).sum(axis=1).mean()))
+        if not 1e-30 < unit < 1e30:
+            return False
+        self.order = near_together(centres, _group(k))
+        trial = Sieve(np.ascontiguousarray(some), self.origin, unit)
+        sieved_pass(trial, centres, self.order)
+        if not _worth(trial.looked, d, k, self.X.itemsize):
+            return False
+        if self.sieve is None:
+            self.sieve = Sieve(self.X, self.origin, unit)
+        return True
+
+    def _sieved(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
+        assert self.sieve is not None
+        assert self.order is not None
+        return sieved_pass(self.sieve, centres, self.order, self.w, **kept)
+
+
+def _group(k: int) -> int:
+    """Centres of a group, whole blocks of four."""
+    return 4 * max(2, -(-k // (4 * GROUPS)))
+
+
+def _worth(looked: float, d: int, k: int, size: int) -> bool:
+    """Whether the sieve and the distances it lets through take fewer cycles than all of them."""
+    plain = k * d * size / 64
+    return bool(k * d / 32 + 150 + looked * (25 + d / 4) < plain)

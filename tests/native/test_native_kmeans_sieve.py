@@ -1,0 +1,151 @@
+"""K-means behind a sieve of bytes: at every step what plain NumPy finds."""
+
+import numpy as np
+import pytest
+
+from kilogram.native.kmeans import Sieve, cluster_pass, near_together, sieved_pass
+
+SIZES = [
+    (1, 1, 1),
+    (7, 3, 2),
+    (100, 5, 9),
+    (600, 50, 33),
+    (301, 13, 100),
+    (90, 64, 5),
+    (70, 131, 9),
+]
+
+
+def rows(n, d, k, dtype, seed=0):
+    rng = np.random.default_rng(seed + n)
+    X, C = rng.standard_normal((n, d)), rng.standard_normal((k, d))
+    return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
+
+
+def unit_of(X, shift):
+    length = float(np.sqrt(((X.astype(float) - shift) ** 2).sum(axis=1).mean()))
+    return length if length > 0 else 1.0
+
+
+def all_steps(X, C, w, shift, rtol, views=(), steps=5):
+    """Lloyd's algorithm through the sieve, every step held against all distances."""
+    sieve, kept = Sieve(X, shift, unit_of(X, shift)), {}
+    order = near_together(C, 8)
+    moved = (X - shift.astype(X.dtype)).astype(float)
+    for step in range(steps):
+        D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
+        got = sieved_pass(sieve, C, order, w, inertia=step % 2 == 0, **kept)
+        near = D[np.arange(len(X)), got.labels]
+        np.testing.assert_allclose(near, D.min(axis=1), rtol=rtol, atol=rtol * 1e-3)
+        u = np.ones(len(X)) if w is None else w.astype(float)
+        sums = np.zeros((len(C), X.shape[1] + 1))
+        np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
+        size = np.abs(moved).max() * u.sum() + 1
+        np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
+        if step % 2 == 0:
+            assert got.inertia == pytest.approx(u @ near, rel=rtol, abs=1e-12 * size)
+        there = got.sums[:, -1] > 1e-9
+        means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
+        C = np.where(there[:, None], means, C).astype(X.dtype)
+        kept = {"labels": got.labels, "sums": got.sums}
+    return sieve, got
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_sieved_passes_are_plain_passes(machine, size, dtype):
+    X, C, w = rows(*size, dtype)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    none = np.zeros(X.shape[1])
+    all_steps(X, C, w, none, rtol)
+    all_steps(np.asfortranarray(X), C, None, none, rtol, steps=3)
+    all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_distances_are_measured_where_clusters_are_apart(machine, dtype):
+    rng = np.random.default_rng(0)
+    C = (3 * rng.standard_normal((40, 50))).astype(dtype)
+    own = rng.integers(0, 40, 3000)
+    X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
+    none = np.zeros(50)
+    sieve = Sieve(X, none, unit_of(X, none))
+    got = sieved_pass(sieve, C, near_together(C, 8))
+    np.testing.assert_array_equal(got.labels, own)
+    assert sieve.looked < 0.1
+    kept = {"labels": got.labels, "sums": got.sums}
+    again = sieved_pass(sieve, C * dtype(1.001), near_together(C, 8), inertia=False, **kept)
+    np.testing.assert_array_equal(again.labels, own)
+    assert sieve.looked < 0.1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_far_from_the_origin(machine, dtype):
+    X, C, w = rows(500, 20, 30, dtype)
+    X = X + dtype(1e6)
+    shift = X.mean(axis=0, dtype=float).astype(dtype).astype(float)
+    all_steps(X, C, w, shift, 1e-9 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
+    """A few rows and centres far out, and columns of different sizes: bounds stay bounds."""
+    X, C, w = rows(400, 24, 40, dtype, seed=3)
+    X[:, :3] *= 30
+    X[::50] *= 1000
+    C[::7] *= 300
+    C[1] = 0
+    X, C = X * dtype(scale), C * dtype(scale)
+    all_steps(X, C, w, np.zeros(24), 1e-12 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_rows_and_equal_centres_take_the_first(machine, dtype):
+    X, C, _ = rows(60, 17, 12, dtype)
+    X, C = np.repeat(X, 3, axis=0), np.concatenate([C, C, np.zeros_like(C)])
+    none = np.zeros(17)
+    sieve = Sieve(X, none, unit_of(X, none))
+    got = sieved_pass(sieve, C, np.arange(36, dtype=np.int32)[::-1].copy())
+    D = ((X[:, None].astype(float) - C[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
+    same = np.zeros((50, 17), dtype)
+    got = sieved_pass(Sieve(same, none, 1.0), C, near_together(C, 8))
+    assert (got.labels == 24).all()
+
+
+def test_result_does_not_depend_on_threads(monkeypatch):
+    from threadpoolctl import threadpool_limits
+
+    from kilogram.native import buffers
+
+    monkeypatch.setattr(buffers, "SMALL_WORK", 0)
+    X, C, w = rows(3000, 20, 31, np.float32)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(all_steps(X, C, w, np.zeros(20), 1e-5, steps=3)[1])
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+    np.testing.assert_array_equal(found[0].sums, found[1].sums)
+    assert found[0].inertia == found[1].inertia
+
+
+def test_another_start_is_as_the_first():
+    X, C, w = rows(800, 20, 30, np.float64)
+    none = np.zeros(20)
+    sieve = all_steps(X, C, w, none, 1e-12)[0]
+    sieve.forget()
+    plain = cluster_pass(X, C + 0.5, w)
+    got = sieved_pass(sieve, C + 0.5, near_together(C, 8), w)
+    np.testing.assert_array_equal(got.labels, plain.labels)
+    assert got.inertia == pytest.approx(plain.inertia)
+
+
+def test_codes_of_other_rows_are_refused():
+    X, C, _ = rows(100, 20, 9, np.float64)
+    sieve = Sieve(X, np.zeros(20), 1.0)
+    sieve.about = sieve.about[:50]
+    with pytest.raises(ValueError, match="codes"):
+        sieved_pass(sieve, C, near_together(C, 8))
+    with pytest.raises(ValueError, match="order"):
+        sieved_pass(Sieve(X, np.zeros(20), 1.0), C, np.arange(8, dtype=np.int32))
