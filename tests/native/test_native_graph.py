@@ -63,3 +63,15 @@ def test_bad_graphs():
         shortest_paths(graph, np.array([0]))
     with pytest.raises(ValueError, match="source"):
         shortest_paths(abs(graph), np.array([2]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_of_equal_distances_the_first_row_is_taken(dtype):
+    """Whole numbers have many ties; less their means, rounding decided between them."""
+    X = np.random.default_rng(0).integers(-3, 4, (300, 4)).astype(dtype) + 10
+    squares, index = nearest_rows(X, None, 7)
+    D = ((X[:, None].astype(float) - X) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    want = np.argsort(D, axis=1, kind="stable")[:, :7]
+    np.testing.assert_array_equal(index, want)
+    np.testing.assert_array_equal(squares, np.take_along_axis(D, want, axis=1))

@@ -20,13 +20,27 @@ def nearest_rows(X: Array, Y: Array | None, k: int) -> tuple[Array, Array]:
     y = x if Y is None else matrix("Y", Y, like=x)
     if not 1 <= k <= len(y) - (Y is None):
         raise ValueError(f"{k} neighbours were asked for among {len(y) - (Y is None)} rows")
-    shift = y.mean(axis=0, dtype=np.float64).astype(x.dtype)
+    shift = _middle(y)
     norms = np.concatenate([((B - shift) ** 2).sum(axis=1) for B in np.array_split(y, 64)])
     index = np.empty((len(x), k), np.int32)
     squares = np.empty((len(x), k), x.dtype)
     work = float(len(x)) * len(y) * (x.shape[1] + 4)
     run(_core.nearest_rows, work, x, y, shift, norms, Y is None, index, squares)
     return squares, index
+
+
+def _middle(y: Array) -> Array:
+    """The means of the columns, rounded to an eighth of their ranges.
+
+    Whole numbers less a mean have long fractions, whose rounding breaks ties between neighbours;
+    less such a middle they stay short, and equal distances stay equal.
+    """
+    low, high = (f(axis=0).astype(np.float64) for f in (y.min, y.max))
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
+        unit = np.ldexp(1.0, np.frexp(span)[1] - 4)
+        middle = np.rint(y.mean(axis=0, dtype=np.float64) / unit) * unit
+    return middle.astype(y.dtype)
 
 
 def shortest_paths(graph: scipy.sparse.csr_array, sources: Array) -> Array:
