@@ -183,9 +183,9 @@ def test_a_table_to_check_on_and_two_classes(two_classes):
 
 
 def test_refusals(cooked):
-    layout = Layout((*cooked.model.layout.columns, Column("story", "text", "said")))
-    with pytest.raises(KitchenError, match="text column 'story'"):
-        cells(Graph(), layout)
+    layout = Layout((*cooked.model.layout.columns, Column("face", "image", "said")))
+    with pytest.raises(KitchenError, match="image column 'face'"):
+        export_model(replace(cooked.model, layout=layout))
     with pytest.raises(KitchenError, match="remembers no rows"):
         export_model(replace(cooked.model, use={}))
 
@@ -231,3 +231,49 @@ def test_trees(rows, task, monkeypatch):
     if expected.ndim == 1 and F.shape[1] == 2:
         F = F[:, 1:] - F[:, :1]
     assert np.allclose(F, expected.reshape(F.shape), atol=1e-4)
+
+
+STORIES = ["Free money NOW, call 0800_1", "see you at noon", "call me", "", "x", "money money!",
+           "Élan über straße: ÄÖ noon", "free call free call", "you see you",
+           "not_a word"]  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", ["counts", "binary", "plain", "smooth", "sublinear"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_text_is_cut_counted_and_weighted_as_python_does(formula, n):
+    layout = Layout((Column("n", "numeric", ""), Column("story", "text", "")))
+    raw = np.column_stack([np.arange(10.0).astype(object), np.array(STORIES, dtype=object)])
+    for components in (None, 3):
+        plan = Plan(n=n, weights=formula, components=components, min_documents=1)
+        columns = featurise(layout, len(raw), plan).fit(raw)
+        expected = columns.transform(raw)
+        expected = expected.toarray() if hasattr(expected, "toarray") else expected
+        g = Graph(np.float64)
+        g.output(features(g, columns, cells(g, layout)), "features", "double", [None, None])
+        said = {"n": np.arange(10.0)[:, None], "story": np.array(STORIES, dtype=object)[:, None]}
+        content = g.model("text", {}).SerializeToString()
+        found = run(content, said)["features"]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        alone = {"n": np.zeros((1, 1)), "story": np.array([[""]], dtype=object)}
+        assert run(content, alone)["features"].shape == (1, expected.shape[1])
+
+
+def test_characters_and_hashes_have_no_operators():
+    layout = Layout((Column("story", "text", ""),))
+    raw = np.array(STORIES, dtype=object)[:, None]
+    for plan in (Plan(analyzer="char_wb"), Plan(buckets=16)):
+        columns = featurise(layout, len(raw), replace(plan, components=3)).fit(raw)
+        g = Graph()
+        with pytest.raises(KitchenError, match="cuts and counts words only"):
+            features(g, columns, cells(g, layout))
+
+
+def test_a_cooked_table_with_text(tmp_path):
+    rng = np.random.default_rng(4)
+    words = np.array(["free", "money", "call", "now", "noon", "you", "see", "at", "me", "lunch"])
+    spam = rng.random(150) < 0.5
+    text = [" ".join(rng.choice(words[:5] if s else words[4:], 4)) for s in spam]
+    frame = pd.DataFrame({"text": text, "size": rng.normal(size=150),
+                          "label": np.where(spam, "spam", "ham")})  # fmt: skip
+    model = kg.cook(frame, "label", text=["text"], folds=2, repeats=1, search="path").model
+    assert export_model(model).agreed > 0.99

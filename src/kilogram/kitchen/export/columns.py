@@ -1,6 +1,7 @@
 """The columns of a table and the parts that make numbers of them, as ONNX; in double precision.
 
 inputs    numeric, date: double (dates as days since 1970); words: string, missing ones empty
+text      string, missing ones empty
 words     string -> number of its level, -1 for a new one, NaN for a missing one
 """
 
@@ -17,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
 from kilogram.kitchen.columns import NEW_LEVEL, Column, Layout
 from kilogram.kitchen.export.graph import ML, Graph, no_graph
+from kilogram.kitchen.export.text import is_text, text_features
 from kilogram.kitchen.featurise import DateParts, Numbers, Scaled
 
 DOUBLE = np.float64
@@ -25,14 +27,19 @@ _AT_END = 1e-7
 
 
 def cells(g: Graph, layout: Layout) -> str:
-    """All used columns as one (n, d) double array, as `Layout.array` makes it."""
-    return g.add("Concat", *(_column(g, column) for column in layout.used), axis=1)
+    """All used columns as one (n, d) double array, as `Layout.array` makes it; text as zeros."""
+    parts = [_column(g, column, place) for place, column in enumerate(layout.used)]
+    return g.add("Concat", *parts, axis=1)
 
 
-def _column(g: Graph, column: Column) -> str:
-    if column.kind in ("text", "image"):
-        raise no_graph(f"The {column.kind} column {column.name!r}",
-                       "its words are cut and counted by Python")  # fmt: skip
+def _column(g: Graph, column: Column, place: int) -> str:
+    if column.kind == "image":
+        raise no_graph(f"The image column {column.name!r}", "pictures are read by Python")
+    if column.kind == "text":
+        g.texts[place] = g.input(column.name, "string")
+        nothing = g.add("LabelEncoder", g.texts[place], domain=ML, keys_strings=[""],
+                        values_floats=[0.0], default_float=0.0)  # fmt: skip
+        return g.cast(nothing, DOUBLE)
     if not column.levels:
         return g.input(column.name, "double")
     ordinal = column.kind == "ordinal"
@@ -55,6 +62,9 @@ def features(g: Graph, transformer: ColumnTransformer, x: str) -> str:
         if name == "remainder":
             continue
         places = [places] if np.isscalar(places) else list(places)
+        if is_text(part):
+            parts.append(text_features(g, part, g.texts[places[0]]))
+            continue
         parts.append(transformed(g, part, g.take(x, places), len(places)))
     return parts[0] if len(parts) == 1 else g.add("Concat", *parts, axis=1)
 

@@ -25,7 +25,7 @@ from kilogram.kitchen.columns import NEW_LEVEL, Column
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.export.columns import cells, features
 from kilogram.kitchen.export.estimators import columns_of, scores
-from kilogram.kitchen.export.graph import Graph, no_graph
+from kilogram.kitchen.export.graph import Graph
 from kilogram.kitchen.model import Model
 from kilogram.kitchen.read import read_table
 from kilogram.kitchen.remembered import recall
@@ -78,6 +78,7 @@ def export_model(model: Model | str | Path, table: Any = None) -> Exported:
         Rows to check on; None takes those the model remembers.
     """
     found = model if isinstance(model, Model) else load_model(model)
+    cells(Graph(), found.layout)  # a column without a graph is refused before anything is run
     X = _rows(found, table)
     said = careful(found, X, 0.9)
     expected = said.values
@@ -129,14 +130,12 @@ def _rows(model: Model, table: Any) -> np.ndarray:
         if held is None:
             raise KitchenError("The model remembers no rows to check on: give a --table.")
         X = held[0]
-    if X.dtype == object:
-        words = [c for c in model.layout.used if c.kind in ("text", "image")]
-        raise no_graph(f"The {words[0].kind} column {words[0].name!r}",
-                       "its words are cut and counted by Python")  # fmt: skip
-    odd = np.full((2, X.shape[1]), np.nan)
+    odd = np.full((2, X.shape[1]), np.nan, dtype=X.dtype)
     for k, column in enumerate(model.layout.used):
         if column.kind == "categorical":
             odd[1, k] = NEW_LEVEL
+        elif column.kind == "text":
+            odd[:, k] = "", NEW_WORD
     return np.concatenate([X, odd])
 
 
@@ -146,9 +145,12 @@ def _inputs(model: Model, X: np.ndarray) -> dict[str, np.ndarray]:
 
 def _raw(column: Column, cell: np.ndarray) -> np.ndarray:
     """Cells as a caller of the graph gives them."""
+    if column.kind == "text":
+        return cell.astype(object)
     if not column.levels:
         return cell.astype(np.float64)
     count = len(column.levels)
+    cell = cell.astype(np.float64)
     place = np.round(cell * count) - 1 if column.kind == "ordinal" else cell
     words = {float(k): level for k, level in enumerate(column.levels)} | {NEW_LEVEL: NEW_WORD}
     flat = ["" if v != v else words[float(v)] for v in place.reshape(-1)]
@@ -185,7 +187,7 @@ def _checked(
     else:
         spread = float(np.std(expected)) or 1.0
         difference = float(np.abs(found["prediction"][:, 0] - expected).max()) / spread
-    kinds = {column.name: "text" if column.levels else "days since 1970"
+    kinds = {column.name: "text" if column.levels or column.kind == "text" else "days since 1970"
              if column.kind in ("date", "time") and column.form != "number" else "number"
              for column in model.layout.used}  # fmt: skip
     return Exported(

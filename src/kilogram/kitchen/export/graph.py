@@ -9,7 +9,7 @@ import numpy as np
 from kilogram.kitchen.errors import KitchenError
 
 OPSET, ML_OPSET, IR = 18, 3, 9
-ML = "ai.onnx.ml"
+ML, RUNTIME = "ai.onnx.ml", "com.microsoft"
 
 
 class Graph:
@@ -22,6 +22,7 @@ class Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
+        self.texts: dict[int, str] = {}  # place among the cells -> input
 
     def add(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """One node with one output: its name."""
@@ -77,7 +78,8 @@ class Graph:
     def model(self, name: str, notes: dict[str, str]) -> Any:
         """The finished and checked ONNX model."""
         graph = self.helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
-        opsets = [self.helper.make_opsetid("", OPSET), self.helper.make_opsetid(ML, ML_OPSET)]
+        versions = {"": OPSET, ML: ML_OPSET} | ({RUNTIME: 1} if self.texts else {})
+        opsets = [self.helper.make_opsetid(*one) for one in versions.items()]
         found = self.helper.make_model(graph, opset_imports=opsets, producer_name="kilogram",
                                        ir_version=IR)  # fmt: skip
         self.helper.set_model_props(found, notes)
