@@ -254,6 +254,25 @@ def test_bits_reach_the_point_of_the_whole_matrix(machine, dtype, monkeypatch):
     assert certify(P, got.value.b, whole.K @ np.bincount(P.point, got.value.b)).violation <= 2e-7
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("slack", [1, 2])
+def test_wide_points_have_small_blocks_and_the_same_answer(slack, dtype):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((640, 300)).astype(dtype)
+    y = np.where(X[:, :5].sum(axis=1) + rng.standard_normal(640) > 0, 1.0, -1.0)
+    kernel, P = kg.Gaussian(gamma=1 / 300), soft_margin(y, rng.uniform(0.5, 2.0, 640), slack=slack)
+    rows = kernel_rows(kernel, X, limit=2**28)
+    assert isinstance(rows, NativeRows)
+    assert isinstance(kernel_rows(kernel, X, limit=2**28, shared=True), StoredRows)
+    assert isinstance(kernel_rows(kernel, X[:, :200], limit=2**28), StoredRows)
+    K = kernel(X.astype(float))
+    got = fit_machine(kernel, X, P, BlockOptions(tol=1e-4), limit=2**28)
+    want = solve_block(StoredRows(K), P, BlockOptions(tol=1e-4))
+    assert got.certificate.violation <= 1e-4
+    assert certify(P, got.dual.b, K @ got.dual.b).violation <= 2e-4
+    assert got.found.objective == pytest.approx(want.objective, rel=1e-5)
+
+
 @pytest.mark.parametrize("capacity", [3, 40, 200])
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
@@ -380,7 +399,6 @@ def test_max_steps_and_tick_stop_with_a_feasible_point():
 
 
 def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.machine.WHOLE", 0)
     monkeypatch.setattr("kilogram.solvers.smo.rows.WHOLE", 0)
     from kilogram.solvers.smo.machine import may_round
 

@@ -182,7 +182,7 @@ def shared_rows(setting: Setting, active: Active, plan: list[Duel]) -> KernelRow
     if isinstance(setting.kernel, Precomputed):
         return precomputed_rows(active.X, active.where)
     if n <= WHOLE or (len(plan) > 1 and plan[0].second is None):
-        return kernel_rows(setting.kernel, active.X, limit=setting.limit)
+        return kernel_rows(setting.kernel, active.X, limit=setting.limit, shared=True)
     return None
 
 

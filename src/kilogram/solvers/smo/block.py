@@ -92,7 +92,7 @@ def solve_block(
     W, K, came = np.empty(0, dtype=np.int64), None, np.zeros(m, dtype=np.int64)
     watch = Watch(P, options, rows)
     while True:
-        q = block_size(P, b, watch, rows.reach)
+        q = block_size(P, b, watch, rows)
         keep = _kept(P, b, W, came, q // 2) if q < m else W
         kept[:] = 0
         kept[keep] = 1
@@ -114,16 +114,16 @@ def solve_block(
     return Solution(Dual(b, g), watch.steps, watch.value, watch.converged, watch.message)
 
 
-def block_size(P: Problem, b: Array, watch: Watch, reach: int) -> int:
+def block_size(P: Problem, b: Array, watch: Watch, rows: KernelRows) -> int:
     """Variables that are solved for while the gradient of the others waits: twice the free ones."""
     m, options = b.shape[0], watch.options
-    if m <= WHOLE:
+    if m <= min(WHOLE, rows.whole):
         return m
-    block = min(options.block, m)
+    block = min(options.block, rows.block_limit, m)
     if not options.shrinking or watch.boundless:
         return block
     free = int(np.count_nonzero((b > P.lower) & (b < P.upper)))
-    return max(block, min(2 * free, reach, REACH, m - 1))
+    return max(block, min(2 * free, rows.reach, REACH, m - 1))
 
 
 def _solve_shrunk(P: Problem, K: Array, W: Array, f: Array, b: Array, watch: Watch) -> int:

@@ -34,6 +34,8 @@ PRODUCT_KINDS = ("linear", "polynomial")
 FIRST = 512  # rows kept before any was made twice
 TOUCH = 200  # multiplications that take as long as touching fresh memory for their result
 NARROW = 256  # coordinates up to which making a square outruns gathering it from kept rows
+WIDE_WHOLE = 512  # with more coordinates than that, points up to which K is made at once,
+WIDE_BLOCK = 384  # and variables in a block: every kernel value is dear
 LOOKED = 64  # rows looked at before all rows are read for zeros and ones
 
 
@@ -63,6 +65,8 @@ class NativeRows(KernelRows):
         self.rounded = single and X.dtype != np.float32
         self.X = np.ascontiguousarray(X, dtype=np.float32 if single else X.dtype)
         self.reach = affordable(limit, self.X.itemsize)
+        if d > NARROW:
+            self.whole, self.block_limit = WIDE_WHOLE, WIDE_BLOCK
         patience = TOUCH / (d + 16)
         self.slots = SlotCache(self.n, limit, self.X.itemsize * self.n, FIRST, patience)
         self.kept: Array = np.empty((self.slots.capacity, self.n), dtype=self.X.dtype)

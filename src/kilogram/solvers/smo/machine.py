@@ -19,7 +19,7 @@ from kilogram.solvers.smo.block import BlockOptions, Dual, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
 from kilogram.solvers.smo.compiled import DISTANCE_KINDS
 from kilogram.solvers.smo.problem import Array, Problem
-from kilogram.solvers.smo.rows import WHOLE, kernel_rows
+from kilogram.solvers.smo.rows import kernel_rows, whole_up_to
 from kilogram.solvers.smo.stored import KernelRows
 from kilogram.solvers.solution import Solution
 
@@ -51,7 +51,7 @@ def coefficients(P: Problem, b: Array, n: int) -> Array:
 
 def may_round(kernel: Kernel, X: Any, P: Problem, tol: float) -> bool:
     """Whether float32 rows of float64 points may be expected to stay unseen beside tol."""
-    if not is_numpy(X) or X.dtype == np.float32 or X.shape[0] <= WHOLE:
+    if not is_numpy(X) or X.dtype == np.float32 or X.shape[0] <= whole_up_to(kernel, X):
         return False
     plan = kernel.native(X.shape[1])
     if plan is None:

@@ -19,7 +19,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.operators.operator import picked
-from kilogram.solvers.smo.compiled import compiled_rows
+from kilogram.solvers.smo.compiled import NARROW, WIDE_WHOLE, compiled_rows
 from kilogram.solvers.smo.stored import Array, KernelRows, StoredRows, affordable
 
 WHOLE = 2048  # up to this many points K is made at once: 32 MiB, and no row is ever made twice
@@ -92,18 +92,26 @@ def _plus(total: Any, more: Any) -> Any:
     return more if total is None else total + more
 
 
-def kernel_rows(kernel: Kernel, X: Any, *, limit: int, single: bool = False) -> KernelRows:
-    """The rows of k(X, X), keeping at most `limit` bytes of them."""
+def kernel_rows(
+    kernel: Kernel, X: Any, *, limit: int, single: bool = False, shared: bool = False
+) -> KernelRows:
+    """The rows of k(X, X), keeping at most `limit` bytes of them; `shared` by several machines."""
     if isinstance(kernel, Precomputed):
         return StoredRows(to_numpy(kernel(X)))
     n, d = X.shape
-    if n <= WHOLE:
+    if n <= (WHOLE if shared else whole_up_to(kernel, X)):
         return StoredRows(to_numpy(kernel(X, None)))
     if is_sparse(X) and dense_is_cheaper(X, limit):
         X = X.toarray()
     if kernel.native(d) is None or not is_numpy(X):
         return ArrayRows(kernel, X, limit)
     return compiled_rows(kernel, X, limit, single)
+
+
+def whole_up_to(kernel: Kernel, X: Any) -> int:
+    """The number of points up to which K is made at once for a single machine."""
+    wide = is_numpy(X) and X.shape[1] > NARROW and kernel.native(X.shape[1]) is not None
+    return min(WHOLE, WIDE_WHOLE) if wide else WHOLE
 
 
 def dense_is_cheaper(X: Any, limit: int) -> bool:

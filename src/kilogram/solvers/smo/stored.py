@@ -25,6 +25,9 @@ class KernelRows(ABC):
     n: int
     #: The most points whose square may be kept beside the rows.
     reach: int = 2**31
+    #: The most points whose whole matrix is worth making at once, and the most in a block.
+    whole: int = 2**31
+    block_limit: int = 2**31
     #: Whether rows are rounded to float32 although the points are float64.
     rounded = False
 
