@@ -60,6 +60,7 @@ def _large(
         counted="the scatter within the classes (syrk) or one read of X"
         if flops
         else "one read of X",
+        repeats=7,
     )
 
 
@@ -97,13 +98,51 @@ def _small(cls: str, module: Any, **params: Any) -> Task:
     return Task(
         name=f"small_{cls}",
         title=f"Digits, {BATCH} fits: {cls}",
-        make=lambda: datasets.load_digits(return_X_y=True),
+        make=_digits,
         run={"kilogram": run(None), "scikit-learn": run(module)},
         quality=_quality,
         floor=lambda rates: BATCH * rates.floor(bytes=8 * 1797 * 64),
         counted="one read of X each",
         repeats=7,
     )
+
+
+def _binned(X: Any, y: Any) -> Any:
+    """What scikit-learn has beside HistogramNB: bins of one width, then categories."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    bins = KBinsDiscretizer(30, encode="ordinal", strategy="uniform")
+    return make_pipeline(bins, naive_bayes.CategoricalNB(min_categories=30)).fit(X, y)
+
+
+def _histogram(name: str, make: Callable[[], tuple], times: int, size: int) -> Task:
+    def ours(data: tuple) -> Any:
+        import kilogram as kg
+
+        for _ in range(times):
+            model = kg.HistogramNB(bins=30).fit(*data)
+        return model
+
+    def theirs(data: tuple) -> Any:
+        for _ in range(times):
+            model = _binned(*data)
+        return model
+
+    return Task(
+        name=name,
+        title=f"HistogramNB, 30 bins{f', digits, {times} fits' if times > 1 else f', n = {N:,}'}",
+        make=make,
+        run={"kilogram": ours, "scikit-learn (KBinsDiscretizer + CategoricalNB)": theirs},
+        quality=_quality,
+        floor=lambda rates: times * rates.floor(bytes=8 * size),
+        counted="one read of X each",
+        repeats=7 if times > 1 else 3,
+    )
+
+
+def _digits() -> tuple:
+    return datasets.load_digits(return_X_y=True)
 
 
 LDA, QDA = "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
@@ -113,8 +152,10 @@ TASKS = [
     _large("centroid", "NearestCentroid", neighbors, 0),
     _large("gaussian_nb", "GaussianNB", naive_bayes, 0),
     _large("multinomial_nb", "MultinomialNB", naive_bayes, 0, _counts),
+    _large("complement_nb", "ComplementNB", naive_bayes, 0, _counts),
     _large("bernoulli_nb", "BernoulliNB", naive_bayes, 0, _counts),
     _large("categorical_nb", "CategoricalNB", naive_bayes, 0, _counts),
+    _histogram("histogram_nb_500000", _rows, 1, N * D),
     _use("lda", LDA, discriminant_analysis, 2 * N * D * CLASSES),
     _use("qda", QDA, discriminant_analysis, 2 * N * D * D * CLASSES),
     _use("gaussian_nb", "GaussianNB", naive_bayes, 4 * N * D * CLASSES),
@@ -126,4 +167,5 @@ TASKS = [
     _small("ComplementNB", naive_bayes),
     _small("BernoulliNB", naive_bayes),
     _small("CategoricalNB", naive_bayes),
+    _histogram("small_HistogramNB", _digits, BATCH, 1797 * 64),
 ]
