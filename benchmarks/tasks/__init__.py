@@ -25,6 +25,7 @@ from benchmarks.tasks import (
     subspace,
     svm,
     svm_data,
+    trees,
     views,
 )
 
@@ -49,6 +50,7 @@ TASKS: dict[str, Task] = {
         spectral,
         manifolds,
         densities,
+        trees,
         mixture,
         small,
         larger,

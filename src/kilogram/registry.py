@@ -49,6 +49,7 @@ SLUGS: tuple[str, ...] = (
     "spectral",
     "manifolds",
     "densities",
+    "trees",
     "explicit_features",
     "feature_maps",
     "kernels",
@@ -133,6 +134,11 @@ PUBLIC: dict[str, str] = {
     "CopulaDensity": "kilogram.models.densities.copula",
     "CopulaClassifier": "kilogram.models.densities.copula",
     "DensityClassifier": "kilogram.models.densities.classifier",
+    # trees
+    "DecisionTreeRegressor": "kilogram.models.trees.decision",
+    "DecisionTreeClassifier": "kilogram.models.trees.decision",
+    "RandomForestRegressor": "kilogram.models.trees.forest",
+    "RandomForestClassifier": "kilogram.models.trees.forest",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

@@ -12,6 +12,10 @@ STEPS = "a weight is the length of one step, a repeated row two steps, as for sc
 WEIGHTS_ARE_STEPS = {
     f"check_sample_weight_equivalence_on_{kind}_data": STEPS for kind in ("dense", "sparse")
 }
+WEIGHTS_ARE_DRAWN = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn, a row of weight 2 as one"
+    for kind in ("dense", "sparse")
+}
 ASKS_CLASSES = "asks whoever has a predict_proba for its number of classes; a mixture has none"
 EXPECTED: dict[str, dict[str, str]] = {
     "KLines": {
@@ -21,6 +25,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
+    "RandomForestRegressor": WEIGHTS_ARE_DRAWN,
+    "RandomForestClassifier": WEIGHTS_ARE_DRAWN,
     "MultinomialNB": NEGATIVE,
     "GaussianMixture": {
         f"check_estimator_sparse_{form}": ASKS_CLASSES for form in ("array", "matrix")

@@ -49,6 +49,12 @@ PAGES: dict[str, tuple[str, ...]] = {
     ),
     "histograms": ("HistogramNB", "HistogramDensity"),
     "density_tree": ("DensityTree", "DensityForest"),
+    "trees": (
+        "DecisionTreeRegressor",
+        "DecisionTreeClassifier",
+        "RandomForestRegressor",
+        "RandomForestClassifier",
+    ),
     "copula": ("RankTransform", "CopulaDensity", "CopulaClassifier"),
     "bayes": ("MajorityClassifier",),
     "neighbours": (),

@@ -25,22 +25,8 @@ from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.models.densities.density import Density, check_count, generator
 from kilogram.models.densities.tree_fit import CRITERIA, PRUNING, Rules, bounding_box, fitted
+from kilogram.models.trees.params import columns_tried
 from kilogram.operators.memory_plan import rates
-
-
-def column_count(spec: Any, d: int) -> int | None:
-    """How many columns a split looks at; None is all."""
-    if spec is None:
-        return None
-    if spec == "sqrt":
-        return max(int(d**0.5), 1)
-    if isinstance(spec, float) and 0 < spec <= 1:
-        return max(int(spec * d), 1)
-    if isinstance(spec, (int, np.integer)) and not isinstance(spec, bool) and spec >= 1:
-        return min(int(spec), d)
-    raise ValueError(
-        f"max_features must be None, 'sqrt', a share of the columns or their number, got {spec!r}."
-    )
 
 
 def checked_box(box: Any, X: np.ndarray) -> np.ndarray:
@@ -92,7 +78,7 @@ class TreeParams(Density):
             float(me.min_width),
             float(me.epsilon),
             float(me.min_share),
-            column_count(me.max_features, d),
+            columns_tried(me.max_features, d),
         )
 
 
@@ -119,7 +105,7 @@ class DensityTree(TreeParams):
     min_share : float, default=0.0
         Least share of a node's rows on either side of its split. Where no single cut gains, as
         among ranks, the best one peels off an edge; a fifth or so keeps the tree in balance.
-    max_features : None, "sqrt", int or float, default=None
+    max_features : None, "sqrt", "log2", int or float, default=None
         Columns that a split looks at, drawn at random; None is all.
     prune : {None, "held_out", "cv"}, default=None
         Cut the tree back on rows it was not grown on; "cv" by five folds.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kilogram.models.trees.nodes import Links
 from kilogram.native.density import Grown
 
 
@@ -55,12 +56,14 @@ class Tree:
             share = np.log(self.mass / self.mass[0])
         return share - np.log(self.upper - self.lower).sum(axis=1)
 
+    @property
+    def links(self) -> Links:
+        """Columns and children."""
+        return Links(self.feature, self.left, self.right)
+
     def depth(self) -> int:
         """Splits on the longest way down."""
-        level = np.zeros(len(self.feature), dtype=int)
-        for i in np.flatnonzero(self.feature >= 0):
-            level[[self.left[i], self.right[i]]] = level[i] + 1
-        return int(level.max())
+        return self.links.depth()
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """The leaf of every row, (n,); -1 outside the root's box."""
@@ -79,10 +82,7 @@ class Tree:
         leaf = self.apply(X)
         inside = leaf >= 0
         found = np.bincount(leaf[inside], None if w is None else w[inside], len(self.feature))
-        found = found.astype(np.float64)
-        for i in np.flatnonzero(self.feature >= 0)[::-1]:
-            found[i] = found[self.left[i]] + found[self.right[i]]
-        return found
+        return self.links.sums(found.astype(np.float64))
 
     def refilled(self, X: np.ndarray, w: np.ndarray | None) -> Tree:
         """The same boxes with the weights of these rows."""
@@ -93,28 +93,12 @@ class Tree:
 
         cost (nodes,) is that of a node as a leaf; every leaf costs `penalty` more.
         """
-        best, inner = cost + penalty, self.feature >= 0
-        keep = np.zeros(len(cost), dtype=bool)
-        for i in np.flatnonzero(inner)[::-1]:
-            below = best[self.left[i]] + best[self.right[i]]
-            keep[i] = below < best[i]
-            best[i] = min(below, best[i])
-        return self._without(keep)
-
-    def _without(self, keep: np.ndarray) -> Tree:
-        """Nodes that are not kept become leaves; what hangs below them goes."""
-        there = np.zeros(len(keep), dtype=bool)
-        there[0] = True
-        for i in np.flatnonzero(keep):
-            if there[i]:
-                there[[self.left[i], self.right[i]]] = True
-        number = np.cumsum(there) - 1
-        kept = (keep & there)[there]
+        links, there = self.links.without(self.links.paying(cost, penalty))
         return Tree(
-            np.where(kept, self.feature[there], -1).astype(np.int32),
-            np.where(kept, self.threshold[there], 0.0),
-            np.where(kept, number[self.left[there]], -1).astype(np.int32),
-            np.where(kept, number[self.right[there]], -1).astype(np.int32),
+            links.feature,
+            np.where(links.feature >= 0, self.threshold[there], 0.0),
+            links.left,
+            links.right,
             self.mass[there],
             self.lower[there],
             self.upper[there],

@@ -70,6 +70,7 @@ void bind_mixture(nb::module_& m);  // mixture_module.cpp
 void bind_density(nb::module_& m);  // density_module.cpp
 void bind_structure(nb::module_& m);  // structure_module.cpp
 void bind_graph(nb::module_& m);    // graph_module.cpp
+void bind_trees(nb::module_& m);    // trees_module.cpp
 
 namespace {
 
@@ -188,6 +189,7 @@ NB_MODULE(_core, m) {
   kg::bind_density(m);
   kg::bind_structure(m);
   kg::bind_graph(m);
+  kg::bind_trees(m);
   m.def("simd_level", &kg::simd_level);
   m.def("set_simd_level", [](const std::string& name) { kg::set_simd_level(name.c_str()); });
   m.def("max_threads", &omp_get_max_threads);

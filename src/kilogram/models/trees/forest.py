@@ -1,0 +1,238 @@
+"""Random forests: the average of trees that err in different ways.
+
+    f(x) = 1/T sum_t f_t(x)          variance  (1 - rho) sigma^2 / T + rho sigma^2
+
+with sigma^2 the variance of one tree and rho the mean correlation of two (the lectures print
+(T - 1)/T rho for the second term, which is not sigma^2 at T = 1). Each tree sees a bootstrap sample
+of the rows and, at every cut, a few columns drawn at random: that lowers rho at the price of a
+larger sigma^2. Beyond T of about 10 (1 - rho) / rho more trees gain little.
+
+A tree has not seen a share 1/e of the rows; averaged over the trees that have not seen it, a row
+gets an honest answer at no cost: the out-of-bag error. Reference: Breiman 2001.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+
+from kilogram.base import Laws
+from kilogram.models.trees.growth import Forest
+from kilogram.models.trees.params import TreeClassifier, TreeRegressor, shifted
+from kilogram.native.trees import Target
+
+DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
+
+
+class RandomForestRegressor(RegressorMixin, Forest, TreeRegressor):
+    """The mean of regression trees on bootstrap samples.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
+min_impurity_decrease, ccp_alpha : see `DecisionTreeRegressor`
+    max_features : None, "sqrt", "log2", int or float, default=1.0
+        Columns that a cut looks at.
+    bootstrap : bool, default=True
+        Grow each tree on rows drawn with replacement; else on all of them.
+    oob_score : bool, default=False
+        Judge the forest by the rows that its trees have not seen.
+    n_jobs : int or None, default=None
+        Threads; None takes those that are set, -1 all.
+    random_state : int, RandomState or None, default=None
+    max_samples : None, int or float, default=None
+        Rows drawn for each tree; None as many as there are.
+
+    Attributes
+    ----------
+    trees_ : Trees
+        The nodes of all trees.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each column in the fall of the impurity.
+    oob_score_, oob_prediction_ : float, ndarray of shape (n,)
+        R^2 and answers out of the bag; only with `oob_score`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import DecisionTreeRegressor, RandomForestRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> x, new = rng.uniform(0, 6, (2, 300, 1))
+    >>> y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(300)
+    >>> forest = RandomForestRegressor(random_state=0).fit(x, y)
+    >>> tree = DecisionTreeRegressor().fit(x, y)
+    >>> bool(forest.score(new, np.sin(new[:, 0])) > tree.score(new, np.sin(new[:, 0])))
+    True
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=DRAWN, permutation=DRAWN, example={"n_estimators": 5, "random_state": 0}
+    )
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the trees on rows X (n, d), gathered and made dense, and targets y (n,).
+
+        Returns
+        -------
+        self
+        """
+        criterion = self._check_criterion(("squared_error",))
+        X, y, w = self._enter_numbers(X, y, sample_weight)
+        target, shift = shifted(y, w)
+        self._grow(X, target, w, criterion)
+        if shift:
+            self.trees_.value[:] += shift
+        if self.oob_score:
+            self.oob_prediction_ = self._out_of_bag(X, w)[:, 0]
+            known = np.isfinite(self.oob_prediction_)
+            self.oob_score_ = float(
+                r2_score(y[known], self.oob_prediction_[known], sample_weight=w[known])
+            )
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The mean over the trees, (n,), as X came.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+
+        Returns
+        -------
+        y : array of shape (n,)
+        """
+        return self._predict(X)
+
+
+class RandomForestClassifier(ClassifierMixin, Forest, TreeClassifier):
+    """The mean of the class shares of trees on bootstrap samples.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
+min_impurity_decrease, class_weight, ccp_alpha : see `DecisionTreeClassifier`
+    max_features : None, "sqrt", "log2", int or float, default="sqrt"
+        Columns that a cut looks at; more where most columns say nothing.
+    bootstrap, oob_score, n_jobs, random_state, max_samples : see `RandomForestRegressor`
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    trees_ : Trees
+        The nodes of all trees.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each column in the fall of the impurity.
+    oob_score_, oob_decision_function_ : float, ndarray of shape (n, n_classes)
+        Accuracy and shares out of the bag; only with `oob_score`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kilogram import RandomForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).oob_score_ > 0.93)
+    True
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=DRAWN, permutation=DRAWN, example={"n_estimators": 5, "random_state": 0}
+    )
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the trees on rows X (n, d), gathered and made dense, and labels y (n,).
+
+        Returns
+        -------
+        self
+        """
+        criterion = self._check_criterion(("gini", "entropy"))
+        X, codes, w = self._enter_classes(X, y, sample_weight)
+        self._grow(X, Target.labels(codes, len(self.classes_)), w, criterion)
+        if self.oob_score:
+            self.oob_decision_function_ = self._out_of_bag(X, w)
+            known = np.isfinite(self.oob_decision_function_[:, 0])
+            said = np.argmax(self.oob_decision_function_[known], axis=1)
+            self.oob_score_ = float(accuracy_score(codes[known], said, sample_weight=w[known]))
+        return self

@@ -1,0 +1,133 @@
+"""Growth of trees against plain NumPy, at awkward sizes; leaves of rows in many trees."""
+
+import numpy as np
+import pytest
+
+from kilogram.native import _core
+from kilogram.native.trees import CodedColumns, Limits, Target, find_leaves, grow_tree, sum_leaves
+
+FREE = Limits(2**31 - 1, 2, 1, 10**6, 0.0, 0.0)
+
+
+def impurity(y, w, classes, kind):
+    if not classes:
+        return float(w @ (y - w @ y / w.sum()) ** 2)
+    p = np.bincount(y, w, classes) / w.sum()
+    held = 1 - p @ p if kind == "gini" else -np.sum(p[p > 0] * np.log(p[p > 0]))
+    return float(w.sum() * held)
+
+
+def oracle(X, y, w, classes, kind, limits):
+    """Leaves as lists of rows: every column, every gap, children's impurity least."""
+    leaves, stack = [], [(np.arange(len(X)), 0)]
+    while stack:
+        rows, depth = stack.pop()
+        own, best = impurity(y[rows], w[rows], classes, kind), (np.inf, None)
+        stop = depth >= limits.max_depth or len(rows) < limits.min_split
+        if not stop and len(np.unique(y[rows])) > 1:
+            for k in range(X.shape[1]):
+                for t in np.unique(X[rows, k])[:-1]:
+                    low = X[rows, k] <= t
+                    if min(low.sum(), (~low).sum()) < limits.min_leaf:
+                        continue
+                    if min(w[rows][low].sum(), w[rows][~low].sum()) < limits.min_weight:
+                        continue
+                    parts = rows[low], rows[~low]
+                    cost = sum(impurity(y[p], w[p], classes, kind) for p in parts)
+                    if cost < best[0] - 1e-11 * own:
+                        best = (cost, parts)
+        if best[1] is None or (own - best[0]) / w.sum() < limits.min_decrease:
+            leaves.append(np.sort(rows))
+        else:
+            stack += [(part, depth + 1) for part in best[1]]
+    return sorted(tuple(leaf) for leaf in leaves)
+
+
+def grown_leaves(grown, X):
+    leaf = find_leaves(grown.links, grown.threshold, np.zeros(1, np.int64), X)[:, 0]
+    return sorted(tuple(np.flatnonzero(leaf == one)) for one in np.unique(leaf))
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "gini", "entropy"])
+@pytest.mark.parametrize(("n", "d", "values"), [(1, 1, 3), (2, 3, 9), (60, 4, 5), (97, 3, 10_000)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [FREE, FREE._replace(max_depth=3), FREE._replace(min_leaf=4, min_split=11),
+     FREE._replace(min_weight=6.0, min_decrease=0.01)],
+)  # fmt: skip
+def test_growth(kind, n, d, values, weighted, limits):
+    rng = np.random.default_rng(n + d)
+    X = rng.integers(0, values, (n, d)) / 7.0
+    w = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+    if kind == "squared_error":
+        y, classes = rng.standard_normal(n) + 5.0, 0
+        target = Target.numbers(y)
+    else:
+        y, classes = rng.integers(0, 3, n), 3
+        target = Target.labels(y, 3)
+    grown = grow_tree(CodedColumns.of(X), target, w, np.arange(n), kind, limits, 1)
+    assert grown_leaves(grown, X) == oracle(X, y, w, classes, kind, limits)
+    leaf = find_leaves(grown.links, grown.threshold, np.zeros(1, np.int64), X)[:, 0]
+    for one in np.unique(leaf):
+        mine = leaf == one
+        Y = y[:, None] if not classes else np.eye(3)[y]
+        np.testing.assert_allclose(grown.value[one], w[mine] @ Y[mine] / w[mine].sum())
+        assert grown.weight[one] == pytest.approx(w[mine].sum())
+        held = impurity(y[mine], w[mine], classes, kind) / w[mine].sum()
+        assert grown.impurity[one] == pytest.approx(held, abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", [0, 4])
+def test_digits_and_comparisons_sort_alike(classes):
+    """1 000 rows of many values take the digits; the first cut is the best of all gaps."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 2)) * [1.0, 1e-3]
+    y = rng.standard_normal(1000) + (X[:, 1] > 5e-4)
+    labels = np.digitize(y, [-0.5, 0.2, 1.0])
+    target = Target.labels(labels, 4) if classes else Target.numbers(y)
+    kind = "gini" if classes else "squared_error"
+    limits = FREE._replace(max_depth=1)
+    grown = grow_tree(CodedColumns.of(X), target, np.ones(1000), np.arange(1000), kind, limits, 1)
+    own = labels if classes else y
+    assert grown_leaves(grown, X) == oracle(X, own, np.ones(1000), classes, kind, limits)
+
+
+def test_codes_number_the_distinct_values():
+    X = np.array([[3.0, 0.0], [1.0, 0.0], [3.0, -0.0], [-2.0, 5.0]])
+    coded = CodedColumns.of(X)
+    assert coded.codes.tolist() == [[2, 1, 2, 0], [0, 0, 0, 1]]
+    assert coded.values.tolist() == [-2.0, 1.0, 3.0, 0.0, 5.0]
+    assert coded.starts.tolist() == [0, 3, 5]
+
+
+def test_a_threshold_lies_between_neighbouring_numbers():
+    a = 1.0
+    X = np.array([[a], [np.nextafter(a, 2)]])
+    grown = grow_tree(
+        CodedColumns.of(X), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2), "squared_error",
+        FREE, 1,
+    )  # fmt: skip
+    roots = np.zeros(1, np.int64)
+    out = sum_leaves(grown.links, grown.threshold, roots, grown.value, X)
+    assert out[:, 0].tolist() == [0.0, 1.0]
+    big = np.array([[-1.7e308], [1.7e308]])  # their difference overflows
+    grown = grow_tree(
+        CodedColumns.of(big), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2), "squared_error",
+        FREE, 1,
+    )  # fmt: skip
+    out = sum_leaves(grown.links, grown.threshold, roots, grown.value, big)
+    assert out[:, 0].tolist() == [0.0, 1.0]
+
+
+def test_broken_trees_are_refused():
+    links = np.array([[0], [0], [0]], np.int32)  # a node that is its own child
+    with pytest.raises(ValueError, match="children"):
+        sum_leaves(links, np.zeros(1), np.zeros(1, np.int64), np.zeros((1, 1)), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="column"):
+        find_leaves(links + 3, np.zeros(1), np.zeros(1, np.int64), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match="fit"):
+        _core.find_leaves(
+            np.array([[-1], [-1], [-1]], np.int32), np.zeros(1), np.zeros(1, np.int64),
+            np.zeros((2, 1)), np.zeros((3, 1), np.int32), 1,
+        )  # fmt: skip
