@@ -249,3 +249,40 @@ def test_the_density_of_a_flat_pca_says_why_there_is_none():
     with pytest.raises(np.linalg.LinAlgError, match="1 direction"):
         kg.PCA().fit(flat).score_samples(flat)
     assert np.isfinite(kg.PCA(2).fit(flat).score_samples(flat)).all()
+
+
+@pytest.mark.parametrize("name", ["CCA", "MultiviewCCA", "RadialBasisFeatures", "Nystroem"])
+@pytest.mark.parametrize(("dtype", "scale"), [("float64", 1e200), ("float32", 1e30)])
+@pytest.mark.filterwarnings("ignore")
+def test_overflow_is_said_before_lapack_fails(name, dtype, scale):
+    """LAPACK said that eigenvalues did not converge, or the features were NaN."""
+    model = getattr(kg, name)(n_components=1) if "CCA" in name else getattr(kg, name)()
+    with pytest.raises(ValueError, match=f"{name}: .* squares overflow {dtype}"):
+        model.fit((X * scale).astype(dtype), TARGETS.astype(dtype))
+
+
+@pytest.mark.parametrize("name", ["CCA", "KernelCCA"])
+@pytest.mark.filterwarnings("ignore")
+def test_targets_whose_squares_overflow(name):
+    with pytest.raises(ValueError, match="values of y are finite"):
+        getattr(kg, name)(1).fit(X, TARGETS * 1e200)
+
+
+def test_classes_in_which_nothing_varies_are_told_by_their_shares():
+    """An index error, where neither columns nor classes vary."""
+    y = np.arange(40) % 4 == 0
+    model = kg.LinearDiscriminantAnalysis().fit(np.ones((40, 3)), y)
+    np.testing.assert_allclose(model.predict_proba(np.ones((2, 3))), [[0.75, 0.25]] * 2)
+    assert model.transform(np.ones((2, 3))).shape == (2, 0)
+
+
+def test_bins_of_subnormal_width():
+    model = kg.HistogramNB(4).fit(X * 1e-310, LABELS)
+    want = kg.HistogramNB(4).fit(X, LABELS).predict(X)
+    assert np.isfinite(model.predict_proba(X * 1e-310)).all()
+    assert np.mean(model.predict(X * 1e-310) == want) > 0.9
+
+
+def test_rows_far_from_a_pca_are_impossible_not_nan():
+    found = kg.PCA(2).fit(X).score_samples(X * 1e200)
+    np.testing.assert_array_equal(found, -np.inf)

@@ -32,6 +32,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not bool(xp.all(xp.isfinite(statistic))):
             raise_why_not_finite(self, X, statistic)
 
+    def _ensure_target(self, statistic: Any) -> None:
+        """Refuse targets that are finite, but a sum of whose squares, `statistic`, is not."""
+        xp = namespace(statistic)
+        if not bool(xp.all(xp.isfinite(statistic))):
+            raise ValueError(
+                f"{type(self).__name__}: the values of y are finite, but their squares overflow. "
+                "Divide y by its scale first."
+            )
+
     def _ensure_squares(self, X: Any, dtype: Any = None) -> None:
         """Refuse rows in memory that are finite, but whose squared distances would not be."""
         far, kind = _reach(X, dtype)

@@ -205,8 +205,9 @@ class LinearDiscriminantAnalysis(
         apart = self.means_ - self.xbar_
         K = len(self.classes_)
         _, s, Vt = svd(xp.sqrt(weight * self.priors_ / (K - 1))[:, None] * (apart @ T))
-        rank = int(xp.sum(xp.astype(s > self.tol * s[0], xp.int64)))
-        self.explained_variance_ratio_ = (s**2 / xp.sum(s**2))[:k]
+        # where no column varies within the classes there is no direction, and the priors decide
+        rank = int(xp.sum(xp.astype(s > self.tol * s[0], xp.int64))) if s.shape[0] else 0
+        self.explained_variance_ratio_ = (s**2 / (xp.sum(s**2) or 1.0))[:k]
         self.scalings_ = signed((T @ Vt[:rank, :].T).T).T
         scores = apart @ self.scalings_
         W = scores @ self.scalings_.T

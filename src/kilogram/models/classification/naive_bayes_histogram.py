@@ -189,8 +189,9 @@ default="freedman_diaconis"
         self.feature_log_density_ = [
             np.log(
                 (table + self.alpha / table.shape[1])
-                / ((table.sum(axis=1, keepdims=True) + self.alpha) * width)
+                / (table.sum(axis=1, keepdims=True) + self.alpha)
             )
+            - np.log(width)  # which may be so small that a density overflows
             for table, width in zip(found.tables, self.bins_.widths, strict=True)
         ]
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
-from kilogram.arrays.rows import row_count, take_rows
+from kilogram.arrays.rows import is_streamed, row_count, take_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.kernels import Kernel, Precomputed, as_kernel
@@ -161,7 +161,10 @@ class Nystroem(RowFeatures):
 
     def _learn(self, X: Any) -> None:
         """Choose the landmarks."""
-        self.kernel_ = self._kernel().resolve(X)
+        kernel = self._kernel()
+        if not (is_streamed(X) or isinstance(kernel, Precomputed)):
+            self._ensure_squares(X)
+        self.kernel_ = kernel.resolve(X)
         self.component_indices_ = self._chosen(X)
         self.components_ = take_rows(X, self.component_indices_)
         C = _host(self.kernel_, self.components_)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, like, namespace
-from kilogram.arrays.rows import row_count, sample_rows
+from kilogram.arrays.rows import is_streamed, row_count, sample_rows
 from kilogram.base import Laws
 from kilogram.kernels import Gaussian, Kernel
 from kilogram.models.features.random_maps import check_count, generator
@@ -88,6 +88,8 @@ class RadialBasisFeatures(RowFeatures):
     def _learn(self, X: Any) -> None:
         """Choose the centres."""
         kernel = Gaussian(self.sigma) if self.kernel is None else self.kernel
+        if not is_streamed(X):
+            self._ensure_squares(X)
         self.kernel_ = kernel.resolve(X)
         if self.centers is None or isinstance(self.centers, int | np.integer):
             m = row_count(X) if self.centers is None else check_count("centers", self.centers)

@@ -144,7 +144,8 @@ class CCA(
         # a streamed target of one column is read as (n,): its blocks are
         shape = getattr(Y, "shape", None)
         self._one_column = joint.mean_y.shape[0] == 1 if shape is None else len(shape) == 1
-        self._ensure_finite(joint.mean, X)
+        self._ensure_finite(joint.scatter, X)
+        self._ensure_target(joint.scatter_y)
         self._ensure_felt(X, namespace(joint.scatter).linalg.trace(joint.scatter), np.float64)
         with one_team(max(joint.mean.shape[0], joint.mean_y.shape[0])):
             self._store(joint, self._pairs(joint, X, Y, w))

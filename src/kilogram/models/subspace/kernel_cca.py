@@ -158,6 +158,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         kernel = self._kernel(self.kernel)
         if not isinstance(kernel, Precomputed):
             self._ensure_squares(X)
+        self._ensure_target(Y.shape[1] * namespace(Y).max(namespace(Y).abs(Y)) ** 2)
         self.kernel_x_ = kernel.resolve(X)
         self.kernel_y_ = self._kernel(self.kernel if self.kernel_y is None else self.kernel_y)
         self.kernel_y_ = self.kernel_y_.resolve(Y)

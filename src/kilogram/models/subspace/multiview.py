@@ -122,7 +122,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
                 f"smallest view, {min(self.sizes_)} of {self.sizes_}."
             )
         moments = reduce_rows(Moments.of, X, w)
-        self._ensure_finite(moments.mean, X)
+        self._ensure_finite(moments.scatter, X)
         self._ensure_felt(X, namespace(moments.scatter).linalg.trace(moments.scatter), "float64")
         C = moments.covariance()
         still = [i for i, v in enumerate(cuts(self.sizes_)) if not bool(namespace(C).any(C[v, v]))]

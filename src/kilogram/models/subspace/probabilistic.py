@@ -140,7 +140,10 @@ class Density:
         def likelihood(block: Any) -> Any:
             block = block.toarray() if is_sparse(block) else block
             R = block - like(m, block)
-            return constant - 0.5 * namespace(R).sum(R * (R @ like(precision, R)), axis=1)
+            xp = namespace(R)
+            squares = xp.sum(R * (R @ like(precision, R)), axis=1)
+            # of rows so far away that their squares overflow, all that is left is inf - inf
+            return constant - 0.5 * xp.where(xp.isnan(squares), math.inf, squares)
 
         return likelihood
 
