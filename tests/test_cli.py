@@ -181,6 +181,31 @@ def test_help_is_quick_and_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+WRITES = """
+import sys, typer
+from kilogram.cli.common import guarded
+
+def main():
+    with guarded():
+        sys.stdout.buffer.write(b"x" * 10**6)
+        sys.stdout.flush()
+
+typer.run(main)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+def test_a_full_disk_behind_standard_output_is_one_sentence():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", WRITES], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines() == [
+        "kg: standard output: No space left on device. What it holds is cut short."
+    ]
+
+
 def test_ctrl_c_leaves_nothing(here):
     curved(3000).to_csv("long.csv", index=False)
     job = subprocess.Popen(

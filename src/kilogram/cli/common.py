@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -72,6 +73,14 @@ def guarded() -> Iterator[None]:
     except BrokenPipeError:
         sys.stderr.close()
         raise typer.Exit(0) from None
+    except OSError as error:
+        where, cut = error.filename, ""
+        if where is None:
+            where, cut = "standard output", " What it holds is cut short."
+        typer.echo(f"kg: {where}: {error.strerror or error}.{cut}", err=True)
+        # what is still held back for a full disk would fail once more on the way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
     except ValueError as error:
         from kilogram.kitchen import KitchenError
 

@@ -112,7 +112,8 @@ def choose_road(
         work = Work(n * rank * (d + rank), n * rank, size)
         return Road("low_rank", held, work, held <= limit, reason)
     held = min(BLOCK_ENTRIES, n * m) * size + n * outputs * size
-    reason = f"{too_big}; it is computed in blocks of {human_bytes(held)} for every product"
+    least = "" if held <= limit else ", the smallest there are: more than was allowed is taken"
+    reason = f"{too_big}; it is computed in blocks of {human_bytes(held)} for every product{least}"
     work = Work(products * (once + product), products * values, size)
     return Road("blocked", held, work, held <= limit, reason)
 
