@@ -24,7 +24,7 @@ from kilogram.solvers.smooth.newton import Stop
 from kilogram.solvers.solution import Solution
 
 CALL = 100_000_000  # multiplications before the clock is looked at
-OFTEN = 6  # passes after which the gap is looked at: that costs a tenth of them
+OFTEN = 12  # passes after which the gap is looked at: on few rows a look costs as much as four
 LEAST = 1e-13  # violation, relative to the targets, below which there is only rounding
 
 

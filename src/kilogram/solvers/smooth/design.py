@@ -14,7 +14,7 @@ from kilogram.arrays.namespace import is_sparse
 from kilogram.native import scatter_pair
 
 Array = np.ndarray
-FEW = 50_000  # entries of rows up to which plain products cost less than a compiled call's start
+FEW = 500_000  # entries of X up to which plain products cost less than a compiled call's start
 
 
 class Design(ABC):
@@ -59,7 +59,7 @@ class ArrayDesign(Design):
 
     def scatter(self, at: Array, c: Array, t: Array) -> tuple[Array, Array]:
         X = self.X if at.shape[0] == self.n else self.X[at]
-        if not is_sparse(X) and at.shape[0] * self.width < FEW:
+        if not is_sparse(X) and self.n * self.width < FEW:
             B = np.empty((at.shape[0], self.width))
             B[:, :-1], B[:, -1] = X, self.scale
             WB = B * c[:, None]

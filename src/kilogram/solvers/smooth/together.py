@@ -93,17 +93,22 @@ class Hessians:
         return D
 
 
-def lengths(M: Machines, now: Standing, D: Array, P: Array, live: Array) -> Array:
-    """Steps that end a line search: 1 where that is good enough, as it is near the minimum."""
-    F = now.F + P
-    pull = M.c * M.loss.sign(M.Y, F) * M.loss.pull(M.Y, F)
-    at_one = np.sum((M.penalty * (now.W + D)) * D, axis=1) - np.sum(pull * P, axis=1)
-    start = np.sum(now.gradient * D, axis=1)
-    out = np.where((start < 0) & (np.abs(at_one) <= 0.1 * np.abs(start)), 1.0, 0.0)
-    for j in live:
-        if out[j] == 0 and start[j] < 0:
-            out[j] = step_length(M.task(j), now.point(j), D[j], P[j])
-    return out
+def stepped(M: Machines, now: Standing, D: Array, P: Array) -> tuple[Standing, Array]:
+    """Where the steps D lead, P = D B', and which are too short to go on with.
+
+    Whole steps where they keep a tenth of what the slope promises, else to the end of a search.
+    """
+    new = judged(M, now.W + D, now.F + P)
+    slope = np.sum(now.gradient * D, axis=1)
+    poor = np.nonzero(~(new.objective <= now.objective + 0.1 * slope) & (slope != 0))[0]
+    stuck = np.zeros(slope.shape, dtype=bool)
+    if poor.size:
+        length = np.ones(slope.shape)
+        for j in poor:
+            length[j] = step_length(M.task(j), now.point(j), D[j], P[j])
+        stuck = length == 0
+        new = judged(M, now.W + length[:, None] * D, now.F + length[:, None] * P)
+    return new, stuck
 
 
 def minimise_together(design: Design, Y: Array, task: Task, stop: Stop, W: Array) -> list[Solution]:
@@ -123,11 +128,9 @@ def minimise_together(design: Design, Y: Array, task: Task, stop: Stop, W: Array
             break
         D = hessians.directions(now, live)
         promise[live] = -0.5 * np.sum(now.gradient[live] * D[live], axis=1)
-        P = D @ B.T
-        length = lengths(M, now, D, P, live)[:, None]
-        now = judged(M, now.W + length * D, now.F + length * P)
+        now, ended = stepped(M, now, D, D @ B.T)
         steps[live] += 1
-        stuck[live] = length[live, 0] == 0
+        stuck |= ended
         idle = np.where(now.gap < 0.9 * least, 0, idle + 1)
         least = np.minimum(least, now.gap)
     small = (now.gap <= stop.gap * now.scale) | (promise <= TINY * now.scale)
