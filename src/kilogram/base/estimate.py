@@ -11,6 +11,7 @@ from kilogram.operators.memory_plan import human_bytes
 
 def human_seconds(seconds: float) -> str:
     """Seconds as one says them."""
+    seconds = max(seconds, 1e-4)  # below that no estimate means anything
     if seconds < 1:
         return f"{1000 * seconds:.{2 if seconds < 0.1 else 3}g} ms"
     if seconds < 120:
@@ -67,9 +68,11 @@ def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
     if n < 1 or d < 1:
         raise ValueError(f"n and d must be positive, got n={n}, d={d}.")
     cost = getattr(model, "_estimate", None)
-    if cost is None:
+    if cost is None or isinstance(model, type):
+        named = f"{model.__name__} is a class and" if cost is not None else type(model).__name__
         raise TypeError(
-            f"{type(model).__name__} cannot estimate its cost; kg.estimate takes a Kilogram model."
+            f"{named} cannot estimate its cost; kg.estimate takes a Kilogram model, such as "
+            "kg.Ridge()."
         )
     found: Estimate = cost(int(n), int(d), dtype)
     return found
