@@ -104,7 +104,7 @@ def stepped(M: Machines, now: Standing, D: Array, P: Array) -> tuple[Standing, A
     stuck = np.zeros(slope.shape, dtype=bool)
     if poor.size:
         length = np.ones(slope.shape)
-        for j in poor:
+        for j in poor.tolist():
             length[j] = step_length(M.task(j), now.point(j), D[j], P[j])
         stuck = length == 0
         new = judged(M, now.W + length[:, None] * D, now.F + length[:, None] * P)
