@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pages
+from docstrings import without_markup
 
 import kilogram
 
@@ -23,3 +24,7 @@ html_title = "Kilogram"
 html_theme_options = {"show_prev_next": False, "navigation_depth": 2}
 
 pages.write(Path(__file__).parent / "api")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", without_markup, priority=600)
