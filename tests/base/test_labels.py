@@ -12,6 +12,7 @@ LABELS = [
     np.array([2, 0, 1, 1, 0]),
     np.array([7, -3, 7, 12]),
     np.array([5, 5, 9], dtype=np.uint8),
+    np.array([-100, 7, 100], dtype=np.int8),  # further apart than their type can say
     np.array([0, 10**9, 3]),
     np.array([2**63 - 1, 2**63 - 3], dtype=np.int64),
     np.array([-(2**63), 5], dtype=np.int64),

@@ -22,6 +22,14 @@ template <class T, int k>
 using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
 
 // Codes index the sums: one that is out of range would write elsewhere.
+void check_codes(const InV<i64>& codes, i64 K) {
+  const auto* c = reinterpret_cast<const std::uint64_t*>(codes.data());
+  const std::uint64_t most = K;
+  std::uint64_t bad = 0;
+  for (std::size_t i = 0; i < codes.shape(0); ++i) bad |= c[i] >= most;  // a negative one is large
+  if (bad) throw std::invalid_argument("a class code is negative or not below the number of classes");
+}
+
 template <class T>
 Rows<T> labelled(const In<T>& X, const InV<i64>& codes, i64 K, const std::optional<InV<T>>& w) {
   const i64 n = X.shape(0), d = X.shape(1);
@@ -29,9 +37,7 @@ Rows<T> labelled(const In<T>& X, const InV<i64>& codes, i64 K, const std::option
   check_int(d, "the number of columns");
   if (i64(codes.shape(0)) != n || (w && i64(w->shape(0)) != n))
     throw std::invalid_argument("X, codes and weights do not fit together");
-  i64 bad = 0;
-  for (i64 i = 0; i < n; ++i) bad |= (codes.data()[i] < 0) | (codes.data()[i] >= K);
-  if (bad) throw std::invalid_argument("a class code is negative or not below the number of classes");
+  check_codes(codes, K);
   return {X.data(), n, d, X.stride(0), X.stride(1)};
 }
 
@@ -128,6 +134,14 @@ template <class T> void bind(nb::module_& m) {
 }  // namespace
 
 void bind_classes(nb::module_& m) {
+  m.def("class_weights", [](InV<i64> codes, std::optional<InV<double>> w, Out<double, 1> out,
+                            int threads) {
+    const i64 n = codes.shape(0), K = out.shape(0);
+    if (w && i64(w->shape(0)) != n) throw std::invalid_argument("codes and weights do not fit together");
+    check_codes(codes, K);
+    Release release;
+    class_weights(codes.data(), n, K, at(w), out.data(), threads);
+  }, "codes"_a.noconvert(), "w"_a.noconvert().none(), "out"_a.noconvert(), "threads"_a);
   bind<float>(m);
   bind<double>(m);
   bind_counts<float>(m);

@@ -14,8 +14,7 @@ constexpr i64 kBufferBytes = i64(6) << 16;  // rows that wait for their class's 
 constexpr i64 kLaneBytes = i64(1) << 26;    // all lanes' sums together
 
 i64 lane_count(i64 n, i64 doubles) {
-  const i64 most = std::clamp<i64>(kLaneBytes / (8 * std::max<i64>(doubles, 1)), 1, kPanelLanes);
-  return std::max<i64>(1, std::min(most, ceil_div(n, kChunk)));
+  return std::clamp<i64>(kLaneBytes / (8 * std::max<i64>(doubles, 1)), 1, lanes_for(n));
 }
 
 // out (size) = the sums of all rows: row(lane, i, sum) adds row i to the sums of a lane, and the
@@ -94,6 +93,17 @@ template <class T> struct ClassRows {
 };
 
 }  // namespace
+
+// out (K): the weight of every class's rows. Four tables take turns, so that rows of one class do
+// not wait for each other.
+void class_weights(const i64* codes, i64 n, i64 K, const double* w, double* out, int threads) {
+  std::vector<double> turns(4 * K);
+  over_rows(n, 4 * K, turns.data(), threads, [&](i64, i64 i, double* sum) {
+    sum[(i & 3) * K + codes[i]] += w ? w[i] : 1.0;
+  });
+  for (i64 c = 0; c < K; ++c)
+    out[c] = (turns[c] + turns[K + c]) + (turns[2 * K + c] + turns[3 * K + c]);
+}
 
 // One scatter for every class; the rows are read in their order.
 template <class T>

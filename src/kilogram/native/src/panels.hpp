@@ -19,6 +19,9 @@ constexpr i64 kChunk = 160;                    // rows; three narrow strips of a
 constexpr i64 kWidePanelBytes = i64(1) << 24;
 constexpr i64 kSumTile = 96;                   // whole strips everywhere; with two chunks of operands in L2
 
+// Lanes for n rows: a lane costs its own S, so it must have some rows to add up.
+inline i64 lanes_for(i64 n) { return std::clamp<i64>(n / (4 * kChunk), 1, kPanelLanes); }
+
 // Some rows of Z being made: at most kChunk rows, all columns, in strips.
 template <class T> struct Chunk {
   T* z;
@@ -55,7 +58,7 @@ template <class T, class Fill>
 void gram_narrow(i64 n, i64 D, double* S, i64 ld, int threads, const Rows<T>* X, Fill fill) {
   const Loops<T>& f = loops<T>();
   const i64 width = ceil_div(D, f.strip) * f.strip, chunks = ceil_div(n, kChunk);
-  const i64 count = std::max<i64>(1, std::min(kPanelLanes, chunks));
+  const i64 count = lanes_for(n);
   const Scratch<T> scratch(threads, kChunk * width);
   const Scratch<double> lanes(count, width * width);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
