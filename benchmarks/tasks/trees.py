@@ -71,7 +71,7 @@ def _task(name: str, title: str, make: Any, learner: str, cells: int, **params: 
 TASKS = [
     _task("tree_regression", f"DecisionTreeRegressor, grown out, n = {N:,}, d = {D}", _smooth,
           "DecisionTreeRegressor", N * D),
-    _task("tree_classification", f"DecisionTreeClassifier, grown out, n = {N:,}, d = {D}, 3 classes",
+    _task("tree_classification", f"DecisionTreeClassifier, grown out, 3 classes, {N:,} x {D}",
           _classes, "DecisionTreeClassifier", N * D),
     _task("forest_regression", f"RandomForestRegressor, 10 trees, a third of d = {D}, n = {N:,}",
           _smooth, "RandomForestRegressor", N * D, n_estimators=10, max_features=0.33),

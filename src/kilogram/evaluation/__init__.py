@@ -10,6 +10,7 @@
     confusion, class_report, r_squared        what the counts and the errors say
     split_conformal, cv_plus, conformal_sets  intervals and sets that hold without a model
     subgroup_losses                           for whom it errs more
+    learn_actively, most_uncertain            which row to label next
 
 A name is imported when it is first used.
 
@@ -76,6 +77,7 @@ _ROOMS = {
     ),
     "scaling": ("Scaling", "fit_scaling"),
     "losses": ("absolute", "squared", "zero_one"),
+    "active": ("Learnt", "learn_actively", "most_uncertain", "uncertainty"),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
