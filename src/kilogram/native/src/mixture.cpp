@@ -100,7 +100,7 @@ template <class T> class Block {
       : pass_(pass), shape_(shape), f_(shape.f), factors_(factors), x_(room),
         z_(x_ + shape.columns * shape.ld), logs_(z_ + shape.columns * shape.ld),
         u_(logs_ + pass.k * shape.ld), w_(u_ + f_.wide * shape.ld), norm_(w_ + shape.ld),
-        kept_(norm_ + shape.ld), index_(shape.rows) {
+        kept_(norm_ + shape.ld), index_(shape.rows + shape.f.lanes) {
     std::fill(z_, z_ + shape.columns * shape.ld, T(0));
   }
 
@@ -140,11 +140,7 @@ template <class T> class Block {
     const i64 ld = shape_.ld, d = shape_.d;
     const T *r = logs_ + c * ld, *mean = pass_.means + c * d;
     if (pass_.diagonal) return f_.powers(x_, ld, padded_, d, mean, r, S);
-    i64 count = 0;
-    for (i64 i = 0; i < padded_; ++i) {
-      index_[count] = static_cast<std::int32_t>(i);
-      count += r[i] > least;
-    }
+    const i64 count = f_.above(r, padded_, least, index_.data());
     if (count == 0) return;
     if (double(count) >= kWorth * double(padded_))
       return f_.scatter(x_, ld, padded_, d, mean, r, u_, S);

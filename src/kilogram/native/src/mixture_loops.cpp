@@ -4,6 +4,10 @@
 // against `kWide` of r (x - mean), summed over the rows of a block before lanes are added up.
 #include "mixture_loops.hpp"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace kg {
 namespace {
 
@@ -33,29 +37,7 @@ template <class T> KG_INLINE typename Lanes<T>::type at(const T* p) {
   return *reinterpret_cast<const typename Lanes<T>::type*>(p);
 }
 
-template <class T>
-void load(const T* X, i64 rows, i64 d, i64 rs, i64 cs, const T* shift, i64 padded, i64 columns, T* x,
-          i64 ld) {
-  constexpr i64 together = 16;  // rows whose lines stay in L1 while the columns go by
-  for (i64 i = 0; i < rows; i += together) {
-    const i64 last = i + together < rows ? i + together : rows;
-    for (i64 k = 0; k < d; ++k)
-      for (i64 r = i; r < last; ++r) x[k * ld + r] = X[r * rs + k * cs] - shift[k];
-  }
-  for (i64 k = 0; k < columns; ++k)
-    for (i64 r = k < d ? rows : 0; r < padded; ++r) x[k * ld + r] = T(0);
-}
-
-template <class T>
-void gather(const T* x, i64 ld, const std::int32_t* rows, i64 count, i64 d, T* z) {
-  const i64 whole = (count + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
-  for (i64 k = 0; k < d; ++k) {
-    const T* __restrict from = x + k * ld;
-    T* __restrict to = z + k * ld;
-    for (i64 j = 0; j < count; ++j) to[j] = from[rows[j]];
-    for (i64 j = count; j < whole; ++j) to[j] = T(0);
-  }
-}
+#include "mixture_rows.hpp"
 
 // q (kDeep vectors) += the squares of four columns of F x - b; b comes first in f
 template <class T>
@@ -108,25 +90,6 @@ void density(const T* x, i64 ld, i64 rows, i64 d, const T* factor, T constant, T
   }
 #pragma omp simd
   for (i64 r = 0; r < rows; ++r) out[r] = within(constant - out[r] / 2);
-}
-
-template <class T>
-void density_diagonal(const T* x, i64 ld, i64 rows, i64 d, const T* mean, const T* scale, T constant,
-                      T* out) {
-  constexpr i64 S = kDeep * kLanes<T>;
-  for (i64 r = 0; r < rows; r += S) {
-    alignas(64) T q[S] = {};
-    for (i64 k = 0; k < d; ++k) {
-      const T *from = x + k * ld + r, m = mean[k], s = scale[k];
-#pragma omp simd
-      for (i64 l = 0; l < S; ++l) {
-        const T y = (from[l] - m) * s;
-        q[l] += y * y;
-      }
-    }
-#pragma omp simd
-    for (i64 l = 0; l < S; ++l) out[r + l] = within(constant - q[l] / 2);
-  }
 }
 
 template <class T> void share(T* logs, i64 k, i64 ld, i64 rows, const T* w, T* norm) {
@@ -276,27 +239,11 @@ void scatter(const T* x, i64 ld, i64 rows, i64 d, const T* mean, const T* r, T* 
   }
 }
 
-template <class T>
-void powers(const T* x, i64 ld, i64 rows, i64 d, const T* mean, const T* r, double* S) {
-  constexpr i64 W = kLanes<T>;
-  typedef typename Lanes<T>::type V;
-  S[0] += total<T>(r, rows);
-  for (i64 k = 0; k < d; ++k) {
-    const T *from = x + k * ld, m = mean[k];
-    V one = V{}, two = V{};
-    for (i64 i = 0; i < rows; i += W) {
-      const V z = at(from + i) - m, u = z * at(r + i);
-      one += u;
-      two += u * z;
-    }
-    S[1 + k] += add_lanes<T>(reinterpret_cast<const T*>(&one));
-    S[1 + d + k] += add_lanes<T>(reinterpret_cast<const T*>(&two));
-  }
-}
+#include "mixture_diagonal.hpp"
 
 template <class T> constexpr MixtureLoops<T> table() {
   return {kLanes<T>,  kDeep * kLanes<T>, kHigh,    kWide,      load<T>,             gather<T>,
-          density<T>, density_diagonal<T>, share<T>, scatter<T>, powers<T>};
+          density<T>, density_diagonal<T>, share<T>, above<T>,   scatter<T>,           powers<T>};
 }
 
 }  // namespace

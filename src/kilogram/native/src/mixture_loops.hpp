@@ -25,6 +25,8 @@ template <class T> struct MixtureLoops {
                            const T* mean, const T* scale, T constant, T* out);
   // logs (k, ld) -> shares exp(log - norm) w[row], norm[row] = log of the sum of the exponentials
   void (*share)(T* logs, std::int64_t k, std::int64_t ld, std::int64_t rows, const T* w, T* norm);
+  // the rows with r above `least`; how many
+  std::int64_t (*above)(const T* r, std::int64_t rows, T least, std::int32_t* index);
   // S += [sum r, sum r z, tiles of sum r z x'], z = x - mean; u is room for `wide` columns
   void (*scatter)(const T* x, std::int64_t ld, std::int64_t rows, std::int64_t d, const T* mean,
                   const T* r, T* u, double* S);
