@@ -286,3 +286,10 @@ def test_bins_of_subnormal_width():
 def test_rows_far_from_a_pca_are_impossible_not_nan():
     found = kg.PCA(2).fit(X).score_samples(X * 1e200)
     np.testing.assert_array_equal(found, -np.inf)
+
+
+def test_new_rows_far_from_an_embedding():
+    found = kg.LocallyLinearEmbedding(n_neighbors=9).fit(X).transform(X * 1e200)
+    assert np.isfinite(found).all()
+    with pytest.raises(ValueError, match="Isomap: .* squares overflow"):
+        kg.Isomap(n_neighbors=9).fit(X).transform(X * 1e200)

@@ -185,6 +185,7 @@ class Isomap(EmbeddingMixin, Estimator):
         return float(np.sqrt(max(rest, 0.0)) / len(B))
 
     def _place(self, block: Any) -> Any:
+        self._ensure_squares(block, np.float64)
         new = to_numpy(block.tocsr() if is_sparse(block) else block)
         near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
         G = np.full((len(near.indices), len(self.landmarks_)), np.inf)

@@ -51,6 +51,8 @@ def barycentric(X: Any, new: Any, indices: np.ndarray, reg: float) -> np.ndarray
     for a in range(0, m, step):
         at = indices[a : a + step]
         Z = _dense(X[at.ravel()]).reshape(*at.shape, -1) - _dense(new[a : a + step])[:, None]
+        far = np.abs(Z).max(axis=(1, 2), keepdims=True, initial=0.0)
+        Z = np.ldexp(Z, -np.frexp(far)[1])  # the weights know no unit, and squares stay in range
         C = Z @ Z.swapaxes(1, 2)
         trace = np.trace(C, axis1=1, axis2=2)
         ridge = reg * np.where(trace > 0, trace, 1.0)
