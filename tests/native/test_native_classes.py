@@ -147,18 +147,3 @@ def test_values_outside_the_table_are_left_out():
 def test_what_is_not_whole_is_told_column_by_column():
     X = np.array([[0.0, 1.5, 2.0], [3.0, 1.0, np.nan], [-0.5, 0.0, 1e9]])
     np.testing.assert_array_equal(classes.column_ranges(X, 100.0)[2], [0.0, 1.0, 0.0])
-
-
-@pytest.mark.parametrize("n", [0, 5, 100_003])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_weights_of_the_classes(n, weighted):
-    rng = np.random.default_rng(0)
-    codes, w = rng.integers(0, 7, n), rng.random(n)
-    w = w if weighted else None
-    want = np.bincount(codes, weights=w, minlength=9)
-    np.testing.assert_allclose(classes.class_weights(codes, 9, w), want, rtol=1e-12)
-
-
-def test_labels_beyond_the_classes_are_refused():
-    with pytest.raises(ValueError, match="class code"):
-        classes.class_weights(np.full(100_000, 3), 3)

@@ -13,7 +13,6 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.base.door import Door
 from kilogram.base.estimator import Estimator
-from kilogram.native.classes import class_weights
 from kilogram.statistics import Counts
 
 MISSING = {"NoneType": "None", "NAType": "NA", "NaTType": "NaT"}  # what stands for no label
@@ -69,21 +68,18 @@ def all_classes(y: Any) -> np.ndarray:
     if is_streamed(y):
         return np.asarray(reduce_rows(Counts.of, y).classes)
     y = to_numpy(y)
-    near = _near(y)
-    if near is None:
+    low = _near(y)
+    if low is None:
         return np.unique(y)
-    low, high = near
-    counts = class_weights(_above(y, low), high - low + 1)
-    return (np.flatnonzero(counts) + low).astype(y.dtype)
+    return (np.flatnonzero(np.bincount(_above(y, low))) + low).astype(y.dtype)
 
 
 def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     """Positions of the labels among the sorted classes, which must hold them all."""
     y = to_numpy(y)
-    near = _near(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
-    if near is None:
+    low = _near(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
+    if low is None:
         return np.searchsorted(classes, y).astype(np.int64)
-    low = near[0]
     if low == 0 and int(classes[-1]) == len(classes) - 1:
         return y.astype(np.int64, copy=False)  # the classes are their own positions
     place = np.zeros(int(classes[-1]) - low + 1, dtype=np.int64)
@@ -91,12 +87,12 @@ def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     return place[_above(y, low)]
 
 
-def _near(labels: np.ndarray) -> tuple[int, int] | None:
-    """The range of whole-number labels that lie close enough for a table; None for others."""
+def _near(labels: np.ndarray) -> int | None:
+    """The smallest of whole-number labels that lie close enough for a table; None for others."""
     if labels.dtype.kind not in "iu" or labels.size == 0:
         return None
     low, high = int(labels.min()), int(labels.max())
-    return (low, high) if high - low < TABLE and low > -(2**62) and high < 2**62 else None
+    return low if high - low < TABLE and low > -(2**62) and high < 2**62 else None
 
 
 def _above(labels: np.ndarray, low: int) -> np.ndarray:

@@ -8,8 +8,6 @@ from kilogram.native import _core
 from kilogram.native.buffers import Array, matrix, run, vector
 from kilogram.native.sums import _room, _root
 
-FEW_LABELS = 2**15  # labels that NumPy counts in no time
-
 
 def _entered(X: Array, codes: Array, shifts: Array) -> tuple[Array, Array, Array]:
     x = matrix("X", X)
@@ -49,16 +47,6 @@ def class_powers(
     x, codes, shifts = _entered(X, codes, shifts)
     out = np.empty((powers, *shifts.shape))
     run(_core.class_powers, x.size * powers, x, codes, shifts, _weights(w, x), out)
-    return out
-
-
-def class_weights(codes: Array, K: int, w: Array | None = None) -> Array:
-    """(K,): the weight of the rows of every class, float64; a row weighs 1 without w."""
-    codes = _whole(codes)
-    if codes.size < FEW_LABELS:
-        return np.bincount(codes, weights=w, minlength=K).astype(np.float64, copy=False)
-    out = np.empty(K)
-    run(_core.class_weights, 32 * codes.size, codes, vector(w, len(codes), out.dtype, "w"), out)
     return out
 
 

@@ -98,7 +98,8 @@ class ClassMoments:
 
 def class_weights(codes: np.ndarray, w: Any, n_classes: int) -> np.ndarray:
     """(K,): the weight of every class's rows, float64."""
-    return native.class_weights(codes, n_classes, None if w is None else to_numpy(w))
+    weights = None if w is None else to_numpy(w)
+    return np.bincount(codes, weights=weights, minlength=n_classes).astype(np.float64)
 
 
 def class_pilots(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -134,14 +134,6 @@ template <class T> void bind(nb::module_& m) {
 }  // namespace
 
 void bind_classes(nb::module_& m) {
-  m.def("class_weights", [](InV<i64> codes, std::optional<InV<double>> w, Out<double, 1> out,
-                            int threads) {
-    const i64 n = codes.shape(0), K = out.shape(0);
-    if (w && i64(w->shape(0)) != n) throw std::invalid_argument("codes and weights do not fit together");
-    check_codes(codes, K);
-    Release release;
-    class_weights(codes.data(), n, K, at(w), out.data(), threads);
-  }, "codes"_a.noconvert(), "w"_a.noconvert().none(), "out"_a.noconvert(), "threads"_a);
   bind<float>(m);
   bind<double>(m);
   bind_counts<float>(m);

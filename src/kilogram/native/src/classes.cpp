@@ -94,17 +94,6 @@ template <class T> struct ClassRows {
 
 }  // namespace
 
-// out (K): the weight of every class's rows. Four tables take turns, so that rows of one class do
-// not wait for each other.
-void class_weights(const i64* codes, i64 n, i64 K, const double* w, double* out, int threads) {
-  std::vector<double> turns(4 * K);
-  over_rows(n, 4 * K, turns.data(), threads, [&](i64, i64 i, double* sum) {
-    sum[(i & 3) * K + codes[i]] += w ? w[i] : 1.0;
-  });
-  for (i64 c = 0; c < K; ++c)
-    out[c] = (turns[c] + turns[K + c]) + (turns[2 * K + c] + turns[3 * K + c]);
-}
-
 // One scatter for every class; the rows are read in their order.
 template <class T>
 void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,

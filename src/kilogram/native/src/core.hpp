@@ -60,9 +60,6 @@ template <class T>
 void fourier_scatter(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, const Rows<T>& Y,
                      const T* root_w, double* S, i64 ld, int threads);
 
-// out (K): the weight of every class's rows
-void class_weights(const i64* codes, i64 n, i64 K, const double* w, double* out, int threads);
-
 // S (K, ld, ld): for every class Z' Z with Z = sqrt(w) [X - shift_c, 1] over its rows
 template <class T>
 void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
