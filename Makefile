@@ -1,4 +1,4 @@
-# Two commands do everything: `make cook` and `make test`. Each makes its own environment.
+# Two commands do everything: `make cook` and `make test`. Each makes the environment it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,10 +27,12 @@ $(STAMPS)/venv: | check-tools
 	@touch $@
 
 $(STAMPS)/cook: $(STAMPS)/venv $(SOURCES)
+	@echo "Fetching what Kilogram needs and compiling its core: two minutes on two quiet cores."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/venv $(SOURCES)
+	@echo "Fetching the test tools and compiling the core: a few minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	@touch $@ $(STAMPS)/cook
 

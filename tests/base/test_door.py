@@ -312,3 +312,28 @@ def test_sparse_entries_in_parts_are_one_entry(form):
         got, want = clone(model).fit(parts, y), clone(model).fit(X, y)
         np.testing.assert_allclose(got.predict_proba(parts), want.predict_proba(X), rtol=1e-5)
     np.testing.assert_array_equal(parts.data, kept)
+
+
+def _holed(kind):
+    X = np.arange(12.0).reshape(6, 2)
+    X[3, 1] = np.nan
+    if kind == "frame":
+        return pd.DataFrame(X, columns=["a", "b"])
+    return sp.csc_array(X) if kind == "sparse" else X
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
+@pytest.mark.parametrize("model", [kg.Ridge(), kg.PCA(1), kg.LinearRegression()])
+def test_a_missing_value_is_refused_with_its_place(model, kind):
+    column = "'b'" if kind == "frame" else "1"
+    with pytest.raises(
+        ValueError, match=f"contains NaN, first in row 3 of column {column}"
+    ) as said:
+        model.fit(_holed(kind), np.arange(6.0))
+    assert ('missing="em"' in str(said.value)) == isinstance(model, kg.PCA)
+
+
+def test_words_are_refused_with_their_column():
+    X = pd.DataFrame({"size": [1.0, 2.0, 3.0], "colour": ["1", "red", "blue"]})
+    with pytest.raises(ValueError, match=r"words .* row 1 of column 'colour', 2 of 3 rows.*'red'"):
+        kg.Ridge().fit(X, [1.0, 2.0, 3.0])

@@ -83,7 +83,7 @@ def enter(
     }
     if y is not None:
         params |= {"multi_output": True, "y_numeric": numeric_y}
-    with refused_kinds():
+    with refused_kinds(X, estimator):
         if type(X).__module__.startswith("pyarrow") and is_frame(X):
             # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
             X, y = _enter_arrow(estimator, X, y, reset, params)
@@ -254,9 +254,10 @@ def raise_why_not_finite(estimator: Any, X: Any, statistic: Any) -> None:
         if is_foreign(X):
             _raise_unless_finite(namespace(X), X, "X", name)
         else:
-            check_array(
-                X, accept_sparse=True, estimator=estimator, input_name="X", ensure_min_samples=0
-            )
+            with refused_kinds(X, estimator):
+                check_array(
+                    X, accept_sparse=True, estimator=estimator, input_name="X", ensure_min_samples=0
+                )
         raise ValueError(
             f"{name}: the values of X are finite, but their squares overflow {X.dtype}. "
             "Divide the columns by their scale first (StandardScaler does)."

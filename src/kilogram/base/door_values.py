@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.rows import row_count
+from kilogram.base.door_where import located
 
 DATES = "holds dates or durations: give numbers, the days since some date for example."
 
@@ -70,8 +71,8 @@ def canonical(X: Any) -> Any:
 
 
 @contextmanager
-def refused_kinds() -> Iterator[None]:
-    """What NumPy says of values it cannot bring to one float type, in words about the input."""
+def refused_kinds(X: Any, estimator: Any) -> Iterator[None]:
+    """What NumPy and scikit-learn say of entries of X they refuse, in words about the input."""
     try:
         yield
     except DTypePromotionError as error:
@@ -80,6 +81,11 @@ def refused_kinds() -> Iterator[None]:
         raise ValueError(
             f"Input X or y has a number beyond the range of floats: {error}."
         ) from error
+    except ValueError as error:
+        told = located(str(error), X, estimator)
+        if told is None:
+            raise
+        raise ValueError(told) from error
 
 
 def _numbers(weights: Any) -> Any:
