@@ -55,7 +55,9 @@ def _absolute_value(model: Any, data: tuple) -> dict[str, float]:
     return {"mean absolute error": float(np.abs(data[1] - model.predict(data[0])).mean())}
 
 
-def _task(name: str, title: str, make: Any, learner: str, times: int, **params: Any) -> Task:
+def _task(
+    name: str, title: str, make: Any, learner: str, times: int, cells: int, **params: Any
+) -> Task:
     ours = {k: v for k, v in params.items() if k != "max_iter"}
     quality = _huber_value if learner == "HuberRegressor" else _absolute_value
     return Task(
@@ -67,19 +69,19 @@ def _task(name: str, title: str, make: Any, learner: str, times: int, **params: 
             "scikit-learn": _run("sklearn.linear_model", learner, times, **params),
         },
         quality=quality,
-        floor=lambda rates: times * rates.floor(bytes=8 * 1797 * 64),
-        counted="one read of 1797 x 64 numbers, each",
+        floor=lambda rates: times * rates.floor(bytes=8 * cells),
+        counted="one read of X, each",
         repeats=1,
     )
 
 
 TASKS = [
     _task("huber_100000", "HuberRegressor, n = 100,000, d = 20, a tenth far off",
-          _dirty(100_000, 20), "HuberRegressor", 1, max_iter=1000),
+          _dirty(100_000, 20), "HuberRegressor", 1, 2_000_000, max_iter=1000),
     _task("small_huber", f"Digits, {BATCH} fits: HuberRegressor", _digits, "HuberRegressor", BATCH,
-          max_iter=10_000),
+          1797 * 64, max_iter=10_000),
     _task("median_10000", "QuantileRegressor, the median, n = 10,000, d = 20, a tenth far off",
-          _dirty(10_000, 20), "QuantileRegressor", 1, alpha=0.0),
+          _dirty(10_000, 20), "QuantileRegressor", 1, 200_000, alpha=0.0),
     _task("small_median", "Digits, one fit: QuantileRegressor, the median", _digits,
-          "QuantileRegressor", 1, alpha=0.0),
+          "QuantileRegressor", 1, 1797 * 64, alpha=0.0),
 ]  # fmt: skip

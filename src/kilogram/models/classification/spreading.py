@@ -30,7 +30,7 @@ from kilogram.arrays.rows_stream import stack_rows
 from kilogram.base import Estimator, Laws, warn_if_unfinished
 from kilogram.base.checks import number
 from kilogram.base.labels import largest
-from kilogram.functions.distances import squared_distances
+from kilogram.kernels import Gaussian
 from kilogram.models.manifolds.graphs import check_neighbours
 from kilogram.operators.memory_plan import human_bytes, memory_limit
 from kilogram.operators.neighbours import nearest, two_way
@@ -53,7 +53,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         Of "knn".
     alpha : float, default=0.2
         Between 0 and 1: how much a row listens to its neighbours rather than to its own label.
-    tol : float, default=1e-9
+    tol : float, default=1e-6
         Residual of the equations, relative, at the end.
     max_iter : int, default=1000
         Most steps of conjugate gradients.
@@ -84,7 +84,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
 
     laws: ClassVar[Laws] = Laws(
         weight="a graph has one node for each row, whatever it weighs",
-        example={"kernel": "knn", "n_neighbors": 5},
+        example={"kernel": "knn", "n_neighbors": 5, "tol": 1e-12},
     )
 
     def __init__(
@@ -94,7 +94,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         gamma: float = 20.0,
         n_neighbors: int = 7,
         alpha: float = 0.2,
-        tol: float = 1e-9,
+        tol: float = 1e-6,
         max_iter: int = 1000,
         unlabelled: Any = -1,
     ):
@@ -188,8 +188,8 @@ class LabelSpreading(ClassifierMixin, Estimator):
         return A
 
     def _nearness(self, new: Any) -> np.ndarray:
-        D = squared_distances(new, self._X)
-        return np.exp(-self.gamma * np.asarray(to_numpy(D), dtype=np.float64))
+        K = Gaussian(gamma=float(self.gamma))(new, self._X)
+        return np.asarray(to_numpy(K), dtype=np.float64)
 
     def predict_proba(self, X: Any) -> Any:
         """Shares of the classes among the rows of the fit that are near, (n, n_classes)."""
