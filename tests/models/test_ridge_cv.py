@@ -167,3 +167,9 @@ def test_blocks_cannot_be_scored_row_by_row():
     X, Y, _ = data()
     with pytest.raises(ValueError, match="in memory"):
         kg.RidgeCV(scoring="r2").fit([(X, Y)])
+
+
+@pytest.mark.parametrize("model", [kg.RidgeCV(), kg.KernelRidgeCV()])
+def test_one_row_cannot_be_left_out(model):
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        model.fit([[1.0, 2.0]], [1.0])

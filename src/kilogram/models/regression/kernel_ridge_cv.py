@@ -174,7 +174,7 @@ class KernelRidgeCV(KernelPredictor):
         kernels = self._kernels()
         if self.cv is not None:
             return self._search(alphas, kernels, X, y, sample_weight)
-        rows = enter_gathered(self, enter_rows(self, X, y, sample_weight))
+        rows = enter_gathered(self, enter_rows(self, X, y, sample_weight, min_samples=2))
         self._refuse_beyond_memory(*rows.X.shape)
         self._choose(kernels, rows, alphas)
         return self

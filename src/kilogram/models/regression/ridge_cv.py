@@ -141,7 +141,7 @@ class RidgeCV(LinearPredictor):
         alphas = check_alphas(self.alphas, strictly=self.cv is None)
         if self.cv is not None:
             return self._search(alphas, X, y, sample_weight)
-        rows = enter_rows(self, X, y, sample_weight, finite=False)
+        rows = enter_rows(self, X, y, sample_weight, finite=False, min_samples=2)
         self._choose(self._path(rows, alphas), rows, alphas)
         return self
 
