@@ -291,5 +291,21 @@ def test_rows_far_from_a_pca_are_impossible_not_nan():
 def test_new_rows_far_from_an_embedding():
     found = kg.LocallyLinearEmbedding(n_neighbors=9).fit(X).transform(X * 1e200)
     assert np.isfinite(found).all()
-    with pytest.raises(ValueError, match="Isomap: .* squares overflow"):
+    with pytest.raises(ValueError, match=r"Isomap: .* squares overflow"):
         kg.Isomap(n_neighbors=9).fit(X).transform(X * 1e200)
+
+
+@pytest.mark.parametrize("name", ["CopulaDensity", "CopulaClassifier"])
+def test_copulas_at_the_ends_of_the_floats(name):
+    model = getattr(kg, name)(bins=4, tree=kg.DensityTree(min_samples_leaf=8))
+    found = clone(model).fit(X * 1e-310, LABELS)
+    answer = found.score_samples if name == "CopulaDensity" else found.predict_proba
+    assert np.isfinite(answer(X * 1e-310)).all()
+    clone(model).fit(X, LABELS, sample_weight=np.geomspace(1e-30, 1e30, 40))
+
+
+def test_one_huge_weight_leaves_directions_to_discriminants():
+    """A variance below 0 by rounding, and a word of LAPACK on eigenvalues."""
+    w = np.r_[1e18, np.ones(39)]
+    model = kg.LinearDiscriminantAnalysis().fit(X, LABELS, sample_weight=w)
+    assert np.isfinite(model.decision_function(X)).all()

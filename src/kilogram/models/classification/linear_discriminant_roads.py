@@ -18,7 +18,8 @@ from kilogram.base.labels import codes_of
 def standard_whitener(C: Any, means: Any, tol: float) -> Any:
     """T (d, r) with T'C T = I, after the columns are brought to unit deviation."""
     xp = namespace(C)
-    std = xp.sqrt(xp.linalg.diagonal(C))
+    variances = xp.linalg.diagonal(C)  # next to a huge weight, rounding may be all of one
+    std = xp.sqrt(xp.where(variances > 0, variances, xp.zeros_like(variances)))
     # a constant column keeps rounding of its mean for a deviation: it has none
     flat = std <= 8 * xp.finfo(C.dtype).eps * xp.max(xp.abs(means), axis=0)
     std = xp.where(flat, xp.ones_like(std), std)

@@ -241,4 +241,5 @@ def copula_tree(model: Any, X: np.ndarray, w: Any, margins: Margins) -> DensityT
     params["box"] = np.stack([np.zeros(d), np.ones(d)])
     if params["random_state"] is None:
         params["random_state"] = int(generator(model.random_state).integers(2**31))
-    return DensityTree(**params).fit(U, sample_weight=w)
+    # sums of weights of very different sizes may pass 1 by their rounding
+    return DensityTree(**params).fit(np.clip(U, 0.0, 1.0), sample_weight=w)

@@ -29,7 +29,7 @@ class Margins:
     def of(cls, nb: HistogramNB, c: int, *, endless: bool) -> Margins:
         """Those of class c of a fitted `HistogramNB`."""
         masses = [
-            np.exp(table[c]) * width
+            np.exp(table[c] + np.log(width))
             for table, width in zip(nb.feature_log_density_, nb.bins_.widths, strict=True)
         ]
         return cls(nb.bins_.starts, nb.bins_.widths, masses, endless)
@@ -46,7 +46,7 @@ class Margins:
             at = np.clip(np.floor(place), 0, len(mass) - 1).astype(np.int64)
             ends = (at == len(mass) - 1) & (place <= len(mass) - 1 + 1e-9)
             at = np.where(ends, len(mass) - 2, at)  # the last inner bin holds its right end
-            found = np.log(mass[at] / self.widths[j])
+            found = np.log(mass[at]) - np.log(self.widths[j])
             outside = (place < 0) | (place > len(mass))
             total += found if self.endless else np.where(outside, -np.inf, found)
         return total
