@@ -180,6 +180,7 @@ def test_with_many_rows_only_widths_beside_the_best_of_a_sample_are_tried():
 
 def test_all_penalties_of_sparse_rows_come_from_one_walk(monkeypatch):
     monkeypatch.setattr(sparse_path, "TOLERANCE", 1e-10)
+    monkeypatch.setattr(sparse_path, "MOST_STEPS", 500)
     rng = np.random.default_rng(7)
     rows = sp.random_array((60, 150), density=0.1, rng=rng, format="csr")
     Y, w, alphas = rng.normal(size=(60, 3)), rng.uniform(0.3, 3.0, 60), [0.1, 1.0, 30.0]

@@ -38,7 +38,7 @@ from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read import Table, read_table
 from kilogram.kitchen.recipe_file import as_toml
-from kilogram.kitchen.recipes import Hunt, delivered, left_out, recipes
+from kilogram.kitchen.recipes import Hunt, delivered, left_out, letters, recipes
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
 from kilogram.kitchen.settings import MAX_ROWS, Method, Settings, check
@@ -54,7 +54,7 @@ FEW_ROWS = 5000
 Progress = Callable[[int, int, str], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cooked:
     """The answer, what it rests on, and a model to use."""
 
@@ -91,6 +91,9 @@ class Cooked:
             "model.skops": model_bytes(self.model, card=card),
         }
         return dict(zip(files, write_files(Path(folder), files), strict=True))
+
+    def __repr__(self) -> str:
+        return "\n".join(self.verdict)
 
     def _repr_html_(self) -> str:
         return as_card(self)
@@ -215,8 +218,9 @@ def cook_table(
     repeats = settings.repeats or rounds(len(y))
     along = along_columns(table.data.take(question.rows[rows]), layout, settings)
     splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
-    menu = recipes(layout, measure, y, _hunt(settings))
-    sampled += left_out(menu, layout)
+    length = letters(layout, X)
+    menu = recipes(layout, measure, y, _hunt(settings, length))
+    sampled += left_out(menu, layout, length)
     journal = Journal(resume, fingerprint_of(
         X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
         [recipe.name for recipe in menu],
@@ -271,11 +275,11 @@ def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str
     return chosen, [f"Cooked from {settings.max_rows:,} random rows of {count:,}."]
 
 
-def _hunt(settings: Settings) -> Hunt:
+def _hunt(settings: Settings, letters: int) -> Hunt:
     """The search inside each fold; half its share of the time is the most it may take."""
     limit = settings.max_time
     each = None if limit is None else limit / (2 * (settings.folds + 1) * 3)
-    return Hunt(settings.search, settings.seed, each)
+    return Hunt(settings.search, settings.seed, each, letters)
 
 
 def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Judged:

@@ -42,15 +42,18 @@ MARGIN = 0.3
 SPREAD = 10.0
 # Boosting makes a tree per class and looks at all columns for every split.
 MAX_TREE_WORK = 3000
+# Of so many letters of text, terms of characters take minutes to count.
+MANY_LETTERS = 4_000_000
 
 
 @dataclass(frozen=True)
 class Hunt:
-    """How parameters are searched: the method, the seed, and seconds for one search."""
+    """How parameters are searched: method, seed, seconds for one search, letters of all text."""
 
     method: Method = "halving"
     seed: int = 0
     max_time: float | None = None
+    letters: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,21 @@ def recipes(
     return tuple(found)
 
 
-def left_out(menu: tuple[Recipe, ...], layout: Layout) -> list[str]:
-    """What to say of recipes that are not on the menu."""
+def left_out(menu: tuple[Recipe, ...], layout: Layout, letters: int = 0) -> list[str]:
+    """What to say of recipes that are not on the menu, and of terms that are not counted."""
+    said = []
+    if letters > MANY_LETTERS:
+        said.append("Text was taken in words alone: of so much text, terms of characters would "
+                    "take too long.")  # fmt: skip
     plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
     if not plain or any(recipe.name == "trees" for recipe in menu):
-        return []
-    return ["Trees were left out: so many columns would take them too long."]
+        return said
+    return [*said, "Trees were left out: so many columns would take them too long."]
+
+
+def letters(layout: Layout, X: np.ndarray) -> int:
+    """How many letters the text columns of the cells hold."""
+    return sum(len(cell) for k in layout.positions("text") for cell in X[:, k])
 
 
 def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:
@@ -127,8 +139,9 @@ def _twin(kernel: str, layout: Layout, measure: Measure, y: np.ndarray, hunt: Hu
     if hunt.method == "path":
         return pipeline
     space = grid(layout, sparse=sparse)
-    space = {name: values for name, values in space.items() if not name.endswith("circles")}
-    first = start(layout, plan)
+    drop = ("circles", "counts__analyzer") if hunt.letters > MANY_LETTERS else ("circles",)
+    space = {name: values for name, values in space.items() if not name.endswith(drop)}
+    first = {name: value for name, value in start(layout, plan).items() if name in space}
     if numbers and _spread(y):
         space["model__log_target"] = [False, True]
         first["model__log_target"] = False

@@ -9,17 +9,19 @@ sparse rows   conjugate gradients, one walk for all penalties (`kilogram.kitchen
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
 from kilogram.kitchen.landmarks import landmark_path
-from kilogram.kitchen.sparse_path import TOLERANCE, sparse_path
+from kilogram.kitchen.sparse_path import MOST_STEPS, TOLERANCE, sparse_path
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.regression.kernel_ridge import KernelRidge
 from kilogram.models.regression.kernel_ridge_cv import KernelRidgeCV
@@ -75,14 +77,22 @@ class Road:
             ridge.fit(features.fit_transform(X), Y, sample_weight=weights)
             return Pipeline([("features", features), ("ridge", ridge)])
         if self.kernel is None:
-            # as far as the search went; a direct solver takes no notice
-            tol = TOLERANCE if sp.issparse(X) else 1e-4
-            return Ridge(alpha, tol=tol).fit(X, Y, sample_weight=weights)
+            return _linear(X, Y, alpha, weights)
         exact = KernelRidge(alpha, kernel=self.kernel, fit_intercept=True)
         return exact.fit(X, Y, sample_weight=weights)
 
     def _features(self, rows: int) -> Nystroem:
         return Nystroem(self.kernel, min(self.landmarks or rows, rows), random_state=self.seed)
+
+
+def _linear(X: Any, Y: np.ndarray, alpha: float, weights: Any) -> Ridge:
+    """Ridge; on sparse rows as far as the search went, which is meant and no warning."""
+    if not sp.issparse(X):
+        return Ridge(alpha).fit(X, Y, sample_weight=weights)
+    model = Ridge(alpha, tol=TOLERANCE, max_iter=MOST_STEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, Y, sample_weight=weights)
 
 
 def _judged_later(model: Any, F: Any, Y: Any, sample_weight: Any = None) -> float:

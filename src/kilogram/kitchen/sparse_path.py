@@ -8,8 +8,9 @@ These systems have the same Krylov spaces: the steps for the smallest alpha, whi
 them, give those for all others by a recurrence of numbers (zeta below), without a product with X
 more. In the space of the rows vectors are short, whatever the number of terms.
 
-Stopped at a residual of `TOLERANCE`: on text the answers are settled long before the coefficients
-are. Reference: B. Jegerlehner, Krylov space solvers for shifted linear systems, 1996.
+Stopped at a residual of `TOLERANCE`, or after `MOST_STEPS`: on text the answers are settled long
+before the coefficients are. Reference: B. Jegerlehner, Krylov space solvers for shifted linear
+systems, 1996.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 TOLERANCE = 1e-2
-MOST_STEPS = 500
+MOST_STEPS = 60
 _GONE = 1e-100
 
 
