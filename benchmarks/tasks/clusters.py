@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +92,83 @@ def _large(k: int, steps: int, dtype: str, apart: float = 1.0) -> Task:
     )
 
 
+def _images(k: int) -> Callable[[], tuple]:
+    """MNIST where it is at hand, else rows of its shape near a plane; and k rows to begin with."""
+
+    def make() -> tuple:
+        rng = np.random.default_rng(0)
+        path = Path(os.environ.get("KILOGRAM_DATA", ".")) / "mnist" / "train-images-idx3-ubyte.gz"
+        if path.exists():
+            pixels = np.frombuffer(gzip.decompress(path.read_bytes())[16:], np.uint8)
+            X = (pixels.reshape(-1, 784) / 255).astype(np.float32)
+        else:
+            z = rng.standard_normal((60_000, 30)) @ rng.standard_normal((30, 784)) / 30
+            X = (z + 0.1 * rng.standard_normal(z.shape)).astype(np.float32)
+        return X, X[rng.choice(len(X), k, replace=False)]
+
+    return make
+
+
+def _mnist(k: int, steps: int) -> Task:
+    flops = 2.0 * 60_000 * 784 * k / 2
+    return Task(
+        name=f"kmeans_mnist_{k}",
+        title=f"KMeans, MNIST, 60 000 x 784, k = {k}, {steps} steps, float32",
+        make=_images(k),
+        run={
+            "kilogram": _fit("kilogram", steps),
+            "scikit-learn": _fit("sklearn", steps),
+            "sklearnex": _fit("sklearnex", steps),
+            "faiss": _faiss(steps),
+        },
+        quality=_inertia,
+        floor=lambda rates: steps * rates.floor(flops=flops, bytes=4 * 60_000 * 784),
+        counted="the products with the centres, or one read of X, each step",
+        needs={"sklearnex": "sklearnex", "faiss": "faiss"},
+        repeats=2,
+    )
+
+
+def _sets() -> list[tuple[np.ndarray, int]]:
+    """Labelled sets of the plane where they are at hand, else blobs; and how many clusters."""
+    folder = Path(os.environ.get("KILOGRAM_DATA", ".")) / "clustering"
+    found = []
+    for path in sorted(folder.glob("*.npz")):
+        file = np.load(path, allow_pickle=False)
+        X = np.asarray(file["X"], dtype=np.float64)
+        name = next(n for n in file.files if n.startswith("labels"))
+        k = len(np.unique(file[name][file[name] > 0]))
+        found.append(((X - X.mean(axis=0)) / X.std(axis=0), k))
+    made = [datasets.make_blobs(3000, 2, centers=k, random_state=k)[0] for k in (5, 15, 30)]
+    return found or [(X, k) for X, k in zip(made, (5, 15, 30), strict=True)]
+
+
+def _plane() -> Task:
+    def run(owner: str) -> Callable[[Any], Any]:
+        def fits(data: list) -> Any:
+            import kilogram as kg
+
+            module: Any = kg if owner == "kilogram" else cluster
+            inertias = [
+                module.KMeans(k, n_init=10, random_state=0).fit(X).inertia_ / len(X)
+                for X, k in data
+            ]
+            return float(np.sum(inertias))
+
+        return fits
+
+    return Task(
+        name="kmeans_sets",
+        title="KMeans, labelled clustering sets, ten starts each",
+        make=_sets,
+        run={"kilogram": run("kilogram"), "scikit-learn": run("sklearn")},
+        quality=lambda inertia, data: {"sum_of_mean_inertias": inertia},
+        floor=lambda rates: rates.floor(bytes=8 * 10 * 60_000 * 2),
+        counted="one read of every set and start",
+        repeats=3,
+    )
+
+
 def _digits(name: str, **params: Any) -> Task:
     def run(owner: str) -> Callable[[Any], Any]:
         def fits(X: np.ndarray) -> Any:
@@ -120,6 +200,9 @@ TASKS = [
     _large(1000, 5, "float32", 3.0),
     _large(100, 300, "float32"),  # to convergence, after 59 steps
     _large(100, 300, "float64"),
+    _mnist(10, 20),
+    _mnist(100, 10),
+    _plane(),
     _digits("kmeans"),
     _digits("kmeans_random", init="random", n_init=10),
 ]

@@ -188,7 +188,7 @@ def test_kernel_parts_rings_where_straight_borders_cannot():
     rows, labels = make_circles(300, noise=0.05, factor=0.2, random_state=0)
     model = kg.KernelKMeans(2, kernel=kg.Gaussian(0.5), n_init=10, random_state=0).fit(rows)
     assert adjusted_rand_score(labels, model.labels_) == 1.0
-    assert adjusted_rand_score(labels, kg.KMeans(2, n_init=10).fit(rows).labels_) < 0.1
+    assert adjusted_rand_score(labels, kg.KMeans(2, random_state=0).fit(rows).labels_) < 0.1
     new, truth = make_circles(100, noise=0.05, factor=0.2, random_state=1)
     assert adjusted_rand_score(truth, model.predict(new)) == 1.0
     for approximation in ("nystroem", "fourier"):
@@ -249,3 +249,52 @@ def test_every_start_has_bounds_of_its_own(dtype):
     np.testing.assert_array_equal(model.labels_, away.argmin(axis=1))
     alone = [kg.KMeans(40, n_init=1, tol=0, random_state=seed).fit(X).inertia_ for seed in range(3)]
     assert model.inertia_ <= np.mean(alone)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sieve_ends_where_all_distances_do(monkeypatch, dtype):
+    """Whole fits by the sieve: weights, rows twice, clusters that begin empty, several starts."""
+    from kilogram.native.kmeans import sieve_pays
+    from kilogram.solvers.cluster import passes
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 24))[rng.integers(0, 30, 600)] + rng.standard_normal((600, 24))
+    X = np.concatenate([X, X[:100]]).astype(dtype) + dtype(50)
+    w = rng.random(700).astype(dtype)
+    start = X[rng.choice(700, 40, replace=False)].copy()
+    start[:2] = 1e3  # far from all rows
+    taken = []
+    monkeypatch.setattr(passes.Passes, "_sieved", _counted(passes.Passes._sieved, taken))
+    found = []
+    for least in (1, 10**9):
+        monkeypatch.setattr(passes, "SIEVED", {4: least, 8: least})
+        monkeypatch.setattr(passes, "SIEVED_WORK", 0.0)
+        monkeypatch.setattr(passes, "_worth", lambda *_: True)
+        for params in ({"init": start, "n_init": 1}, {"init": "random", "n_init": 3}):
+            model = kg.KMeans(40, random_state=0, max_iter=30, tol=0.0, **params)
+            found.append(model.fit(X, sample_weight=w))
+        assert bool(taken) == sieve_pays()
+    for fast, plain in zip(found[:2], found[2:], strict=True):
+        assert (fast.labels_ == plain.labels_).mean() > (0.999 if dtype == np.float64 else 0.9)
+        rtol = 1e-10 if dtype == np.float64 else 1e-2
+        np.testing.assert_allclose(fast.inertia_, plain.inertia_, rtol=rtol)
+
+
+def _counted(method, taken):
+    def counted(self, *args):
+        taken.append(1)
+        return method(self, *args)
+
+    return counted
+
+
+def test_single_precision_far_from_the_origin_has_the_centres_of_double():
+    rng = np.random.default_rng(0)
+    means = 60.0 * rng.standard_normal((4, 3))
+    X = (np.repeat(means, 100, axis=0) + rng.standard_normal((400, 3)) + 1e6).astype(np.float32)
+    kwargs = {"init": X[::100], "n_init": 1}
+    single = kg.KMeans(4, **kwargs).fit(X)
+    double = kg.KMeans(4, **kwargs).fit(X.astype(float))
+    np.testing.assert_array_equal(single.labels_, double.labels_)
+    np.testing.assert_allclose(single.cluster_centers_, double.cluster_centers_, atol=0.04)
+    np.testing.assert_allclose(single.inertia_, double.inertia_, rtol=1e-6)

@@ -52,7 +52,11 @@ def spread(X: Any, w: Any) -> About:
             one_row = X[:1, :]
             put = partial(_like_rows, reference=one_row)
     sizes = np.where(sizes > float(np.finfo(dtype).max), np.inf, sizes)
-    return About(means, float(squares.mean()), sizes, dtype, put)
+    with np.errstate(over="ignore"):
+        origin = means.astype(dtype).astype(
+            np.float64
+        )  # rows lose nothing else when it is taken off
+    return About(origin, float(squares.mean()), sizes, dtype, put)
 
 
 def _as_it_is(found: np.ndarray) -> np.ndarray:

@@ -29,9 +29,10 @@ GROUPS = 40  # at most of them: a bound is kept for each row and group
 # share of the rows that changed their cluster in a pass: below it the centres have all but settled,
 # and a pass with bounds takes a tenth of the time; before, gathering what is left costs more
 SETTLED = 0.02
-# centres from which on the sieve is worth its codes, by the size of a number; measured
-SIEVED = {4: 256, 8: 24}
+# k d from which on the sieve is worth its codes, by the size of a number; measured
+SIEVED = {4: 10_000, 8: 1_000}
 SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
+MANY = 256  # centres from which on bounds beat the sieve, once the rows have settled
 TRIED = 2000  # rows that tell how many distances the sieve would let through
 
 
@@ -73,7 +74,7 @@ class Passes:
 
     def _bounds_pay(self, k: int) -> bool:
         """With few centres the sieve is as fast as the bounds, and needs no time to begin."""
-        return k >= (SIEVED[4] if self.sieving else BOUNDED)
+        return k >= (MANY if self.sieving else BOUNDED)
 
     def _bounded(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
         if self.bounds is None:
@@ -86,8 +87,9 @@ class Passes:
         if self.sieving is None:
             self.sieving = (
                 sieve_pays()
-                and k >= SIEVED[self.X.itemsize]
+                and k >= BOUNDED
                 and d >= SIEVED_COLUMNS
+                and d * k >= SIEVED[self.X.itemsize]
                 and float(n) * d * k >= SIEVED_WORK
                 and self._tried(centres)
             )
