@@ -309,3 +309,15 @@ def test_one_huge_weight_leaves_directions_to_discriminants():
     w = np.r_[1e18, np.ones(39)]
     model = kg.LinearDiscriminantAnalysis().fit(X, LABELS, sample_weight=w)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(("scale", "match"), [(1e200, "overflow"), (1e-200, "underflow")])
+def test_widths_of_rows_without_squares(scale, match):
+    """No row was where the density is: all of them had probability 0."""
+    model = kg.KernelDensity(bandwidth="silverman", standardize=True)
+    with pytest.raises(ValueError, match=f"squares {match}"):
+        clone(model).fit(X * scale)
+    assert np.isfinite(clone(model).fit(X * scale**0.5).score_samples(X * scale**0.5)).all()
+    assert np.isfinite(
+        kg.KernelDensity(bandwidth=scale).fit(X * scale).score_samples(X * scale)
+    ).all()

@@ -129,6 +129,9 @@ default="gaussian"
         """
         self._check_params()
         came, rows, w = self._enter_all(X, sample_weight)
+        if self.standardize or isinstance(self.bandwidth, str):  # by deviations, of squares
+            self._ensure_squares(rows)
+            self._ensure_felt(rows)
         unit = self._units(rows, w)
         h = self._widths(rows / unit, w) * unit
         self.bandwidth_ = float(h[0]) if (h == h[0]).all() else h
