@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks, take_rows
 from kilogram.arrays.rows_stream import stack_rows
+from kilogram.arrays.threads import blas_threads
 from kilogram.base import Budget, Door, Estimate, Estimator, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
@@ -119,6 +121,14 @@ def check_numbers(model: Any) -> None:
         raise ValueError(f"slack must be 1 (linear) or 2 (quadratic), got {model.slack!r}.")
 
 
+def by_one_team(kernel: Kernel, X: Any) -> AbstractContextManager[None]:
+    """BLAS on one thread where kernel rows are made by a compiled team.
+
+    Woken for a sum now and then, its threads spin on, and take a core from the team.
+    """
+    return blas_threads(1) if kernel.is_compiled(X) else nullcontext()
+
+
 class Setting(NamedTuple):
     """How every machine of one fit is solved."""
 
@@ -179,7 +189,7 @@ class KernelMachine(Estimator, ABC):
         self.kernel_ = make_kernel(self, rows.X, rows.w)
         square_or_refuse(rows.X, self.kernel_)
         factors = [1.0 if m.C == self.C else m.C / self.C for m in models]
-        with ticking(self, "block", budget.deadline) as tick:
+        with ticking(self, "block", budget.deadline) as tick, by_one_team(self.kernel_, rows.X):
             found = self._machines(self._setting(rows.X, tick, self.kernel_), rows, factors)
         for model, fitted in zip(models, found, strict=True):
             vars(model).update(entered(self))

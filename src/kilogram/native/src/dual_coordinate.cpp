@@ -37,6 +37,14 @@ template <class T> void add(const CoordinateProblem<T>& P, i64 i, double delta) 
     P.w[P.indices[k]] += delta * static_cast<double>(P.data[k]);
 }
 
+// Ask for row i ahead of its visit: the order is random, so the processor cannot guess it.
+template <class T> void fetch(const CoordinateProblem<T>& P, i64 i) {
+  if (P.indices) return;
+  const char* row = reinterpret_cast<const char*>(P.data + i * P.d);
+  const i64 bytes = std::min<i64>(P.d * static_cast<i64>(sizeof(T)), 4096);
+  for (i64 at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
+}
+
 // The part of the subgradient G + eps [-1, 1] nearest to 0 that b may follow downhill.
 double pull(double G, double eps, double b, double lower, double upper) {
   const double right = b >= 0 ? G + eps : G - eps, left = b > 0 ? G + eps : G - eps;
@@ -52,6 +60,7 @@ i64 one_pass(const CoordinateProblem<T>& P, i64* order, i64 active, double far,
   double worst = 0;
   for (i64 k = 0; k < active; ++k) {
     const i64 i = order[k];
+    if (k + 2 < active) fetch(P, order[k + 2]);
     const double G = dot(P, i) + P.s[i] * P.b[i] - P.t[i], b = P.b[i];
     const double v = pull(G, P.eps, b, P.lower[i], P.upper[i]);
     if (v == 0) {

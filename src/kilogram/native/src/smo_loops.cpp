@@ -220,8 +220,9 @@ template <class T> double dot(const T* __restrict x, const double* __restrict w,
   }
   double sum = 0;
   for (; k < d; ++k) sum += static_cast<double>(x[k]) * w[k];
-  for (i64 l = 0; l < 16; ++l) sum += part[l];
-  return sum;
+  for (i64 half = 8; half > 0; half /= 2)  // in pairs: four additions deep, not sixteen
+    for (i64 l = 0; l < half; ++l) part[l] += part[l + half];
+  return sum + part[0];
 }
 
 template <class T> void step(const T* __restrict x, double delta, i64 d, double* __restrict w) {
