@@ -46,6 +46,20 @@ def test_quantiles_are_the_program_s_optimum(quantile, alpha, n, d):
     assert below <= quantile + (d + 1) / n
 
 
+@pytest.mark.parametrize("size", [1e-250, 1e250])
+def test_quantiles_scale_with_the_target(size):
+    X, y = rows(60, 3)
+    want = kg.QuantileRegressor(alpha=0.01).fit(X, y).coef_
+    got = kg.QuantileRegressor(alpha=0.01).fit(X, y * size).coef_
+    np.testing.assert_allclose(got / size, want, rtol=1e-6, atol=1e-8)
+
+
+def test_huber_says_that_squares_overflow():
+    X, y = rows(60, 3)
+    with pytest.raises(ValueError, match="squares of y"):
+        kg.HuberRegressor().fit(X, y * 1e200)
+
+
 def test_weights_in_quantiles():
     X, y = rows(50, 3, seed=2)
     w = np.random.default_rng(0).integers(0, 4, 50)

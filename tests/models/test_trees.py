@@ -90,6 +90,14 @@ def test_targets_far_from_zero_keep_their_digits():
     np.testing.assert_allclose(far - 1e8, near, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e-250, 1e-120, 1e250])
+def test_targets_whose_squares_leave_the_range_of_floats(size):
+    X, y = smooth(100, 3)
+    want = kg.DecisionTreeRegressor(max_depth=3).fit(X, y).predict(X)
+    got = kg.DecisionTreeRegressor(max_depth=3).fit(X, y * size).predict(X)
+    np.testing.assert_allclose(got / size, want, rtol=1e-9)
+
+
 def test_xor_needs_a_cut_that_gains_nothing():
     X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     assert kg.DecisionTreeClassifier().fit(X, [0, 1, 1, 0]).score(X, [0, 1, 1, 0]) == 1.0

@@ -88,7 +88,7 @@ def _settled(telling: Telling) -> Array:
 
 def absolute(X: Array, y: Array, eps: float = 1e-6, steps: int = 100) -> Telling:
     """Least absolute deviations by weights 1 / (|r| + eps): close to the optimum, not at it."""
-    beta = np.linalg.lstsq(X, y, rcond=None)[0]
+    beta: Array = np.linalg.lstsq(X, y, rcond=None)[0]
     yield (s := begin("1 least squares", float(np.abs(y - X @ beta).sum()), beta=beta))
     for _ in range(steps):
         root = 1 / np.sqrt(np.abs(y - X @ beta) + eps)

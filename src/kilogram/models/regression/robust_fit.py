@@ -63,7 +63,11 @@ def huber_fit(
     """Value (W (d,), b), and the scale."""
     moments, _ = joint_moments(rows)
     model._ensure_finite(moments.scatter, rows.X)
-    model._ensure_finite(moments.scatter_y, rows.Y)
+    if not np.isfinite(to_numpy(moments.scatter_y)).all():
+        raise ValueError(
+            f"{type(model).__name__}: the squares of y overflow, or y holds NaN or infinity. "
+            "Divide y by its scale first."
+        )
     normal = Normal.of(moments, model.fit_intercept)
     scales = to_numpy(normal.S).diagonal().astype(np.float64)
     floor = to_numpy(rounding(normal, moments.weight, sparse=is_sparse(rows.X)))
@@ -81,7 +85,7 @@ def huber_fit(
     if start is None:
         found = solve_moments(moments, model.fit_intercept, sparse=is_sparse(rows.X)).found
         W, b = (np.asarray(to_numpy(a), dtype=np.float64) for a in found.value)
-        rms = float(np.sqrt(max(found.objective, 0.0) / moments.weight))
+        rms = float(np.sqrt(max(found.objective or 0.0, 0.0) / moments.weight))
         point = Point(W[:, 0], float(b[0]), max(0.5 * rms, least))
     else:
         point = Point(start[0], start[1], max(0.5 * start[2], least))

@@ -26,7 +26,7 @@ from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.models.densities.density import generator
 from kilogram.models.trees.nodes import Trees
-from kilogram.models.trees.params import TreeClassifier, TreeModel, TreeRegressor, shifted
+from kilogram.models.trees.params import Shifted, TreeClassifier, TreeModel, TreeRegressor
 from kilogram.models.trees.pruning import PRUNING, pruned, simplified
 from kilogram.native.trees import CodedColumns, Target, grow_tree
 from kilogram.operators.memory_plan import rates
@@ -162,10 +162,9 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
         """
         criterion = self._check_criterion(("squared_error",))
         X, y, w = self._enter_numbers(X, y, sample_weight)
-        target, shift = shifted(y, w)
-        self._grow(X, target, target.y[:, None], w, criterion)
-        if shift:
-            self.trees_.value[:] += shift
+        shifted = Shifted.of(y, w)
+        self._grow(X, shifted.target, shifted.target.y[:, None], w, criterion)
+        shifted.restore(self.trees_)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.base import Laws
 from kilogram.models.trees.growth import Forest
-from kilogram.models.trees.params import TreeClassifier, TreeRegressor, shifted
+from kilogram.models.trees.params import Shifted, TreeClassifier, TreeRegressor
 from kilogram.native.trees import Target
 
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
@@ -119,10 +119,9 @@ min_impurity_decrease, ccp_alpha : see `DecisionTreeRegressor`
         """
         criterion = self._check_criterion(("squared_error",))
         X, y, w = self._enter_numbers(X, y, sample_weight)
-        target, shift = shifted(y, w)
-        self._grow(X, target, w, criterion)
-        if shift:
-            self.trees_.value[:] += shift
+        shifted = Shifted.of(y, w)
+        self._grow(X, shifted.target, w, criterion)
+        shifted.restore(self.trees_)
         if self.oob_score:
             self.oob_prediction_ = self._out_of_bag(X, w)[:, 0]
             known = np.isfinite(self.oob_prediction_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
@@ -22,6 +22,7 @@ from kilogram.native.trees import Limits, Target
 from kilogram.operators.memory_plan import human_bytes, memory_limit
 
 DEEPEST = 2**31 - 1
+SMALL, LARGE = 1e-100, 1e100  # targets whose squares, summed, stay in the range of floats
 SPARSE_ROWS = 4096  # rows of a sparse table made dense at once
 
 
@@ -146,12 +147,28 @@ class TreeRegressor(TreeModel):
         return map_rows(lambda v: v[:, 0], self._values(X))
 
 
-def shifted(y: np.ndarray, w: np.ndarray) -> tuple[Target, float]:
-    """The target, and what was taken off it: its mean, where squares would lose digits to that."""
-    mean = float(w @ y / w.sum())
-    spread = float(np.sqrt(w @ (y - mean) ** 2 / w.sum()))
-    shift = mean if abs(mean) > 8 * spread > 0 else 0.0
-    return Target.numbers(y - shift), shift
+class Shifted(NamedTuple):
+    """A target whose squares keep their digits: y = scale * target + shift."""
+
+    target: Target
+    scale: float
+    shift: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, w: np.ndarray) -> Shifted:
+        """y as it is, unless its mean is far from 0 or its squares leave the range of floats."""
+        largest = float(np.abs(y).max())
+        scale = 1.0 if SMALL < largest < LARGE or largest == 0 else largest
+        z, share = y / scale, w / w.sum()
+        mean = float(share @ z)
+        spread = float(np.sqrt(share @ (z - mean) ** 2))
+        shift = mean if abs(mean) > 8 * spread > 0 else 0.0
+        return cls(Target.numbers(z - shift), scale, scale * shift)
+
+    def restore(self, trees: Trees) -> None:
+        """The values of the leaves in units of y."""
+        if self.scale != 1.0 or self.shift:
+            trees.value[:] = self.scale * trees.value + self.shift
 
 
 class TreeClassifier(TreeModel):

@@ -88,7 +88,8 @@ def pinball(
 ) -> Solution:
     """Value (w (d,), b) for targets y (n,) and weights v (n,), all above 0."""
     line = Line(X, fit_intercept, lasso > 0)
-    c, u, x = -y, v, (1.0 - quantile) * v
+    size = float(np.abs(y).max(initial=0.0)) or 1.0
+    c, u, x = -y / size, v, (1.0 - quantile) * v  # the solution grows with y; tolerances need not
     if lasso > 0:  # |w_j| is a pinball loss of quantile 1/2 and weight 2
         d = X.shape[1]
         c, u = np.concatenate([c, np.zeros(d)]), np.concatenate([v, np.full(d, 2.0 * lasso)])
@@ -96,7 +97,8 @@ def pinball(
     found = _interior(line, c, u, x, tol, max_iter)
     w, b = found.value
     w, b, value = _sharpened(line, -c, u, x, -w, -b)
-    return Solution((w, b), found.n_iter, value, found.converged, found.message)
+    scaled = (size * w, size * b)
+    return Solution(scaled, found.n_iter, size * value, found.converged, found.message)
 
 
 def _interior(
