@@ -163,6 +163,7 @@ TASKS = [
     _large("full", "float64", 3.0),
     _large("tied", "float64"),
     _large("diag", "float64"),
+    _large("diag", "float32"),
     _small("geyser", "272 eruptions", _geyser, 2),
     _small("digits", "Digits", lambda: datasets.load_digits().data, 10, covariance_type="diag"),
     _small("digits_full", "Digits", lambda: datasets.load_digits().data, 10, reg_covar=1e-2),
