@@ -62,7 +62,10 @@ def test_progress_counts_to_the_end():
     cook(classes(), "kind", **QUICK, progress=lambda *step: seen.append(step))
     done, steps, what = zip(*seen, strict=True)
     assert list(done) == sorted(done)
-    assert done[-1] < steps[0] == steps[-1]
+    looking = [k for k, said in enumerate(what) if said.startswith("looking for")]
+    assert looking == list(range(len(looking))) and "looking for giveaways" in what
+    assert not any(done[: len(looking)])  # how many steps there are is known after the audit
+    assert done[-1] < steps[len(looking)] == steps[-1]
     assert "fold 1 of 2: baseline" in what
 
 
@@ -124,3 +127,7 @@ def test_what_cannot_be_cooked_is_said(frame, settings, message):
     settings = {"target": "y"} | settings
     with pytest.raises(KitchenError, match=message):
         cook(frame, settings.pop("target"), **settings)
+
+
+def test_in_a_plain_terminal_it_prints_its_verdict(cooked):
+    assert repr(cooked) == "\n".join(cooked.verdict)
