@@ -63,7 +63,8 @@ def test_progress_counts_to_the_end():
     done, steps, what = zip(*seen, strict=True)
     assert list(done) == sorted(done)
     looking = [k for k, said in enumerate(what) if said.startswith("looking for")]
-    assert looking == list(range(len(looking))) and "looking for giveaways" in what
+    assert looking == list(range(len(looking)))
+    assert "looking for giveaways" in what
     assert not any(done[: len(looking)])  # how many steps there are is known after the audit
     assert done[-1] < steps[len(looking)] == steps[-1]
     assert "fold 1 of 2: baseline" in what
