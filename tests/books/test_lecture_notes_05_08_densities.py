@@ -222,7 +222,7 @@ def test_L08_M2_a_histogram_for_every_feature_and_class(rule):
         assert np.allclose(area, 1)
     far = np.array([[1e6, -1e6, np.nan]])  # beyond every bin, and missing
     assert np.isfinite(model.predict_log_proba(far)).all()
-    places = model.bins_.places(X[:50])
+    places = model.bins_.places(X[:50]).astype(int)
     by_hand = np.log(model.class_prior_) + sum(
         model.feature_log_density_[j][:, places[:, j]].T for j in range(3)
     )

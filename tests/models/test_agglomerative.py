@@ -158,7 +158,8 @@ def test_equal_rows_merge_at_no_distance():
         ({"distance_threshold": 1.0}, X, "Exactly one"),
         ({"n_clusters": None}, X, "Exactly one"),
         ({}, X[:1], "minimum of 2"),
-        ({"linkage": "average"}, X * 1e200, "(?i)distances"),
+        ({"linkage": "centroid"}, X * 1e200, "(?i)distances"),
+        ({"linkage": "ward"}, X * 1e200, "squares overflow"),
         ({"linkage": "average", "metric": "precomputed"}, X, "square"),
     ],
 )
@@ -190,3 +191,11 @@ def test_the_picture():
         kg.dendrogram(model, names=["a"])
     with pytest.raises(ValueError, match="max_leaves"):
         kg.dendrogram(model, max_leaves=1)
+
+
+@pytest.mark.parametrize("name", ["average", "complete"])
+def test_distances_near_the_end_of_floats_keep_their_tree(name):
+    plain = kg.AgglomerativeClustering(3, linkage=name).fit(X)
+    huge = kg.AgglomerativeClustering(3, linkage=name).fit(X * 2.0**660)
+    assert (plain.labels_ == huge.labels_).all()
+    assert np.allclose(plain.distances_ * 2.0**660, huge.distances_)
