@@ -367,3 +367,8 @@ def test_estimate():
     assert not kg.estimate(kg.KernelPCA(max_memory="1GB"), 50_000, 20).fits
     cheap = kg.KernelPCA(10, kernel="rbf", approximation="nystroem", max_memory="1GB")
     assert kg.estimate(cheap, 50_000_000, 20).fits
+
+
+def test_more_components_than_rows_are_refused():
+    with pytest.raises(ValueError, match="n_components=51 is more than the 50 rows"):
+        kg.KernelPCA(51, kernel="rbf").fit(np.random.default_rng(0).standard_normal((50, 3)))

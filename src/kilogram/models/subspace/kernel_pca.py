@@ -282,7 +282,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
             self._ensure_squares(X)
             self._ensure_felt(X)
         self.kernel_ = kernel.resolve(X)
-        k = None if self.n_components is None else min(n, self.n_components)
+        k = self.n_components
+        if k is not None and k > n:
+            raise ValueError(f"n_components={k} is more than the {n} rows of X can have.")
         found = roads.decompose(self.kernel_, X, w, k, search)
         values = roads.positive_part(found.values)
         kept, xp = self._kept(values), namespace(values)
