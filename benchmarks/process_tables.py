@@ -6,8 +6,8 @@ The tables come with the twenty splits (nine tenths to learn from) that the lite
 and target are standardised by the rows learnt from; the kernel is a Gaussian with a width for every
 column, its height and the noise found by marginal likelihood; errors and log-likelihoods are in
 the target's units. Published: the sparse process with 500 inducing points of Salimbeni and
-Deisenroth (Doubly stochastic variational inference for deep Gaussian processes, 2017), the nearest
-to an exact process among the tables that use these splits; it has no yacht.
+Deisenroth (Doubly stochastic variational inference for deep Gaussian processes, 2017), written down
+from memory and still to be checked against the paper; it has no yacht.
 """
 
 from __future__ import annotations
