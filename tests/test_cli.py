@@ -220,5 +220,8 @@ def test_ctrl_c_leaves_nothing(here):
     os.kill(job.pid, signal.SIGINT)
     _, said = job.communicate(timeout=60)
     assert job.returncode == 130
-    assert "Nothing was written" in said
-    assert not (here / "kilogram-report").exists()
+    # a fast machine may have finished a fold by then: it is kept and said, and nothing else is there
+    kept = list((here / "kilogram-report").rglob("*.*"))
+    assert ("Nothing was written" in said) == (not kept)
+    assert ("kept in kilogram-report" in said) == bool(kept)
+    assert not [path for path in kept if path.suffix in {".html", ".kg", ".toml", ".png"}]

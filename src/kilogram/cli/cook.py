@@ -166,7 +166,8 @@ def _finished_folds_kept(folder: Path) -> Iterator[None]:
         count = kept_in(folder)
         if not count:
             raise
-        typer.echo(f"\nStopped. {count} finished folds are kept in {folder}: the same command goes "
+        folds = "1 finished fold is" if count == 1 else f"{count} finished folds are"
+        typer.echo(f"\nStopped. {folds} kept in {folder}: the same command goes "
                    "on from there, --fresh begins anew.", err=True)  # fmt: skip
         raise typer.Exit(130) from None
 
