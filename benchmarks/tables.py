@@ -10,6 +10,8 @@ at random with three folds until they have spent the processor time that `kg coo
     stated     score and 95 % interval of the report
     aside      score of the delivered model on the rows kept aside, and whether the interval held it
     peer       score of the best of the peers on the same rows
+    gain       95 % interval of aside less peer, over draws of the rows kept aside; "level" where
+               it holds zero
 """
 
 from __future__ import annotations
@@ -161,6 +163,8 @@ class Row:
     aside: float
     peer: float
     peer_name: str
+    gain_low: float
+    gain_high: float
     minutes: float
     cpu_minutes: float
     report_kb: float
@@ -170,17 +174,23 @@ class Row:
         return self.low <= self.aside <= self.high
 
     @property
+    def verdict(self) -> str:
+        return "above" if self.gain_low > 0 else "below" if self.gain_high < 0 else "level"
+
+    @property
     def line(self) -> str:
         held = "yes" if self.held else "no"
         return (
             f"| {self.table} | {self.rows:,} x {self.columns} | {self.measure} | {self.recipe} | "
             f"{self.stated:.3f} ({self.low:.3f} to {self.high:.3f}) | {self.aside:.3f} | {held} | "
-            f"{self.peer:.3f} ({self.peer_name}) | {self.minutes:.1f} |"
+            f"{self.peer:.3f} ({self.peer_name}) | {self.verdict} ({self.gain_low:+.3f} to "
+            f"{self.gain_high:+.3f}) | {self.minutes:.1f} |"
         )
 
 
 HEAD = (
-    "| table | rows | measure | recipe | stated | aside | held | peer | minutes |\n" + "|---" * 9
+    "| table | rows | measure | recipe | stated | aside | held | peer | gain | minutes |\n"
+    + "|---" * 10
     + "|"
 )  # fmt: skip
 
@@ -242,8 +252,8 @@ def peers(case: Case, numbers: bool, seed: int = 0) -> Iterator[tuple[str, Any]]
         yield "boosting", Pipeline([("columns", ready), ("model", trees)])
 
 
-def tuned(case: Case, measure: str, cpu_minutes: float) -> tuple[str, float]:
-    """The best peer by three folds within the processor time, and its score aside."""
+def tuned(case: Case, measure: str, cpu_minutes: float) -> tuple[str, np.ndarray]:
+    """The best peer by three folds within the processor time, and what it says aside."""
     X, y = case.train.drop(columns=case.target), case.train[case.target]
     left, best = 60 * cpu_minutes, (-np.inf, "", None)
     for name, model in peers(case, measure == "r2"):
@@ -254,12 +264,22 @@ def tuned(case: Case, measure: str, cpu_minutes: float) -> tuple[str, float]:
         if left < 0:
             break
     assert best[2] is not None
-    said = best[2].fit(X, y).predict(case.test.drop(columns=case.target))
-    return best[1], float(MEASURES[measure](case.test[case.target], said))
+    return best[1], best[2].fit(X, y).predict(case.test.drop(columns=case.target))
 
 
-def trial(name: str, data: Path, max_time: float, out: Path | None, known: dict | None) -> Row:
-    """One table from file to row; `known` is an earlier row whose peer is taken over."""
+def gain(
+    measure: str, truth: Any, ours: Any, theirs: Any, draws: int = 2000
+) -> tuple[float, float]:
+    """95 % interval of our score less theirs, over draws of the rows."""
+    rng, score = np.random.default_rng(0), MEASURES[measure]
+    rows = [rng.integers(0, len(truth), len(truth)) for _ in range(draws)]
+    found = [score(truth[at], ours[at]) - score(truth[at], theirs[at]) for at in rows]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def trial(name: str, data: Path, max_time: float, out: Path | None) -> Row:
+    """One table from file to row."""
     case = TABLES[name](data)
     with tempfile.TemporaryDirectory() as passing:
         folder = Path(passing) if out is None else out / name
@@ -268,18 +288,18 @@ def trial(name: str, data: Path, max_time: float, out: Path | None, known: dict 
         said = answers(case, folder)
         size = (folder / "report.html").stat().st_size / 1000
     measure = report["measure"]["name"]
-    truth = case.test[case.target]
-    if measure != "r2":
-        truth, said = truth.astype(str), np.asarray(said, dtype=str)
     kept = next(r for r in report["recipes"] if r["name"] == report["model"]["recipe"])
-    if known is not None:
-        peer_name, peer = known["peer_name"], known["peer"]
-    else:
-        peer_name, peer = tuned(case, measure, cpu)
+    peer_name, theirs = tuned(case, measure, cpu)
+    kind = float if measure == "r2" else str
+    truth, said, theirs = (
+        np.asarray(one, dtype=kind) for one in (case.test[case.target], said, theirs)
+    )
+    score = MEASURES[measure]
     return Row(
         name, len(case.train), case.train.shape[1] - 1, measure, kept["name"],
         kept["score"]["mean"], kept["score"]["low"], kept["score"]["high"],
-        float(MEASURES[measure](truth, said)), peer, peer_name, wall, cpu, size,
+        float(score(truth, said)), float(score(truth, theirs)), peer_name,
+        *gain(measure, truth, said, theirs), wall, cpu, size,
     )  # fmt: skip
 
 
@@ -288,7 +308,6 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=sorted(TABLES), help="default: all")
     parser.add_argument("--max-time", type=float, default=180.0)
     parser.add_argument("--out", type=Path, help="folder for reports and rows.json")
-    parser.add_argument("--known-peers", action="store_true", help="take peers from rows.json")
     said = parser.parse_args()
     if "KILOGRAM_DATA" not in os.environ:
         raise SystemExit("Say where the tables are: KILOGRAM_DATA=folder.")
@@ -298,8 +317,7 @@ def main() -> None:
         rows = json.loads(file.read_text())
     print(HEAD)
     for name in said.table or TABLES:
-        known = rows.get(name) if said.known_peers else None
-        row = trial(name, data, said.max_time, said.out, known)
+        row = trial(name, data, said.max_time, said.out)
         print(row.line, flush=True)
         rows[name] = asdict(row)
         if file is not None:

@@ -52,6 +52,20 @@ def test_the_winner_grows_on_to_the_whole_forest():
     assert found.best_score_ == pytest.approx(whole.oob_score_)
 
 
+def test_between_short_and_long_the_better_of_both_is_kept(monkeypatch):
+    monkeypatch.setattr(room, "FORESTS_ONLY", 100)
+    monkeypatch.setattr(room, "START", {"max_iter": 60, "learning_rate": 0.2, "max_leaf_nodes": 4})
+    steps = np.random.default_rng(3).normal(size=(300, 6))
+    added = steps.sum(axis=1)  # trees that add up, not an average, are its shape
+    found = TreesSearchRegressor().fit(steps, added)
+    assert not found.forest_
+    assert found.best_params_["max_iter"] == 60
+    monkeypatch.setattr(room, "START", {"max_iter": 1})  # one tree is worse than a forest
+    assert TreesSearchRegressor().fit(steps, added).forest_
+    monkeypatch.setattr(room, "MANY_CUTS", 1)
+    assert TreesSearchRegressor().fit(steps, added).tried_ == len(room.LEAVES)
+
+
 def test_rare_classes_and_groups(monkeypatch):
     monkeypatch.setattr(room, "TREES", 50)
     rng = np.random.default_rng(1)

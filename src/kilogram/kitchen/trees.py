@@ -1,4 +1,4 @@
-"""Trees as an outside opinion: forests for short tables, boosting for long ones.
+"""Trees as an outside opinion: forests for short tables, boosting for long ones, both between.
 
     forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
     boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
@@ -26,8 +26,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.tree_arrays import answers, from_boosting, from_forest
 
-# Up to so many rows a forest is grown.
-SHORT = 3000
+# Up to so many rows a forest is grown; from FORESTS_ONLY on boosting answers beside it.
+SHORT, FORESTS_ONLY = 3000, 1000
+# One round of boosting cuts every column once a class: beyond so many it costs more than all else.
+MANY_CUTS = 500
 LEAVES = (1, 5)
 # So many trees tell which size of leaf is best; the winner goes on to all.
 FEW_TREES, TREES = 30, 100
@@ -87,7 +89,10 @@ class TreesSearch(BaseEstimator):
         told = groups is not None or moments is not None
         # drawn by weight, rows of a rare class are in nearly every tree: none is left to judge them
         if len(y) <= SHORT and not told and not self.balanced:
-            return self._forest(X, y)
+            self._forest(X, y)
+            cuts = X.shape[1] * (1 if is_regressor(self) else len(self.classes_))
+            both = len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
+            return self._or_boosting(X, y) if both else self
         short = len(y) <= SHORT
         model: Any = self._grown(1, judged=False) if short else self._boosted()
         space: Any = {"min_samples_leaf": list(LEAVES)} if short else BOOSTING
@@ -113,6 +118,17 @@ class TreesSearch(BaseEstimator):
         self.best_score_ = self._left_out(model, y)
         self.best_params_, self.tried_ = {"min_samples_leaf": leaf}, len(LEAVES)
         self.forest_ = True
+        return self
+
+    def _or_boosting(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """Boosting as it starts, by three folds, if it answers better than the forest."""
+        search = Search(self._boosted(), {name: [v] for name, v in START.items()}, method="grid",
+                        cv=3, scoring=self._scoring(), max_time=self.max_time,
+                        random_state=self.random_state).fit(X, y)  # fmt: skip
+        self.tried_ += 1
+        if search.best_score_ > self.best_score_:
+            self.best_score_, self.best_params_ = search.best_score_, search.best_params_
+            self.model_, self.forest_ = search.best_estimator_, False
         return self
 
     def _left_out(self, model: Any, y: np.ndarray) -> float:
