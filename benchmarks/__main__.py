@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import machine, table
 from benchmarks.runner import best_of, measure, run_alone
+from benchmarks.task import Task
 from benchmarks.tasks import TASKS
 
 HERE = Path(__file__).parent
@@ -29,13 +30,18 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _chosen(names: list[str]):
-    picked = [
-        t for t in TASKS.values() if (any(n in t.name for n in names) if names else not t.long)
-    ]
-    if not picked:
-        raise SystemExit(f"No task is called like {names}. There are: {', '.join(TASKS)}")
-    return picked
+def _called(name: str) -> list[Task]:
+    """The task of this name, else all whose names hold it."""
+    found = [TASKS[name]] if name in TASKS else [t for t in TASKS.values() if name in t.name]
+    if not found:
+        raise SystemExit(f"No task is called like {name!r}. There are: {', '.join(TASKS)}")
+    return found
+
+
+def _chosen(names: list[str]) -> list[Task]:
+    if not names:
+        return [task for task in TASKS.values() if not task.long]
+    return list({task.name: task for name in names for task in _called(name)}.values())
 
 
 def main() -> None:
