@@ -16,7 +16,7 @@ References: Breiman and others 1984; Quinlan 1993.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -25,8 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.base import Estimate, Laws
 from kilogram.base.estimate import within
 from kilogram.models.densities.density import generator
+from kilogram.models.trees.answers import TreeClassifier, TreeRegressor
 from kilogram.models.trees.nodes import Trees
-from kilogram.models.trees.params import Shifted, TreeClassifier, TreeModel, TreeRegressor
+from kilogram.models.trees.params import TreeModel
 from kilogram.models.trees.pruning import PRUNING, pruned, simplified
 from kilogram.native.trees import CodedColumns, Target, grow_tree
 from kilogram.operators.memory_plan import rates
@@ -37,23 +38,24 @@ TIES = "of columns that cut a node equally well the first is taken"
 class SingleTree(TreeModel):
     """Growth and pruning of one tree."""
 
-    def _grow(
-        self, X: np.ndarray, target: Target, Y: np.ndarray, w: np.ndarray, criterion: str
-    ) -> None:
-        """Y (n, width): the target as the pruning sees it."""
-        me: Any = self
-        if me.prune not in PRUNING:
-            raise ValueError(f"prune must be one of {PRUNING}, got {me.prune!r}.")
+    def __init__(self, *, prune: str | None, **shared: Any):
+        super().__init__(**shared)
+        self.prune = prune
+
+    def _grow(self, X: np.ndarray, target: Target, w: np.ndarray) -> None:
+        if self.prune not in PRUNING:
+            raise ValueError(f"prune must be one of {PRUNING}, got {self.prune!r}.")
         rows = np.flatnonzero(w > 0)
         limits = self._limits(len(rows), X.shape[1], float(w.sum()))
-        columns, rng = CodedColumns.of(X), generator(me.random_state)
+        columns, rng = CodedColumns.of(X), generator(self.random_state)
         seed = int(rng.integers(2**62))
 
         def grow(part: np.ndarray) -> Trees:
-            return Trees.of([grow_tree(columns, target, w, part, criterion, limits, seed)])
+            return Trees.of([grow_tree(columns, target, w, part, self.criterion, limits, seed)])
 
-        tree = pruned(me.prune, grow, X, Y, w, rows, rng)
-        self.trees_ = simplified(tree, float(me.ccp_alpha)) if me.ccp_alpha > 0 else tree
+        Y = np.eye(target.classes)[target.label] if target.classes else target.y[:, None]
+        tree = pruned(self.prune, grow, X, Y, w, rows, rng)
+        self.trees_ = simplified(tree, float(self.ccp_alpha)) if self.ccp_alpha > 0 else tree
         self.feature_importances_ = self.trees_.importances(X.shape[1])
 
     def get_depth(self) -> int:
@@ -135,50 +137,12 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
         ccp_alpha: float = 0.0,
         prune: str | None = None,
     ):
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.prune = prune
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-            Gathered and made dense: every column is sorted.
-        y : array-like of shape (n,)
-        sample_weight : float or array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
-        criterion = self._check_criterion(("squared_error",))
-        X, y, w = self._enter_numbers(X, y, sample_weight)
-        shifted = Shifted.of(y, w)
-        self._grow(X, shifted.target, shifted.target.y[:, None], w, criterion)
-        shifted.restore(self.trees_)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """The mean of the leaf of each row, (n,), as X came.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        y : array of shape (n,)
-        """
-        return self._predict(X)
+        super().__init__(
+            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha, prune=prune,
+        )  # fmt: skip
 
 
 class DecisionTreeClassifier(ClassifierMixin, SingleTree, TreeClassifier):
@@ -234,35 +198,10 @@ random_state, min_impurity_decrease, ccp_alpha, prune : see `DecisionTreeRegress
         ccp_alpha: float = 0.0,
         prune: str | None = None,
     ):
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.min_impurity_decrease = min_impurity_decrease
+        super().__init__(
+            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha, prune=prune,
+        )  # fmt: skip
         self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.prune = prune
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-            Gathered and made dense: every column is sorted.
-        y : array-like of shape (n,)
-            Labels of any kind.
-        sample_weight : float or array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
-        criterion = self._check_criterion(("gini", "entropy"))
-        X, codes, w = self._enter_classes(X, y, sample_weight)
-        C = len(self.classes_)
-        self._grow(X, Target.labels(codes, C), np.eye(C)[codes], w, criterion)
-        return self

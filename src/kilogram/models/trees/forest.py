@@ -13,16 +13,13 @@ gets an honest answer at no cost: the out-of-bag error. Reference: Breiman 2001.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.base import Laws
+from kilogram.models.trees.answers import TreeClassifier, TreeRegressor
 from kilogram.models.trees.growth import Forest
-from kilogram.models.trees.params import Shifted, TreeClassifier, TreeRegressor
-from kilogram.native.trees import Target
 
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
 
@@ -95,53 +92,14 @@ min_impurity_decrease, ccp_alpha : see `DecisionTreeRegressor`
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the trees on rows X (n, d), gathered and made dense, and targets y (n,).
-
-        Returns
-        -------
-        self
-        """
-        criterion = self._check_criterion(("squared_error",))
-        X, y, w = self._enter_numbers(X, y, sample_weight)
-        shifted = Shifted.of(y, w)
-        self._grow(X, shifted.target, w, criterion)
-        shifted.restore(self.trees_)
-        if self.oob_score:
-            self.oob_prediction_ = self._out_of_bag(X, w)[:, 0]
-            known = np.isfinite(self.oob_prediction_)
-            self.oob_score_ = float(
-                r2_score(y[known], self.oob_prediction_[known], sample_weight=w[known])
-            )
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """The mean over the trees, (n,), as X came.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        y : array of shape (n,)
-        """
-        return self._predict(X)
+        super().__init__(
+            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            n_estimators=n_estimators, bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs,
+            max_samples=max_samples,
+        )  # fmt: skip
 
 
 class RandomForestClassifier(ClassifierMixin, Forest, TreeClassifier):
@@ -203,35 +161,12 @@ min_impurity_decrease, class_weight, ccp_alpha : see `DecisionTreeClassifier`
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
     ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        super().__init__(
+            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, random_state=random_state,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            n_estimators=n_estimators, bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs,
+            max_samples=max_samples,
+        )  # fmt: skip
         self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the trees on rows X (n, d), gathered and made dense, and labels y (n,).
-
-        Returns
-        -------
-        self
-        """
-        criterion = self._check_criterion(("gini", "entropy"))
-        X, codes, w = self._enter_classes(X, y, sample_weight)
-        self._grow(X, Target.labels(codes, len(self.classes_)), w, criterion)
-        if self.oob_score:
-            self.oob_decision_function_ = self._out_of_bag(X, w)
-            known = np.isfinite(self.oob_decision_function_[:, 0])
-            said = np.argmax(self.oob_decision_function_[known], axis=1)
-            self.oob_score_ = float(accuracy_score(codes[known], said, sample_weight=w[known]))
-        return self
