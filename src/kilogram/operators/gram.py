@@ -17,6 +17,8 @@ from kilogram.kernels.pairs import as_pair
 from kilogram.operators.memory_plan import Road, choose_road
 from kilogram.operators.operator import Operator, picked
 
+ROWS_AT_ONCE = 256
+
 
 class Gram(Operator):
     """k(X, Y), (n, m); k(X, X) when Y is None.
@@ -83,6 +85,21 @@ class Gram(Operator):
         if self.stores:
             return self.dense() @ V
         return self.kernel.matmul(self.X, self.Y, V)
+
+    def by_rows_of(self, i: Any, V: Any) -> Any:
+        """k(X, X[i]) V for some rows i of a symmetric K and V (len(i), t), by these rows alone.
+
+        Noise on the diagonal (`White`) belongs to no pair of tables and is left out unless K is
+        stored.
+        """
+        if not self.stores and not _is_matrix_itself(self.kernel):
+            return self.kernel.matmul(self.X, picked(self.X, i), V)
+        K: Any = self.dense()
+        total: Any = 0.0
+        for start in range(0, len(i), ROWS_AT_ONCE):  # they are copied, so never many of them
+            some = i[start : start + ROWS_AT_ONCE]
+            total = total + V[start : start + len(some), :].T @ picked(K, some)
+        return total.T
 
     def rows(self, i: Any) -> Any:
         if self._K is not None:

@@ -126,7 +126,7 @@ def kernel_start(model: Any, space: trace.Space, rng: np.random.Generator) -> np
             raise ValueError(
                 f"init as an array holds the first label, below {k}, of each of {n} rows."
             )
-        return trace.means_of(space, labels.astype(int), k, a)
+        return trace.means_of(space, labels.astype(int), k)
     if model.init not in KERNEL_STARTS:
         raise ValueError(f"init must be one of {KERNEL_STARTS} or labels, got {model.init!r}.")
     if model.init == "farthest":

@@ -7,9 +7,10 @@ kernel values only,
 
     |phi(x) - m_c|^2 = k(x, x) - 2 sum_i a_ic k(x, x_i) + sum_ij a_ic a_jc K_ij
 
-with a_ic = w_i / W_c for the members, and a pass is one product of K with n by k numbers. Under
-`Linear()` it is `KMeans`. Many rows: `approximation`, which is `KMeans` on Nystroem or Fourier
-features. Z has one 1 in every row.
+with a_ic = w_i / W_c for the members, and a pass is one product of K with n by k numbers, of which
+only the rows that changed their cluster are made again; K is kept where its values are dear, and
+made in cache where they are not. Under `Linear()` it is `KMeans`. Many rows: `approximation`, which
+is `KMeans` on Nystroem or Fourier features. Z has one 1 in every row.
 Reference: Dhillon, Guan and Kulis 2004.
 """
 
@@ -28,6 +29,7 @@ from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.pairs import cast, wide
+from kilogram.kernels.white import without_noise
 from kilogram.models.clusters.centres import (
     CentreMixin,
     check_counts,
@@ -183,9 +185,10 @@ class KernelKMeans(CentreMixin, Estimator):
         return self
 
     def _fit_exact(self, X: Any, w: Any, budget: Budget) -> None:
-        K = Gram(self.kernel_, wide(X), max_memory=self.max_memory)
-        n, rng = X.shape[0], generator(self.random_state)
-        space = trace.Space(K, host(K.diag()), np.ones(n) if w is None else host(w))
+        rows, n, rng = wide(X), X.shape[0], generator(self.random_state)
+        K = Gram(self.kernel_, rows, max_memory=self.max_memory, store=self._stores(rows))
+        weights = np.ones(n) if w is None else host(w)
+        space = trace.Space(K, host(K.diag()), weights, without_noise(self.kernel_) == self.kernel_)
         best: Any = Solution(None, 0, np.inf)
         with ticking(self, "start", budget.deadline) as tick:
             for _ in range(start_count(self)):
@@ -208,6 +211,12 @@ class KernelKMeans(CentreMixin, Estimator):
         self.n_iter_ = best.n_iter
         warn_if_duplicates(len(np.unique(labels)), self.n_clusters)
         warn_if_unfinished(type(self).__name__, best, "Raise max_iter, max_time or tol.")
+
+    def _stores(self, X: Any) -> Any:
+        """Whether K is kept, if it fits."""
+        n, d = X.shape
+        dear = trace.is_dear(n, d, start_count(self)) or not self.kernel_.is_compiled(X)
+        return "auto" if dear else False
 
     def _fit_features(self, X: Any, w: Any, kernel: Any) -> Self:
         if self.approximation == "nystroem":
@@ -270,9 +279,12 @@ class KernelKMeans(CentreMixin, Estimator):
         return found.astype(block.dtype) if is_sparse(block) else like(found, block)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        size = 4 if dtype == "float32" else 8
-        work = (n * n * d / 2 + 20.0 * n * n * self.n_clusters) / rates(size).multiply_adds
-        return within(self, n, d, "20 products with the kernel matrix", work, 8 * n * n)
+        size, k, starts = 4 if dtype == "float32" else 8, self.n_clusters, start_count(self)
+        dear = trace.is_dear(n, d, starts)
+        passes = 0.5 if dear else trace.PASSES * starts
+        work = n * n * (passes * (d + trace.VALUE) + 2.0 * k) / rates(size).multiply_adds
+        held = 8 * n * n if dear else 64 * n * k
+        return within(self, n, d, "products with the kernel matrix", work, held)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,8 +5,10 @@ m_c = sum_i a_ic phi(x_i) with a_ic = w_i Z_ic / W_c, and
 
     |phi(x_i) - m_c|^2 = K_ii - 2 (K a)_ic + (a'K a)_cc
 
-so a pass is one product K a with k columns. The inertia is tr(W K) - sum_c W_c (a'K a)_cc at the
-means, and no pass raises it where K is positive semidefinite.
+so a pass is one product K a with k columns. Between two passes only the rows that changed their
+cluster change K Z: the sums K W Z are kept and corrected by those rows alone, unless they are many
+(a symmetric product of all n rows makes n^2 / 2 values, one with m rows m n). The inertia is
+tr(W K) - sum_c W_c (a'K a)_cc at the means, and no pass raises it where K is positive semidefinite.
 """
 
 from __future__ import annotations
@@ -19,18 +21,36 @@ import numpy as np
 from kilogram.arrays.namespace import like, to_numpy
 from kilogram.solvers.solution import Solution
 
+MANY = 0.55  # share of changed rows from which all sums are made anew
+LANES = 4  # columns of products: whole vectors of float64
+# In multiplications of one coordinate: a kernel value beside its products, and an entry that is
+# written to fresh memory and read back. A start makes about PASSES n^2 values, most of them while
+# many rows still change. Below SMALL rows all of K stays in cache.
+VALUE, MEMORY, PASSES, SMALL = 25, 250, 2, 2_000
+
 
 class Space(NamedTuple):
-    """Rows in the space of a kernel: products K V, rows of K, the diagonal (n,), weights (n,)."""
+    """Rows in the space of a kernel: products K V, rows of K, the diagonal (n,), weights (n,).
+
+    `by_rows` says that K symmetric is the same seen row by row, as it is without noise.
+    """
 
     K: Any
     diagonal: np.ndarray
     w: np.ndarray
+    by_rows: bool = True
 
-    def times(self, a: np.ndarray) -> np.ndarray:
-        """K a, on the host in float64."""
+    def times(self, a: np.ndarray, some: np.ndarray | None = None) -> np.ndarray:
+        """K a, or K[:, some] a, on the host in float64."""
+        k = a.shape[1]
+        a = a if k == 1 else np.pad(a, ((0, 0), (0, -k % LANES)))
         put = like(a, self.K.diag())
-        return np.asarray(to_numpy(self.K @ put), dtype=np.float64)
+        found = self.K @ put if some is None else self.K.by_rows_of(some, put)
+        return np.asarray(to_numpy(found), dtype=np.float64)[:, :k]
+
+    def few(self, count: int) -> bool:
+        """Whether a product with so many rows of K is less work than one with all of them."""
+        return self.by_rows and count < MANY * len(self.w)
 
     def to_rows(self, chosen: Any) -> np.ndarray:
         """Squared distances of all rows from some of them, (n, m)."""
@@ -39,32 +59,84 @@ class Space(NamedTuple):
 
 
 class Means(NamedTuple):
-    """Centres as combinations a (n, k) of the rows, and their squared lengths (k,)."""
+    """Centres as combinations a (n, k) of the rows, and K a (n, k)."""
 
     a: np.ndarray
-    squares: np.ndarray
+    Ka: np.ndarray
+
+    @property
+    def squares(self) -> np.ndarray:
+        """Squared lengths of the centres, (k,)."""
+        return np.einsum("ic,ic->c", self.a, self.Ka)
 
 
-def means_of(space: Space, labels: np.ndarray, k: int, old: np.ndarray) -> np.ndarray:
-    """a (n, k) of the means of the clusters; an empty one stays where it was."""
-    a = np.zeros((len(labels), k))
-    a[np.arange(len(labels)), labels] = space.w
+class Sums:
+    """K W Z of the labels seen last, (n, k), and the means they give."""
+
+    def __init__(self, space: Space, k: int):
+        self.space, self.k = space, k
+        self.labels: np.ndarray | None = None
+        self.KWZ = np.zeros((len(space.w), k))
+
+    def memberships(self, labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """W Z of some rows, (m, k)."""
+        w = self.space.w[rows]
+        WZ = np.zeros((len(w), self.k))
+        WZ[np.arange(len(w)), labels[rows]] = w
+        return WZ
+
+    def move(self, labels: np.ndarray) -> None:
+        """Let the sums be those of these labels."""
+        old, self.labels = self.labels, labels
+        changed = None if old is None else np.flatnonzero(labels != old)
+        if old is None or changed is None or not self.space.few(len(changed)):
+            self.KWZ = self.space.times(self.memberships(labels))
+        elif len(changed):
+            V = self.memberships(labels, changed) - self.memberships(old, changed)
+            self.KWZ += self.space.times(V, changed)
+
+    def means(self, labels: np.ndarray, old: Means) -> Means:
+        """The means of the clusters; an empty one stays where it was."""
+        self.move(labels)
+        a, total = self.memberships(labels), np.bincount(labels, self.space.w, minlength=self.k)
+        full, size = total > 0, np.where(total > 0, total, 1.0)
+        return Means(np.where(full, a / size, old.a), np.where(full, self.KWZ / size, old.Ka))
+
+
+def is_dear(n: int, d: int, starts: int) -> bool:
+    """Whether the values of all passes cost more than memory for them, or K stays in cache."""
+    return n <= SMALL or PASSES * starts * (d + VALUE) > MEMORY
+
+
+def means_of(space: Space, labels: np.ndarray, k: int) -> np.ndarray:
+    """a (n, k) of the means of the clusters; zeros for an empty one."""
+    a = Sums(space, k).memberships(labels)
     total = a.sum(axis=0)
-    return np.where(total > 0, a / np.where(total > 0, total, 1.0), old)
+    return a / np.where(total > 0, total, 1.0)
 
 
-def distances(space: Space, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, k) squared distances from the centres a, and the centres' squares (k,)."""
-    Ka = space.times(a)
-    squares = (a * Ka).sum(axis=0)
-    return np.maximum(space.diagonal[:, None] - 2 * Ka + squares, 0.0), squares
+def at(space: Space, a: np.ndarray) -> Means:
+    """The centres a with their products, which a few rows make if a has no others."""
+    used = np.flatnonzero(a.any(axis=1))
+    few = len(used) > 0 and space.few(len(used))
+    return Means(a, space.times(a[used], used) if few else space.times(a))
+
+
+def distances(space: Space, means: Means) -> np.ndarray:
+    """(n, k) squared distances of the rows from the centres."""
+    D = means.Ka * -2.0
+    D += space.diagonal[:, None]
+    D += means.squares
+    return np.maximum(D, 0.0, out=D)
 
 
 def refilled(space: Space, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
     """Labels in which every empty cluster has the farthest row that its own cluster can spare."""
-    k, labels = D.shape[1], labels.copy()
-    own = D[np.arange(len(labels)), labels]
+    k = D.shape[1]
     counts = np.bincount(labels, space.w, minlength=k)
+    if (counts > 0).all():
+        return labels
+    labels, own = labels.copy(), D[np.arange(len(labels)), labels]
     order = iter(np.argsort(np.where(space.w > 0, -own, 1.0), kind="stable"))
     for c in np.flatnonzero(counts <= 0):
         for i in order:
@@ -89,13 +161,13 @@ def kernel_lloyd(
 
     The value is (Means, labels): the centres, and the nearest of each row.
     """
-    k = a.shape[1]
-    D, squares = distances(space, a)
+    means, sums = at(space, a), Sums(space, a.shape[1])
+    D = distances(space, means)
     labels = D.argmin(axis=1)
     inertia, message, n_iter = _inertia(space, D, labels), "the labels still change.", 0
     for n_iter in range(1, max_iter + 1):
-        a = means_of(space, refilled(space, labels, D), k, a)
-        D, squares = distances(space, a)
+        means = sums.means(refilled(space, labels, D), means)
+        D = distances(space, means)
         new = D.argmin(axis=1)
         before, inertia = inertia, _inertia(space, D, new)
         same = bool((new == labels).all())
@@ -106,7 +178,7 @@ def kernel_lloyd(
         if tick(n_iter, inertia):
             message = "the time was up, and the labels still change."
             break
-    return Solution((Means(a, squares), labels), n_iter, inertia, not message, message)
+    return Solution((means, labels), n_iter, inertia, not message, message)
 
 
 def _inertia(space: Space, D: np.ndarray, labels: np.ndarray) -> float:
@@ -134,7 +206,7 @@ def greedy(space: Space, k: int, rng: np.random.Generator) -> list[int]:
 
 def farthest_first(space: Space, k: int) -> list[int]:
     """The row farthest from the mean, then the row farthest from all chosen so far."""
-    away = distances(space, (space.w / space.w.sum())[:, None])[0][:, 0]
+    away = distances(space, at(space, (space.w / space.w.sum())[:, None]))[:, 0]
     chosen = [int(np.argmax(np.where(space.w > 0, away, -1.0)))]
     closest = space.to_rows(chosen)[:, 0]
     while len(chosen) < k:
