@@ -9,6 +9,8 @@ from sklearn.metrics import balanced_accuracy_score
 
 from kilogram.evaluation.along import fit_rows
 from kilogram.kitchen import trees as room
+from kilogram.kitchen.forests import ForestClassifier, ForestRegressor
+from kilogram.kitchen.tree_arrays import answers
 from kilogram.kitchen.trees import TreesSearchClassifier, TreesSearchRegressor
 
 RNG = np.random.default_rng(0)
@@ -43,11 +45,11 @@ def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
 
 
 def test_the_winner_grows_on_to_the_whole_forest():
-    """The first trees choose the leaf; those that follow are what a forest of all would have."""
+    """The first trees choose the leaf; the forest is then one of all trees."""
     found = TreesSearchRegressor().fit(X, Y)
     leaf = found.best_params_["min_samples_leaf"]
-    whole = RandomForestRegressor(room.TREES, max_features=0.5, min_samples_leaf=leaf,
-                                  oob_score=True, random_state=0).fit(X, Y)  # fmt: skip
+    whole = ForestRegressor(room.TREES, max_features=0.5, min_samples_leaf=leaf, oob_score=True,
+                            random_state=0).fit(X, Y)  # fmt: skip
     assert np.array_equal(found.predict(X), whole.predict(X))
     assert found.best_score_ == pytest.approx(whole.oob_score_)
 
@@ -64,6 +66,27 @@ def test_between_short_and_long_the_better_of_both_is_kept(monkeypatch):
     assert TreesSearchRegressor().fit(steps, added).forest_
     monkeypatch.setattr(room, "MANY_CUTS", 1)
     assert TreesSearchRegressor().fit(steps, added).tried_ == len(room.LEAVES)
+
+
+def test_gaps_go_to_the_side_that_serves():
+    """As the peer has it: with the low, with the high, or apart; new gaps with the larger part."""
+    rng = np.random.default_rng(5)
+    x = np.where(np.arange(300) % 3 == 0, np.nan, rng.uniform(-1, 1, 300))
+    for y in (np.isnan(x) | (x < 0), np.isnan(x) | (x > 0.5), np.isnan(x)):
+        forest = ForestClassifier(10, random_state=0, max_features=None).fit(x[:, None], y)
+        assert forest.score(x[:, None], y) == 1.0
+        assert forest.predict([[np.nan], [2.0], [-2.0]]).tolist() == [
+            True, bool(y[np.nanargmax(x)]), bool(y[np.nanargmin(x)])
+        ]  # fmt: skip
+    whole = rng.uniform(-1, 1, (200, 2))
+    forest = ForestClassifier(10, random_state=0).fit(whole, whole[:, 0] > 0.6)
+    assert not forest.predict([[np.nan, 0.0]])[0]
+    held = X.copy()
+    forest = ForestRegressor(20, random_state=0).fit(held, Y)
+    peer = RandomForestRegressor(100, random_state=0, oob_score=True).fit(held, Y)
+    ours = ForestRegressor(100, random_state=0, oob_score=True).fit(held, Y)
+    assert ours.oob_score_ == pytest.approx(peer.oob_score_, abs=0.03)
+    assert answers(forest.arrays(), held)[:, 0] == pytest.approx(forest.predict(held), abs=1e-12)
 
 
 def test_rare_classes_and_groups(monkeypatch):

@@ -21,25 +21,6 @@ Arrays = dict[str, Any]
 BLOCK = 4096
 
 
-def from_forest(model: Any) -> Arrays:
-    """A random forest of scikit-learn; values are averages, or shares of the classes."""
-    trees = [one.tree_ for one in model.estimators_]
-    parts = [
-        {
-            "feature": t.feature, "threshold": t.threshold, "left": t.children_left,
-            "right": t.children_right, "missing_left": t.missing_go_to_left,
-            "leaf": t.children_left < 0, "value": t.value[:, 0, :],
-        }
-        for t in trees
-    ]  # fmt: skip
-    depth = max(t.max_depth for t in trees)
-    columns = parts[0]["value"].shape[1]
-    # shares need no more normalising: each tree's sum to one
-    return _joined(parts, np.zeros(len(parts), int), columns, depth) | {
-        "start": np.zeros(columns), "factor": 1.0 / len(parts), "single": True,
-    }  # fmt: skip
-
-
 def from_boosting(model: Any) -> Arrays:
     """Histogram gradient boosting of scikit-learn; values are sums on its raw scale."""
     # the trees have no public name; they have had this one since the class is there
@@ -84,15 +65,15 @@ def _joined(
 
 
 def answers(trees: Arrays, X: np.ndarray) -> np.ndarray:
-    """(n, columns) answers for (n, d) rows."""
+    """(n, columns) answers for (n, d) rows; a leaf holds one for every column, or one alone."""
     out = np.tile(np.asarray(trees["start"], dtype=float), (len(X), 1))
     for begin in range(0, len(X), BLOCK):
         rows = X[begin : begin + BLOCK]
         if trees["single"]:
-            rows = rows.astype(np.float32)  # forests compare in single precision
+            rows = rows.astype(np.float32)  # files of forests that compare in single precision
         for total, output in _leaves(trees, rows):
             part = out[begin : begin + BLOCK]
-            if trees["single"]:
+            if total.shape[1] == out.shape[1]:
                 part += trees["factor"] * total
             else:
                 part[:, output] += total[:, 0]

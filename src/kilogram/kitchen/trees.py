@@ -3,9 +3,9 @@
     forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
     boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
 
-Both are scikit-learn's. They cut one column at a time, so jumps, thresholds and columns on odd
-scales cost them nothing, where a linear or smooth function has to bend. If they win, that is the
-structure there is.
+Forests are ours, boosting is scikit-learn's. They cut one column at a time, so jumps, thresholds
+and columns on odd scales cost them nothing, where a linear or smooth function has to bend. If they
+win, that is the structure there is.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regr
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
 )
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kilogram.evaluation.search import Search
-from kilogram.kitchen.tree_arrays import answers, from_boosting, from_forest
+from kilogram.kitchen.forests import ForestClassifier, ForestRegressor, Gaps
+from kilogram.kitchen.tree_arrays import answers, from_boosting
 
 # Up to so many rows a forest is grown; from FORESTS_ONLY on boosting answers beside it.
 SHORT, FORESTS_ONLY = 3000, 1000
 # One round of boosting cuts every column once a class: beyond so many it costs more than all else.
 MANY_CUTS = 500
 LEAVES = (1, 5)
-# So many trees tell which size of leaf is best; the winner goes on to all.
+# So many trees tell which size of leaf is best; the forest has all.
 FEW_TREES, TREES = 30, 100
 # Beyond so many rows one cut stands for three folds.
 MANY_ROWS = 5000
@@ -111,11 +110,11 @@ class TreesSearch(BaseEstimator):
         """The forest whose left-out rows it answers best, by its first trees."""
         found = []
         for leaf in LEAVES:
-            model = self._grown(leaf).set_params(n_estimators=FEW_TREES, warm_start=True).fit(X, y)
-            found.append((self._left_out(model, y), leaf, model))
-        _, leaf, model = max(found, key=lambda one: one[0])
-        self.model_ = model.set_params(n_estimators=TREES).fit(X, y)
-        self.best_score_ = self._left_out(model, y)
+            model = self._grown(leaf).set_params(n_estimators=FEW_TREES).fit(X, y)
+            found.append((self._left_out(model, y), leaf))
+        _, leaf = max(found, key=lambda one: one[0])
+        self.model_ = self._grown(leaf).fit(X, y)
+        self.best_score_ = self._left_out(self.model_, y)
         self.best_params_, self.tried_ = {"min_samples_leaf": leaf}, len(LEAVES)
         self.forest_ = True
         return self
@@ -141,8 +140,8 @@ class TreesSearch(BaseEstimator):
         said: dict[str, Any] = {"n_estimators": TREES, "min_samples_leaf": leaf,
                                 "oob_score": judged, "random_state": self.random_state}  # fmt: skip
         if is_regressor(self):
-            return RandomForestRegressor(max_features=0.5, **said)
-        return RandomForestClassifier(class_weight="balanced" if self.balanced else None, **said)
+            return ForestRegressor(max_features=0.5, **said)
+        return ForestClassifier(class_weight="balanced" if self.balanced else None, **said)
 
     def _boosted(self) -> Any:
         said: dict[str, Any] = {"random_state": self.random_state, "early_stopping": False}
@@ -165,7 +164,7 @@ class TreesSearch(BaseEstimator):
         X = self._entered(X)
         if self.model_ is None:
             return answers(self.arrays_, X)
-        if isinstance(self.model_, RandomForestClassifier):
+        if isinstance(self.model_, ForestClassifier):
             return self.model_.predict_proba(X)
         if isinstance(self.model_, HistGradientBoostingClassifier):
             return np.reshape(self.model_.decision_function(X), (len(X), -1))
@@ -177,8 +176,7 @@ class TreesSearch(BaseEstimator):
         model = state.get("model_")
         if model is None:
             return state
-        forest = hasattr(model, "estimators_")
-        arrays = from_forest(model) if forest else from_boosting(model)
+        arrays = model.arrays() if isinstance(model, Gaps) else from_boosting(model)
         return state | {"model_": None, "arrays_": arrays}
 
     def __sklearn_tags__(self) -> Any:

@@ -221,7 +221,7 @@ def _always(g: Graph, model: Any, x: str) -> Scores:
 
 
 def _trees(g: Graph, state: dict[str, Any], x: str) -> Scores:
-    """Trees as one node; forests compare in single precision, so rows are rounded to it first."""
+    """Trees as one node; rows are rounded where the trees compare in single precision."""
     trees = state["arrays_"]
     rows = g.cast(g.cast(x, np.float32), np.float64) if trees["single"] else g.cast(x, np.float64)
     found = g.add("TreeEnsembleRegressor", rows, domain=ML, **_nodes(g, trees))
@@ -238,7 +238,7 @@ def _nodes(g: Graph, trees: dict[str, Any]) -> dict[str, Any]:
     leaf = np.asarray(trees["leaf"], dtype=bool)
     columns, at = int(trees["columns"]), np.flatnonzero(leaf)
     values = np.asarray(trees["value"], dtype=float)[at] * float(trees["factor"])
-    if trees["single"]:  # a leaf has a value for every column
+    if values.shape[1] == columns:  # a leaf has a value for every column
         target = np.tile(np.arange(columns), len(at))
         at, values = np.repeat(at, columns), values.reshape(-1)
     else:

@@ -29,10 +29,7 @@ class Links(NamedTuple):
 
     def depth(self) -> int:
         """Splits on the longest way down."""
-        level = np.zeros(len(self.feature), dtype=int)
-        for i in np.flatnonzero(self.feature >= 0):
-            level[[self.left[i], self.right[i]]] = level[i] + 1
-        return int(level.max())
+        return depth_below(self, np.zeros(1, np.int64))
 
     def paying(self, cost: np.ndarray, penalty: float = 0.0) -> np.ndarray:
         """Nodes whose split is worth it: the leaves below cost less than the node itself.
@@ -62,6 +59,15 @@ class Links(NamedTuple):
 
         feature = np.where(kept, self.feature[there], -1).astype(np.int32)
         return Links(feature, renamed(self.left), renamed(self.right)), there
+
+
+def depth_below(links: Links, nodes: np.ndarray) -> int:
+    """Splits on the longest way down from any of these nodes."""
+    levels = 0
+    while len(inner := nodes[links.feature[nodes] >= 0]):
+        nodes = np.concatenate([links.left[inner], links.right[inner]])
+        levels += 1
+    return levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +125,7 @@ class Trees:
 
     def depth(self) -> int:
         """Splits on the longest way down a tree."""
-        return max(Links(*self.one(t).links).depth() for t in range(len(self)))
+        return depth_below(Links(*self.links), self.roots)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """The leaf of every row in every tree, (n, trees), as numbers among all nodes."""
