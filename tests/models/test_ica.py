@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
 from sklearn.decomposition import FastICA as Peer
 
 import kilogram as kg
@@ -146,3 +147,13 @@ def test_bad_rows():
         kg.FastICA().fit(np.ones((10, 3)))
     with pytest.raises(ValueError, match="sources"):
         kg.FastICA(random_state=0).fit(X).inverse_transform(np.ones((2, 7)))
+
+
+@pytest.mark.parametrize("algorithm", ["parallel", "deflation"])
+def test_neither_wandering_nor_oscillation_keeps_the_steps_from_an_end(algorithm):
+    """Digits turn far before they settle; Gaussian rows make whole Newton steps swing for ever."""
+    rows = np.random.default_rng(0).standard_normal((2000, 6))
+    for table, k in ((load_digits().data, 10), (rows, 6)):
+        for seed in range(3):
+            model = kg.FastICA(k, algorithm=algorithm, max_iter=400, random_state=seed).fit(table)
+            assert model.n_iter_ < 400

@@ -105,6 +105,7 @@ def _called(contrast: Contrast, Z: Any, U: Any, s: Any) -> ContrastSums:
 
 
 Sums = Callable[[np.ndarray], ContrastSums]
+BACK, GROWTH, LEAST = 0.5, 1.2, 1 / 64
 
 
 def orthonormal(W: np.ndarray) -> np.ndarray:
@@ -119,25 +120,45 @@ def _newton(found: ContrastSums, W: np.ndarray) -> np.ndarray:
     return np.asarray(G, dtype=np.float64) - slope[:, None] * W
 
 
-def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
-    """All directions together, from W (k, k).
+class Share:
+    """The part of Newton's step that is taken, 1 unless it would go back and forth.
 
-    Near-Gaussian sources can make Newton's step go back and forth: while directions turn more than
-    before, only part of the step is taken, which has the same fixed points.
+    Near-Gaussian sources make Newton's step oscillate, W to W' and from there to W again: a step
+    that ends nearer to the directions before the last step than to the present ones is halved,
+    and grows again while directions turn less and less. The fixed points are the same. Steps that
+    merely turn farther than the last are taken whole: they are on their way.
     """
-    W, message, step, share, last = orthonormal(W), "", 0, 1.0, np.inf
+
+    def __init__(self) -> None:
+        self.now, self.last, self.before = 1.0, np.inf, np.zeros(0)
+
+    def of(self, W: np.ndarray, new: np.ndarray, away: float) -> float:
+        """The part of the step from W to `new`, directions in rows, which turn by `away`."""
+        if self.before.size and turned(new, self.before) < BACK * away:
+            self.now = max(self.now / 2, LEAST)
+        elif away < self.last:
+            self.now = min(1.0, GROWTH * self.now)
+        self.before, self.last = W, away
+        return self.now
+
+
+def turned(new: np.ndarray, old: np.ndarray) -> float:
+    """1 - |cos| of the direction that turned most."""
+    return float(np.abs(np.abs(np.sum(new * old, axis=1)) - 1).max())
+
+
+def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
+    """All directions together, from W (k, k)."""
+    W, message, step, share = orthonormal(W), "", 0, Share()
     for step in range(1, max_iter + 1):
         found = sums(W)
         new = orthonormal(_newton(found, W))
-        turns = np.sum(new * W, axis=1)
-        away = float(np.abs(np.abs(turns) - 1).max())
+        away = turned(new, W)
         if away < tol:
             return Solution(new, step, float(found.value.sum() / found.weight))
-        share = max(share / 2, 1 / 64) if away > last else min(1.0, 1.2 * share)
-        last = away
-        if share < 1:
-            signed = new * np.where(turns < 0, -1.0, 1.0)[:, None]
-            new = orthonormal((1 - share) * W + share * signed)
+        part = share.of(W, new, away)
+        if part < 1:
+            new = orthonormal((1 - part) * W + part * _same_side(new, W))
         W = new
         message = f"directions still turn by {away:.1e} (tol is {tol:g})."
         if tick(step, None):
@@ -146,20 +167,23 @@ def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -
     return Solution(W, step, None, False, message)
 
 
+def _same_side(new: np.ndarray, W: np.ndarray) -> np.ndarray:
+    return np.asarray(new * np.where(np.sum(new * W, axis=1) < 0, -1.0, 1.0)[:, None])
+
+
 def deflation(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
     """One direction after the other, from the rows of W (k, k); n_iter is the longest of them."""
     found, longest, message = np.zeros_like(W), 0, ""
     for j in range(len(W)):
-        before = found[:j]
-        w, share, last = _unit(W[j], before), 1.0, np.inf
+        before, share = found[:j], Share()
+        w = _unit(W[j], before)
         for step in range(1, max_iter + 1):
             new = _unit(_newton(sums(w[None]), w[None])[0], before)
-            turn = float(new @ w)
-            away = abs(abs(turn) - 1)
-            share = max(share / 2, 1 / 64) if away > last else min(1.0, 1.2 * share)
-            if share < 1 and away >= tol:
-                new = _unit((1 - share) * w + share * (new if turn > 0 else -new), before)
-            w, longest, last = new, max(longest, step), away
+            away = turned(new[None], w[None])
+            part = share.of(w[None], new[None], away)
+            if part < 1 and away >= tol:
+                new = _unit((1 - part) * w + part * _same_side(new[None], w[None])[0], before)
+            w, longest = new, max(longest, step)
             late = tick(longest, None)
             if away < tol or late:
                 break
