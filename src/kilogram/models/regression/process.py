@@ -54,7 +54,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     Parameters
     ----------
     kernel : Kernel, str, a kernel of scikit-learn or None, default=None
-        Covariance of the prior. Add `White()` for noise of unknown variance. None is
+        Covariance of the prior. Add `White()` for noise of unknown variance (rows that repeat,
+        target included, do not talk it down to 0; a warning says so). None is
         `1.0 * Gaussian(1.0)`, not tuned.
     alpha : float or array of shape (n,), default=1e-10
         Variance of noise beside the kernel's, for all rows or for each.
@@ -272,8 +273,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return (value, gradient) if eval_gradient else value
 
     def leave_one_out(self) -> LeaveOneOut:
-        """Every training row predicted from the others, parameters kept, in closed form: named
-        arrays `mean`, `variance` (of an observation) and `log_density`."""
+        """Every training row predicted from the others (its own copies too, if it has any),
+        parameters kept, in closed form: named arrays `mean`, `variance` (of an observation) and
+        `log_density`."""
         check_is_fitted(self)
         if self.solver_ != "cholesky":
             raise ValueError(

@@ -16,6 +16,7 @@ from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import wide
 from kilogram.models.features.nystroem import spread_landmarks
 from kilogram.models.features.random_maps import check_count, generator
+from kilogram.models.regression.process_copies import away_from_copies
 from kilogram.models.regression.process_posterior import Posterior
 from kilogram.models.regression.targets import Rows
 from kilogram.solvers.likelihood.exact import Observations, likelihood_and_gradient
@@ -114,16 +115,22 @@ class Problem:
         """The best theta, or the one there is where nothing is to be tuned."""
         if optimizer is None or not self.tuning.free:
             return Solution(self.tuning.theta)
-        return maximise(
-            lambda theta: self.objective(theta, work),
-            self.tuning.theta,
-            self.tuning.bounds,
-            restarts=restarts,
-            rng=rng,
-            optimizer=optimizer if callable(optimizer) else None,
-            rehearsal=self.rehearsal(),
-            tick=tick,
-        )
+
+        def search(problem: Problem, start: np.ndarray | None = None) -> Solution:
+            n = problem.data.Y.shape[0]
+            room = None if work is None else work.reshape(-1)[: n * n].reshape(n, n)
+            return maximise(
+                lambda theta: problem.objective(theta, room),
+                problem.tuning.theta if start is None else start,
+                problem.tuning.bounds,
+                restarts=restarts if start is None else 0,
+                rng=rng,
+                optimizer=optimizer if callable(optimizer) else None,
+                rehearsal=problem.rehearsal(),
+                tick=tick,
+            )
+
+        return away_from_copies(self, search(self), search)
 
     def solved(self, optimizer: Any, restarts: int, rng: Any, tick: Any) -> tuple:
         """The problem at its best theta, the posterior there, and how it was found."""
@@ -169,8 +176,10 @@ def check_search(optimizer: Any, restarts: Any, seed: Any) -> Any:
 
 
 def say_how_it_ended(name: str, found: Solution, tuning: Tuning) -> None:
-    """The warnings of a fit: stopped early, or parameters that would leave their bounds."""
+    """The warnings of a fit: stopped early, led astray by copies, or parameters on their bounds."""
     warn_if_unfinished(name, found, "Give more max_time, or start nearer (kernel parameters).")
+    if found.converged and found.message:
+        warnings.warn(f"{name}: {found.message}", ConvergenceWarning, stacklevel=3)
     ends = tuning.at_bounds() if found.n_iter else []
     if ends:
         warnings.warn(
