@@ -124,6 +124,10 @@ def test_an_estimator_that_tunes_itself_is_believed():
     search = Search(pipe, {"more__degree": [1, 2, 5]}, method="grid", cv="own").fit(X, Y)
     assert search.best_params_["more__degree"] == 5
     assert search.best_params_["alpha"] == search.best_estimator_[-1].alpha_
+    usual = Search(pipe, {"more__degree": [1, 2, 5]}, method="grid", cv="own", margin=10.0,
+                   start=({"more__degree": 2},)).fit(X, Y)  # fmt: skip
+    assert usual.best_params_["more__degree"] == 2 == usual.best_estimator_[0].degree
+    assert usual.best_estimator_[-1].best_score_ == usual.best_score_
     with pytest.raises(ValueError, match="tunes itself"):
         Search(SVR(), {"C": [1.0]}, cv="own").fit(X, Y)
     with pytest.raises(ValueError, match="Ridge and KernelRidge"):

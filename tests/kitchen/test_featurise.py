@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline
 
@@ -16,11 +17,16 @@ from kilogram.kitchen.featurise import (
     TermCounts,
     featurise,
     grid,
+    shared,
 )
 from kilogram.kitchen.featurise.images import load_picture
+from kilogram.kitchen.featurise.shared import Shared
 from kilogram.kitchen.featurise.terms import count_words
 from kilogram.kitchen.kinds import find_layout
+from kilogram.kitchen.measures import choose_measure
+from kilogram.kitchen.question import ask
 from kilogram.kitchen.read import read_table
+from kilogram.kitchen.recipes import delivered, recipes
 from kilogram.kitchen.told import Told
 from tests.kitchen.conftest import QUICK
 
@@ -182,3 +188,39 @@ def test_documents_counted_twice_give_the_same_and_are_not_shared():
     first.data[:] = -1.0
     again = TermCounts(n=2).fit_transform(documents)
     assert (again.data > 0).all()
+
+
+def test_columns_made_once_are_there_for_the_next_recipe(monkeypatch):
+    """Alike cells and settings are fitted once; others, words and what is too much are not held."""
+    made = []
+    fit = Scaled.fit
+    monkeypatch.setattr(Scaled, "fit", lambda self, X, y=None: made.append(1) or fit(self, X, y))
+    memory, X = Shared(), np.random.default_rng(0).normal(size=(30, 2))
+    y = X[:, 0]
+
+    def fitted(kind, rows):
+        steps = [("columns", Scaled(kind)), ("model", kg.Ridge())]
+        return clone(Pipeline(steps, memory=memory)).fit(rows, y[: len(rows)])
+
+    first, again = fitted("standard", X), fitted("standard", X.copy())
+    assert len(made) == 1
+    assert first["columns"] is again["columns"]
+    np.testing.assert_array_equal(first.predict(X), again.predict(X))
+    fitted("log", X), fitted("standard", X[:20]), fitted("standard", X.astype(object))
+    assert len(made) == 4
+    assert len(memory.held) == 3
+    for k in range(10):
+        fitted("standard", X + k)
+    assert len(memory.held) == shared.MOST
+    monkeypatch.setattr(shared, "MOST_BYTES", 600)
+    fitted("rank", X)
+    assert len(memory.held) == 1
+
+
+def test_what_is_delivered_holds_no_columns_of_others():
+    table = read_table(mixed())
+    layout = find_layout(table.data, "liked", told=Told(ignore=("review",)))
+    question = ask(table, "liked")
+    menu = recipes(layout, choose_measure(question, None)[0], question.y)
+    X = layout.array(table.data, None)
+    assert delivered(clone(menu[1].pipeline).fit(X, question.y)).memory is None

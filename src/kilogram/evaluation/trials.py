@@ -41,7 +41,8 @@ class Judge:
         self.search, self.X, self.y, self.along = search, X, y, along
         self.axis, self.values, self.own, self.loo = axis, values, own, loo
         self.scorer = check_scoring(search.estimator, search.scoring)
-        self.best: tuple[float, Any] = (-np.inf, None)
+        # of models fitted on all rows the first, which a margin may keep, and the best
+        self.kept: dict[str, tuple[float, Params, Any]] = {}
         if not own and not loo:
             cv, seed = search.cv, search.random_state
             self.splits = inner_splits(search.estimator, X, y, cv, along, seed)
@@ -68,8 +69,9 @@ class Judge:
 
     def fitted(self, best: Tried) -> Any:
         """The estimator with the best parameters, fitted on all rows."""
-        if self.own and self.best[1] is not None and best.score == self.best[0]:
-            return self.best[1]
+        for score, params, model in self.kept.values():
+            if score == best.score and params == best.params:
+                return model
         model = clone(self.search.estimator).set_params(**best.params)
         return fit_rows(model, self.X, self.y, self.along)
 
@@ -82,8 +84,11 @@ class Judge:
                 'cv="own" needs an estimator that tunes itself and has a best_score_ after fit, '
                 f"not {type(self.search.estimator).__name__}."
             )
-        if trial.share == 1.0 and score > self.best[0]:
-            self.best = (score, model)
+        if trial.share == 1.0:
+            found = (score, trial.params, model)
+            self.kept.setdefault("first", found)
+            if score > self.kept.setdefault("best", found)[0]:
+                self.kept["best"] = found
         return score
 
     def _fold(self, model: Any, train: Any, test: Any, share: float) -> list[float]:

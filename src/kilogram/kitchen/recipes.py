@@ -27,6 +27,7 @@ from sklearn.pipeline import Pipeline
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.columns import Layout
 from kilogram.kitchen.featurise import Plan, featurise, featurise_for_trees, grid, start
+from kilogram.kitchen.featurise.shared import Shared
 from kilogram.kitchen.measures import Measure
 from kilogram.kitchen.search import TwinSearchClassifier, TwinSearchRegressor
 from kilogram.kitchen.settings import Method
@@ -76,19 +77,20 @@ def recipes(
     answer = "the mean" if numbers else "the most frequent class"
     kind = "Ridge regression" if numbers else "Ridge regression on the classes"
     by = "leave-one-out" if not layout.positions("text") else "rows kept aside"
+    shared = Shared()
     found = [
         Recipe("baseline", "Baseline", f"Always answers {answer}.", Pipeline([("model", dummy)])),
         Recipe(
             "linear",
             "Linear",
             f"{kind}; penalty by {by}.",
-            _twin("linear", layout, measure, y, hunt),
+            _twin("linear", layout, measure, y, hunt, shared),
         ),
         Recipe(
             "kernel",
             "Kernel twin",
             f"{kind} with a Gaussian kernel; penalty and width by leave-one-out.",
-            _twin("gaussian", layout, measure, y, hunt),
+            _twin("gaussian", layout, measure, y, hunt, shared),
         ),
     ]
     if trees_serve(layout, measure, y):
@@ -122,7 +124,9 @@ def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:
     return 0 < plain * (classes if classes > 2 else 1) <= MAX_TREE_WORK
 
 
-def _twin(kernel: str, layout: Layout, measure: Measure, y: np.ndarray, hunt: Hunt) -> Any:
+def _twin(
+    kernel: str, layout: Layout, measure: Measure, y: np.ndarray, hunt: Hunt, shared: Shared
+) -> Any:
     """The pipeline of one of the twins, inside a search of its columns."""
     numbers, rows = measure.task == "regression", len(y)
     sparse = kernel == "linear" and bool(layout.positions("text"))
@@ -135,7 +139,8 @@ def _twin(kernel: str, layout: Layout, measure: Measure, y: np.ndarray, hunt: Hu
     else:
         balanced = measure.name == "balanced_accuracy"
         model = TwinSearchClassifier(kernel, balanced=balanced, **said)
-    pipeline = Pipeline([("columns", featurise(layout, rows, plan)), ("model", model)])
+    steps = [("columns", featurise(layout, rows, plan)), ("model", model)]
+    pipeline = Pipeline(steps, memory=shared)
     if hunt.method == "path":
         return pipeline
     space = grid(layout, sparse=sparse)
@@ -175,8 +180,9 @@ def _spread(y: np.ndarray) -> bool:
 
 
 def delivered(model: Any) -> Pipeline:
-    """The fitted pipeline that a recipe comes to: what a search found best."""
-    return model.best_estimator_ if isinstance(model, Search) else model
+    """The fitted pipeline that a recipe comes to: what a search found best, and nothing beside."""
+    found = model.best_estimator_ if isinstance(model, Search) else model
+    return found.set_params(memory=None)
 
 
 def landmarks(rows: int) -> int:
