@@ -3,12 +3,14 @@ that never claim more than the points know."""
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import kilogram as kg
 from kilogram.base import MemoryRoadWarning
 from kilogram.kernels.gradients import parameters, with_parameters
+from kilogram.models.regression import process_fit
 from kilogram.solvers.likelihood.exact import Observations, likelihood_and_gradient
-from kilogram.solvers.likelihood.inducing import bound_and_gradient
+from kilogram.solvers.likelihood.inducing import bound_and_gradient, bound_and_slopes
 from kilogram.solvers.likelihood.inverse import inverse_from_factor
 
 Ours = kg.GaussianProcessRegressor
@@ -85,6 +87,49 @@ def test_tuning_comes_near_the_exact_one():
     assert few.inducing_points_.shape == (60, 2)
     assert few.log_marginal_likelihood_value_ > exact.log_marginal_likelihood_value_ - 5.0
     np.testing.assert_allclose(few.predict(NEW), exact.predict(NEW), atol=0.3)
+
+
+def test_points_move_to_a_larger_bound(monkeypatch):
+    exact = Ours(KERNEL).fit(X, y)
+    model = Ours(KERNEL, approximation="nystroem", n_components=12, random_state=0)
+    moved = model.fit(X, y)
+    found, spots = moved.log_marginal_likelihood_value_, moved.inducing_points_
+    monkeypatch.setattr(process_fit, "can_move", lambda problem: False)
+    still = model.fit(X, y)
+    assert found > still.log_marginal_likelihood_value_ + 1.0
+    assert found < exact.log_marginal_likelihood_value_
+    assert all((row == X).all(axis=1).any() for row in still.inducing_points_)
+    assert not any((row == X).all(axis=1).any() for row in spots)
+
+
+@pytest.mark.parametrize("rows", [sparse.csr_matrix(X), X])
+def test_points_without_a_derivative_stay(rows):
+    kernel = kg.Gaussian(1.0) if sparse.issparse(rows) else kg.Laplacian(1.0)
+    model = Ours(kernel + kg.White(0.1), approximation="nystroem", n_components=9, random_state=0)
+    Z = model.fit(rows, y).inducing_points_
+    Z = Z.toarray() if sparse.issparse(Z) else Z
+    assert all((row == X).all(axis=1).any() for row in Z)
+
+
+POINTS = {
+    "gaussian": 1.5 * kg.Gaussian(1.2) + kg.White(0.05),
+    "columns": kg.OnColumns(kg.Matern(2.5), [1]) + kg.Stretched(kg.Matern(1.5), [1.0, 2.0]),
+    "product": kg.RationalQuadratic(1.0, 0.5) * (kg.Linear() + kg.Polynomial(3, 0.2, 0.3)),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_gradient_by_the_points(name):
+    data = Observations(X, np.stack([y, y**2], axis=1), np.full(120, 0.1), np.full(120, 1.5))
+    Z = X[::9].copy() + 0.01
+    slopes = bound_and_slopes(POINTS[name], data, Z)[2]
+    for at in [(0, 0), (3, 1), (13, 0)]:
+        ends = []
+        for h in (1e-5, -1e-5):
+            moved = Z.copy()
+            moved[at] += h
+            ends.append(bound_and_slopes(POINTS[name], data, moved, points=False)[0])
+        assert slopes[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-3, abs=1e-3)
 
 
 def test_beyond_memory_is_announced():

@@ -202,7 +202,7 @@ def _(kernel: Gaussian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 @_back.register
 def _(kernel: Stretched, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     X, Y = kernel.stretch(X), None if Y is None else kernel.stretch(Y)
-    widths = weighted_distances(X, Y, M * _slope(kernel.kernel, X, Y, K), by_column=True)
+    widths = weighted_distances(X, Y, M * slope_of(kernel.kernel, X, Y, K), by_column=True)
     found: dict[str, Any] = {f"scales__{j}": widths[j] for j in range(X.shape[1])}
     if isinstance(kernel.kernel, RationalQuadratic):
         found |= under("kernel", _back(kernel.kernel, X, Y, M, K))
@@ -210,17 +210,17 @@ def _(kernel: Stretched, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 
 @singledispatch
-def _slope(kernel: Kernel, X: Any, Y: Any, K: Any) -> Any:
+def slope_of(kernel: Kernel, X: Any, Y: Any, K: Any) -> Any:
     """-2 dk / dt, t = |x - y|^2; on the diagonal, where t = 0, any number will do."""
     raise TypeError(f"{kernel!r} is not a kernel of the Euclidean distance")
 
 
-@_slope.register
+@slope_of.register
 def _(kernel: Gaussian, X: Any, Y: Any, K: Any) -> Any:
     return 2.0 * kernel.rate(X.shape[1]) * K
 
 
-@_slope.register
+@slope_of.register
 def _(kernel: Matern, X: Any, Y: Any, K: Any) -> Any:
     xp, nu = namespace(K), float(kernel.nu)
     c = 2.0 * nu / float(kernel.length_scale) ** 2
@@ -230,7 +230,7 @@ def _(kernel: Matern, X: Any, Y: Any, K: Any) -> Any:
     return c * xp.exp(-s) if nu == 1.5 else (c / 3.0) * (1.0 + s) * xp.exp(-s)
 
 
-@_slope.register
+@slope_of.register
 def _(kernel: RationalQuadratic, X: Any, Y: Any, K: Any) -> Any:
     scale, alpha = float(kernel.length_scale), float(kernel.alpha)
     return K / (scale**2 + squared_distances(X, Y) / (2.0 * alpha))
@@ -244,7 +244,7 @@ def _(kernel: Laplacian, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 @_back.register
 def _(kernel: Matern, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
-    return {"length_scale": weighted_distances(X, Y, M * _slope(kernel, X, Y, K))}
+    return {"length_scale": weighted_distances(X, Y, M * slope_of(kernel, X, Y, K))}
 
 
 @_back.register

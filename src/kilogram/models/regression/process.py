@@ -84,7 +84,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     approximation : {None, "nystroem"}, default=None
         "nystroem": inducing points, for many rows.
     n_components : int, default=500
-        Inducing points.
+        Inducing points: rows at first, then moved to where the bound is larger.
     max_time : float or None, default=None
         Seconds after which the best parameters so far are kept.
     max_memory : int, str or None, default=None
@@ -284,8 +284,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         return leave_one_out(self._posterior, self._problem.data, self._scale)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        evaluations = 1 if self.optimizer is None else 20
         m = n if self.approximation is None else min(n, self.n_components)
+        evaluations = 1 if self.optimizer is None else 20 if m == n else 50
         work = evaluations * n * m * (m / 2 + d) / rates(8).multiply_adds
         road = "Cholesky factor and inverse" if m == n else f"{m} inducing points"
         return within(self, n, d, road, work, 8.8 * m * m if m == n else 8 * (n + 4 * m) * m)

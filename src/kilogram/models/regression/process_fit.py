@@ -17,6 +17,7 @@ from kilogram.kernels.pairs import wide
 from kilogram.models.features.nystroem import spread_landmarks
 from kilogram.models.features.random_maps import check_count, generator
 from kilogram.models.regression.process_copies import away_from_copies
+from kilogram.models.regression.process_points import can_move, with_moved_points
 from kilogram.models.regression.process_posterior import Posterior
 from kilogram.models.regression.targets import Rows
 from kilogram.solvers.likelihood.exact import Observations, likelihood_and_gradient
@@ -136,9 +137,18 @@ class Problem:
         """The problem at its best theta, the posterior there, and how it was found."""
         n, held = self.data.Y.shape[0], self.Z is None and is_numpy(self.data.Y)
         work = np.empty((n, n)) if held else None  # one matrix for every evaluation
+        best, found = self.settled(optimizer, restarts, rng, tick, work)
+        return best, best.posterior(work), found
+
+    def settled(
+        self, optimizer: Any, restarts: int, rng: Any, tick: Any, work: Any = None
+    ) -> tuple[Problem, Solution]:
+        """The problem at its best theta, and points if it has any, and how they were found."""
         found = self.tuned(optimizer, restarts, rng, tick, work)
         best = replace(self, tuning=self.tuning.moved(found.value))
-        return best, best.posterior(work), found
+        if isinstance(optimizer, str) and can_move(self):
+            return with_moved_points(best, found, tick)
+        return best, found
 
 
 def inducing_points(tuning: Tuning, data: Observations, m: int, seed: Any) -> Any:

@@ -115,8 +115,8 @@ class ProductProblem:
 
     def solved(self, optimizer: Any, restarts: int, rng: Any, tick: Any) -> tuple:
         """The problem at its best theta, the posterior there, and how it was found."""
-        found = self.coarse.tuned(optimizer, restarts, rng, tick, None)
-        best = replace(self, coarse=replace(self.coarse, tuning=self.tuning.moved(found.value)))
+        coarse, found = self.coarse.settled(optimizer, restarts, rng, tick)
+        best = replace(self, coarse=coarse)
         kernel = best.tuning.kernel
         C = best.products(kernel)
         known = iterative.estimate(kernel, best.data, C, tick)

@@ -17,6 +17,8 @@ uncertain. The rows are met in blocks, twice: once for the m x m sums, once for 
     dF/dk_i = (2 H k_i + mu y_i') / s_i      H = L'^-1 (t/2 (I - B^-1) - 1/2 c c') L^-1
     dF/dP   = L'^-1 (t/2 (I - B^-1 - A A') - 1/2 c c') L^-1
 
+which leads to the kernel's parameters and, by `kilogram.kernels.gradients_points`, to the points.
+
 Reference: Titsias, Variational learning of inducing variables in sparse Gaussian processes, 2009.
 """
 
@@ -31,6 +33,7 @@ from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.gradients import Gradient, pull_back
 from kilogram.kernels.gradients_diag import pull_back_diag
+from kilogram.kernels.gradients_points import pull_back_points
 from kilogram.kernels.white import split_diag
 from kilogram.solvers.likelihood.exact import LOG_2PI, Observations
 from kilogram.solvers.linear.nystroem import jittered_factor
@@ -94,6 +97,14 @@ def _eye(G: Any) -> Any:
 
 def bound_and_gradient(kernel: Kernel, data: Observations, Z: Any) -> tuple[float, Gradient]:
     """F and its derivatives by the logarithm of every parameter."""
+    return bound_and_slopes(kernel, data, Z, points=False)[:2]
+
+
+def bound_and_slopes(
+    kernel: Kernel, data: Observations, Z: Any, *, points: bool = True
+) -> tuple[float, Gradient, Any]:
+    """F, its derivatives by the logarithm of every parameter, and by the points (m, d), if asked
+    for and the kernel has them."""
     known = summarise(kernel, data, Z)
     xp, t = namespace(data.Y), data.Y.shape[1]
     s = data.noise(kernel)
@@ -102,21 +113,35 @@ def bound_and_gradient(kernel: Kernel, data: Observations, Z: Any) -> tuple[floa
     inner = 0.5 * t * (one - cholesky_solve(known.L_B, one))
     inner -= 0.5 * known.c @ known.c.T
     H = _between(known.L, inner)
-    gradient = pull_back(kernel, Z, _copy(Z), _between(known.L, inner - 0.5 * t * known.G))
+    by_P = _between(known.L, inner - 0.5 * t * known.G)
+    gradient = pull_back(kernel, Z, _copy(Z), by_P)
+    # a point stands in a row and in a column of P
+    by_points = pull_back_points(kernel, Z, _copy(Z), 2.0 * by_P) if points else None
     by_noise = xp.zeros_like(s)
     for at, K in blocks(kernel, data, Z):
-        KH, Y, own = K @ H, data.Y[at, :], noise[at]
+        KH, X, Y, own = K @ H, data.X[at, :], data.Y[at, :], noise[at]
         fitted = xp.sum((K @ known.mu) * Y, axis=1)
         by_noise[at] = -(xp.sum(KH * K, axis=1) + fitted) / own**2
         M = (2.0 * KH + Y @ known.mu.T) / own[:, None]
-        gradient = _plus(gradient, pull_back(kernel, data.X[at, :], Z, M))
+        gradient = _plus(gradient, pull_back(kernel, X, Z, M))
+        if by_points is not None:
+            by_points = by_points + pull_back_points(kernel, X, Z, M)
+    gradient = _plus(gradient, _by_diagonal(kernel, data, by_noise))
+    return known.bound, gradient, by_points
+
+
+def _by_diagonal(kernel: Kernel, data: Observations, by_noise: Any) -> Gradient:
+    """What the noise and the diagonal of K add; `by_noise` is what came through the points."""
+    xp, t = namespace(data.Y), data.Y.shape[1]
+    s = data.noise(kernel)
+    noise = data.weighted(s)
     latent = split_diag(kernel, data.X)[0]
     squares = xp.sum(data.Y**2, axis=1)
-    by_noise += 0.5 * (squares + t * latent) / noise**2 - 0.5 * t / noise
+    by_noise = by_noise + 0.5 * (squares + t * latent) / noise**2 - 0.5 * t / noise
     by_s = data.weighted(by_noise) + data.repeats(s)[1]
     v = -0.5 * t / noise
-    gradient = _plus(gradient, pull_back_diag(kernel, data.X, v - by_s, latent=True))
-    return known.bound, _plus(gradient, pull_back_diag(kernel, data.X, by_s))
+    by_latent = pull_back_diag(kernel, data.X, v - by_s, latent=True)
+    return _plus(by_latent, pull_back_diag(kernel, data.X, by_s))
 
 
 def _between(L: Any, S: Any) -> Any:

@@ -85,12 +85,13 @@ def maximise(
     rng: Any = None,
     optimizer: Optimizer | None = None,
     rehearsal: Rehearsal | None = None,
+    most: int | None = None,
     tick: Tick | None = None,
 ) -> Solution:
     """Solution with value theta (p,) and objective the largest value found.
 
     `optimizer(f, start, bounds=bounds)` returns a point and its value for f = -objective;
-    None is L-BFGS-B. `rng` is a NumPy RandomState.
+    None is L-BFGS-B, ended as planned after `most` evaluations. `rng` is a NumPy RandomState.
     """
     search = _Search(objective, tick)
     messages = []
@@ -101,7 +102,7 @@ def maximise(
                 theta, least = optimizer(search, begun, bounds=bounds)
                 if -float(least) >= search.value:
                     search.theta, search.value = np.asarray(theta, dtype=float), -float(least)
-            elif not _climb(search, begun, bounds, rehearsal):
+            elif not _climb(search, begun, bounds, rehearsal, most):
                 messages.append("L-BFGS-B came to its most evaluations.")
     except _Stopped:
         messages.append("the time given (max_time) was over, or a callback stopped it.")
@@ -114,7 +115,11 @@ def maximise(
 
 
 def _climb(
-    search: _Search, start: np.ndarray, bounds: np.ndarray, rehearsal: Rehearsal | None
+    search: _Search,
+    start: np.ndarray,
+    bounds: np.ndarray,
+    rehearsal: Rehearsal | None,
+    most: int | None,
 ) -> bool:
     """L-BFGS-B from one start; whether it ended by itself."""
     if rehearsal is not None:
@@ -125,12 +130,18 @@ def _climb(
         if search.theta is not None and search.value > kept[1]:
             start = np.clip(search.theta, bounds[:, 0], bounds[:, 1])
         search.theta, search.value = kept  # points outside the bounds do not count
-    found = _bounded(search, start, bounds, gtol=1e-5, ftol=2e-9)
+    found = _bounded(search, start, bounds, most, gtol=1e-5, ftol=2e-9)
     # a line search that cannot improve has met the rounding of the objective
-    return found.status != 1
+    return found.status != 1 or most is not None
 
 
-def _bounded(search: _Search, start: np.ndarray, bounds: np.ndarray, **tols: float) -> Any:
+def _bounded(
+    search: _Search,
+    start: np.ndarray,
+    bounds: np.ndarray,
+    most: int | None = None,
+    **tols: float,
+) -> Any:
     """L-BFGS-B on the objective divided by its slope at the start.
 
     Within bounds on all sides its first step is the gradient itself: hundreds of units of theta, to
@@ -146,6 +157,8 @@ def _bounded(search: _Search, start: np.ndarray, bounds: np.ndarray, **tols: flo
     # the tolerances are those of the objective itself
     size = max(abs(first[0]), 1.0)
     options = {"gtol": tols["gtol"] / scale, "ftol": tols["ftol"] * min(1.0, size / scale)}
+    if most is not None:
+        options |= {"maxfun": most}
     return minimize(function, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
 
 
