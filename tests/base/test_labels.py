@@ -19,6 +19,8 @@ LABELS = [
     np.array(["b", "a", "b"]),
     np.array([1.5, -2.0, 1.5]),
     np.array([True, False]),
+    np.arange(70_000) % 3 * 4 + 1,  # so many that native code looks them up
+    np.arange(70_000) % 3 - 1,  # or finds that it cannot
 ]
 
 

@@ -38,7 +38,8 @@ def test_against_numpy(size, dtype, weighted, order):
         "atol": 1e-3 if dtype == np.float32 else 1e-10,
     }
     np.testing.assert_allclose(classes.class_scatter(X, codes, shifts, w), want, **close)
-    S, sums = classes.within_scatter(X, codes, shifts, w)
+    S, sums, counts = classes.within_scatter(X, codes, shifts, w)
+    np.testing.assert_array_equal(counts, np.bincount(codes, minlength=len(shifts)))
     np.testing.assert_allclose(S, want[:, :-1, :-1].sum(axis=0), **close)
     np.testing.assert_allclose(sums, want[:, -1, :-1], **close)
     powers = classes.class_powers(X, codes, shifts, w, powers=3)
@@ -77,6 +78,23 @@ def test_same_for_any_threads():
             )
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_a_class_without_a_neighbour_in_every_lane():
+    """Rows enter in pairs: the last of an odd number comes alone, and every row counts once."""
+    X, _, _, w = rows(5001, 7, 1, np.float64)
+    codes = np.where(np.arange(len(X)) % 1000 == 17, 1, 0)  # five rows of class 1, far apart
+    shifts = np.zeros((3, 7))
+    want = plain(X, codes, shifts, w)
+    np.testing.assert_allclose(classes.class_scatter(X, codes, shifts, w), want, rtol=1e-10)
+    assert classes.class_scatter(X, codes, shifts)[:, -1, -1].tolist() == [4996.0, 5.0, 0.0]
+
+
+def test_labels_present():
+    labels = np.array([3, 0, 3, 5])
+    assert classes.labels_present(labels, 6).tolist() == [1, 0, 0, 1, 0, 1]
+    assert classes.labels_present(labels, 5) is None
+    assert classes.labels_present(np.array([-1, 2]), 5) is None
 
 
 @pytest.mark.parametrize("bad", [-1, 3])

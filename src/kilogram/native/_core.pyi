@@ -192,8 +192,10 @@ def within_scatter(
     root_w: Array | None,
     S: Array,
     sums: Array,
+    counts: Array,
     threads: int,
 ) -> None: ...
+def labels_present(labels: Array, present: Array) -> bool: ...
 def class_powers(
     X: Array, codes: Array, shifts: Array, w: Array | None, out: Array, threads: int
 ) -> None: ...

@@ -28,13 +28,16 @@ def class_scatter(X: Array, codes: Array, shifts: Array, w: Array | None = None)
 
 def within_scatter(
     X: Array, codes: Array, shifts: Array, w: Array | None = None
-) -> tuple[Array, Array]:
-    """(d, d): one scatter of x - shift of the row's class; (K, d): the sums of the classes."""
+) -> tuple[Array, Array, Array]:
+    """One scatter (d, d) of x - shift of the row's class; sums (K, d) and counts (K,) of classes.
+
+    The sums are of w (x - shift), the counts of rows.
+    """
     x, codes, shifts = _entered(X, codes, shifts)
     n, d = x.shape
-    S, sums = _room(d), np.empty(shifts.shape)
-    run(_core.within_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S, sums)
-    return S[:d, :d], sums
+    S, sums, counts = _room(d), np.empty(shifts.shape), np.empty(len(shifts))
+    run(_core.within_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S, sums, counts)
+    return S[:d, :d], sums, counts
 
 
 def class_powers(
@@ -91,6 +94,12 @@ def class_categories(
     out = np.empty((K, int(offsets[-1])))
     run(_core.class_categories, 4 * x.size, x, _whole(codes), offsets, _weights(w, x), out)
     return np.split(out, offsets[1:-1], axis=1)
+
+
+def labels_present(labels: Array, size: int) -> Array | None:
+    """(size,): whether each whole number from 0 is among the labels; None if others are."""
+    present = np.empty(size, dtype=np.uint8)
+    return present if _core.labels_present(_whole(labels), present) else None
 
 
 def _whole(codes: Array) -> Array:

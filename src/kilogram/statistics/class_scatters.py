@@ -50,7 +50,9 @@ class ClassScatters:
         W = S[:, -1, -1]
         e = S[:, -1, :-1] / np.where(W > 0, W, 1.0)[:, None]
         scatters = S[:, :-1, :-1] - W[:, None, None] * e[:, :, None] * e[:, None, :]
-        return cls(class_weights(codes, w, n_classes), np.asarray(p, np.float64) + e, scatters)
+        # without weights a sum of ones, exact; roots of weights do not square back to them
+        weights = W.copy() if w is None else class_weights(codes, w, n_classes)
+        return cls(weights, np.asarray(p, np.float64) + e, scatters)
 
     def __add__(self, other: ClassScatters | int) -> ClassScatters:
         if isinstance(other, int) and other == 0:  # so that sum() works

@@ -125,8 +125,8 @@ def merged_shares(ours: Any, theirs: Any) -> Any:
 
 def _in_one_pass(X: np.ndarray, codes: np.ndarray, w: Any, n_classes: int) -> tuple[Any, Any, Any]:
     p = class_pilots(X, codes, n_classes)
-    S, sums = native.within_scatter(X, codes, p, w)
-    W = class_weights(codes, w, n_classes)
+    S, sums, counts = native.within_scatter(X, codes, p, w)
+    W = counts if w is None else class_weights(codes, w, n_classes)
     e = sums / np.where(W > 0, W, 1.0)[:, None]
     return W, p + e, S - (e.T * W) @ e
 

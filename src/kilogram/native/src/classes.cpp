@@ -63,7 +63,8 @@ template <class T> struct Strips {
 };
 
 // The rows of one lane, one after another: each waits in the strips of its class, and full strips
-// are multiplied while they are in cache and the rows to come are on their way there.
+// are multiplied while they are in cache and the rows to come are on their way there. Two rows of a
+// class enter together: side by side they fill whole lines of the strips.
 template <class T> struct ClassRows {
   const Rows<T>& X;
   const T* shifts;
@@ -71,7 +72,8 @@ template <class T> struct ClassRows {
   i64 width;             // of the sums
   std::vector<T*> strips;
   std::vector<i64> filled;
-  i64 depth, asked = 0;  // rows up to here are on their way
+  std::vector<i64> single;  // a row of the class that has no neighbour yet, or -1
+  i64 depth, asked = 0;     // rows up to here are on their way
 
   void multiply(i64 c, i64 i, double* S) {
     asked = std::max(asked, i + 1);
@@ -82,30 +84,50 @@ template <class T> struct ClassRows {
     asked += rows;
     filled[c] = 0;
   }
-  void add(i64 i, i64 c, double* S) {
+  void put(i64 c, i64 first, i64 second, i64 count) {
     const Strips<T> own{strips[c], X.d, depth};
-    const T root = root_w ? root_w[i] : T(1);
-    loops<T>().put_row(X.at(i, 0), X.d, X.cs, shifts + c * X.d, root, own.row(filled[c]), depth,
-                       T(1), nullptr);
-    if (root_w) *own.lane(X.d, filled[c]) = root;
-    if (++filled[c] == depth) multiply(c, i, S);
+    const T* const x[2] = {X.at(first, 0), X.at(second, 0)};
+    const T* const shift[2] = {shifts + c * X.d, shifts + c * X.d};
+    const T root[2] = {root_w ? root_w[first] : T(1), root_w ? root_w[second] : T(1)};
+    loops<T>().put_rows(x, count, X.d, X.cs, shift, root_w ? root : nullptr, own.row(filled[c]),
+                        depth, nullptr);
+    for (i64 r = 0; root_w && r < count; ++r) *own.lane(X.d, filled[c] + r) = root[r];
+    filled[c] += count;
+  }
+  void add(i64 i, i64 c, double* S) {
+    if (single[c] < 0) {
+      single[c] = i;
+      return;
+    }
+    put(c, single[c], i, 2);
+    single[c] = -1;
+    if (filled[c] == depth) multiply(c, i, S);
+  }
+  void finish(i64 c, i64 end, double* S) {
+    if (single[c] >= 0) put(c, single[c], single[c], 1);
+    single[c] = -1;
+    if (filled[c]) multiply(c, end, S);
   }
 };
+
+bool is_code(i64 c, i64 K) { return static_cast<std::uint64_t>(c) < static_cast<std::uint64_t>(K); }
 
 }  // namespace
 
 // One scatter for every class; the rows are read in their order.
 template <class T>
-void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+bool class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
                    double* S, i64 ld, int threads) {
   const i64 strip = loops<T>().strip, width = ceil_div(X.d + 1, strip) * strip, size = K * width * width;
   const i64 fit = kBufferBytes / i64(sizeof(T)) / std::max<i64>(K * width, 1);
-  const i64 depth = std::clamp<i64>(fit, 16, kChunk), room = depth * width;
+  const i64 depth = std::clamp<i64>(fit / 2 * 2, 16, kChunk), room = depth * width;
   const i64 count = std::min(lane_count(X.n, size), std::max<i64>(1, X.n / (K * depth)));
   const Scratch<T> buffers(threads, K * room);
   const Scratch<double> lanes(count, size);
-  std::vector<ClassRows<T>> teams(threads, {X, shifts, root_w, width, std::vector<T*>(K), std::vector<i64>(K), depth});
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  std::vector<ClassRows<T>> teams(threads, {X, shifts, root_w, width, std::vector<T*>(K), std::vector<i64>(K),
+                                            std::vector<i64>(K, -1), depth});
+  bool wrong = false;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(|| : wrong)
   for (i64 lane = 0; lane < count; ++lane) {
     const int thread = omp_get_thread_num();
     ClassRows<T>& mine = teams[thread];
@@ -117,35 +139,48 @@ void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, c
     double* sum = lanes.block(lane);
     std::fill(sum, sum + size, 0.0);
     const i64 end = (lane + 1) * X.n / count;
-    for (i64 i = lane * X.n / count; i < end; ++i) mine.add(i, codes[i], sum);
-    for (i64 c = 0; c < K; ++c)
-      if (mine.filled[c]) mine.multiply(c, end, sum);
+    for (i64 i = lane * X.n / count; i < end; ++i)
+      if (is_code(codes[i], K))
+        mine.add(i, codes[i], sum);
+      else
+        wrong = true;
+    for (i64 c = 0; c < K; ++c) mine.finish(c, end, sum);
   }
   for (i64 c = 0; c < K; ++c)
     add_triangles(lanes, count, c * width * width, width, X.d + 1, S + c * ld * ld, ld);
+  return !wrong;
 }
 
-// One scatter for all classes, every row about its own class's shift, and the classes' sums.
+// One scatter for all classes, every row about its own class's shift, and the classes' sums: of a
+// lane (width, width), then (K, d) and the classes' numbers of rows.
 template <class T>
-void within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
-                    double* S, i64 ld, double* sums, int threads) {
+bool within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+                    double* S, i64 ld, double* sums, double* counts, int threads) {
   const Loops<T>& f = loops<T>();
-  const i64 d = X.d, width = ceil_div(d, f.strip) * f.strip, size = width * width + K * d;
-  const i64 chunks = ceil_div(X.n, kChunk), count = lane_count(X.n, size);
+  const i64 d = X.d, width = ceil_div(d, f.strip) * f.strip, square = width * width;
+  const i64 chunks = ceil_div(X.n, kChunk), size = square + K * d + K, count = lane_count(X.n, size);
   const Scratch<T> scratch(threads, kChunk * (width + f.lanes));
   const Scratch<double> lanes(count, size);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  bool wrong = false;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(|| : wrong)
   for (i64 lane = 0; lane < count; ++lane) {
     const Strips<T> Z{scratch.block(omp_get_thread_num()), d, kChunk};
     Z.prepare(T(0));
-    double *product = lanes.block(lane), *sum = product + width * width;
+    double *product = lanes.block(lane), *sum = product + square, *seen = sum + K * d;
     std::fill(product, product + size, 0.0);
     for (i64 p = lane * chunks / count; p < (lane + 1) * chunks / count; ++p) {
       const i64 r0 = p * kChunk, m = std::min(kChunk, X.n - r0);
-      for (i64 i = 0; i < m; ++i) {
-        const i64 c = codes[r0 + i] * d;
-        const T root = root_w ? root_w[r0 + i] : T(1);
-        f.put_row(X.at(r0 + i, 0), d, X.cs, shifts + c, root, Z.row(i), kChunk, root * root, sum + c);
+      for (i64 i = 0; i < m; i += 2) {
+        const i64 rows = std::min<i64>(2, m - i);
+        const T *x[2] = {}, *shift[2] = {};
+        double* own[2] = {};
+        for (i64 r = 0; r < rows; ++r) {
+          i64 c = codes[r0 + i + r];
+          if (!is_code(c, K)) wrong = true, c = 0;  // refused in the end: any place will do
+          x[r] = X.at(r0 + i + r, 0), shift[r] = shifts + c * d, own[r] = sum + c * d;
+          seen[c] += 1.0;
+        }
+        f.put_rows(x, rows, d, X.cs, shift, root_w ? root_w + r0 + i : nullptr, Z.row(i), kChunk, own);
       }
       const Next<T> next = next_rows(&X, r0 + kChunk, kChunk);
       f.gram(Z.z, m, kChunk, d, product, width, next.at, next.bytes);
@@ -153,8 +188,12 @@ void within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, 
   }
   add_triangles(lanes, count, 0, width, d, S, ld);
   std::fill(sums, sums + K * d, 0.0);
-  for (i64 l = 0; l < count; ++l)
-    loops<double>().add(lanes.block(l) + width * width, 1, K * d, K * d, sums, K * d);
+  std::fill(counts, counts + K, 0.0);
+  for (i64 l = 0; l < count; ++l) {
+    loops<double>().add(lanes.block(l) + square, 1, K * d, K * d, sums, K * d);
+    loops<double>().add(lanes.block(l) + square + K * d, 1, K, K, counts, K);
+  }
+  return !wrong;
 }
 
 // out (powers, K, d): sums and squares of the classes' rows; with powers = 3 NaN are left out, and
@@ -232,11 +271,21 @@ void class_categories(const Rows<T>& X, const i64* codes, i64 K, const i64* offs
   });
 }
 
+// present (size): 1 for every label that occurs; false if one is negative or not below size
+bool labels_present(const i64* labels, i64 n, i64 size, std::uint8_t* present) {
+  std::fill(present, present + size, std::uint8_t(0));
+  for (i64 i = 0; i < n; ++i) {
+    if (!is_code(labels[i], size)) return false;
+    present[labels[i]] = 1;
+  }
+  return true;
+}
+
 #define KG_INSTANTIATE(T)                                                                        \
-  template void class_scatter<T>(const Rows<T>&, const i64*, i64, const T*, const T*, double*,   \
+  template bool class_scatter<T>(const Rows<T>&, const i64*, i64, const T*, const T*, double*,   \
                                  i64, int);                                                      \
-  template void within_scatter<T>(const Rows<T>&, const i64*, i64, const T*, const T*, double*,  \
-                                  i64, double*, int);                                            \
+  template bool within_scatter<T>(const Rows<T>&, const i64*, i64, const T*, const T*, double*,  \
+                                  i64, double*, double*, int);                                   \
   template void class_powers<T>(const Rows<T>&, const i64*, i64, const T*, const T*, i64,        \
                                 double*, int);                                                   \
   template void class_counts<T>(const Rows<T>&, const i64*, i64, const T*, double*, T*, int);    \

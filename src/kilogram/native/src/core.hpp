@@ -60,15 +60,20 @@ template <class T>
 void fourier_scatter(const Rows<T>& X, const T* W, i64 D, const T* b, T scale, const Rows<T>& Y,
                      const T* root_w, double* S, i64 ld, int threads);
 
-// S (K, ld, ld): for every class Z' Z with Z = sqrt(w) [X - shift_c, 1] over its rows
+// S (K, ld, ld): for every class Z' Z with Z = sqrt(w) [X - shift_c, 1] over its rows; false if some
+// code is no class, and then the sums mean nothing
 template <class T>
-void class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+bool class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
                    double* S, i64 ld, int threads);
 
-// S (ld, ld) = Z' Z with Z = sqrt(w) (X - shift of the row's class); sums (K, d) of w (x - shift)
+// S (ld, ld) = Z' Z with Z = sqrt(w) (X - shift of the row's class); sums (K, d) of w (x - shift);
+// counts (K) of the rows; false as above
 template <class T>
-void within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
-                    double* S, i64 ld, double* sums, int threads);
+bool within_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
+                    double* S, i64 ld, double* sums, double* counts, int threads);
+
+// present (size): 1 for every label that occurs; false if one is negative or not below size
+bool labels_present(const i64* labels, i64 n, i64 size, std::uint8_t* present);
 
 // out (powers, K, d): sums, squares and the weight of what is not NaN, of the classes' rows
 template <class T>

@@ -42,10 +42,12 @@ template <class T> struct Loops {
   // brought into cache; 0 for none.
   void (*gram)(const T* z, std::int64_t depth, std::int64_t stride, std::int64_t width, double* S,
                std::int64_t ld, const T* next, std::int64_t bytes);
-  // one row into narrow strips of `stride` steps: out[strip][lane] = (x[col] - shift[col]) * scale;
-  // with `sums`, sums[col] += w (x[col] - shift[col])
-  void (*put_row)(const T* x, std::int64_t cols, std::int64_t cs, const T* shift, T scale, T* out,
-                  std::int64_t stride, T w, double* sums);
+  // one row or two into neighbouring steps of narrow strips of `stride` steps: out[strip][row][lane]
+  // = (x[row][col] - shift[row][col]) * scale[row]; with `sums`, sums[row][col] += scale[row]^2
+  // (x[row][col] - shift[row][col]). scale and sums may be null.
+  void (*put_rows)(const T* const* x, std::int64_t rows, std::int64_t cols, std::int64_t cs,
+                   const T* const* shift, const T* scale, T* out, std::int64_t stride,
+                   double* const* sums);
   // S (wa, wb; ld) += a' b, strips of two chunks
   void (*cross)(const T* a, const T* b, std::int64_t depth, std::int64_t wa, std::int64_t wb,
                 double* S, std::int64_t ld);

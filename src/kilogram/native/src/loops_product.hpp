@@ -64,32 +64,37 @@ struct Ahead {
 };
 
 // sum[r] += a[r] * b of one step; the strips of b lie `stride` vectors apart
-template <class T, int parts>
+template <class T, int rows, int parts>
 KG_INLINE void block_step(const T* a, const typename Vector<T>::type* b, i64 stride,
-                          typename Vector<T>::type (&sum)[kRows<T>][3]) {
+                          typename Vector<T>::type (&sum)[rows][parts]) {
   typedef typename Vector<T>::type V;
   const V v0 = b[0], v1 = parts > 1 ? b[stride] : V{}, v2 = parts > 2 ? b[2 * stride] : V{};
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows<T>; ++r) {
+  for (int r = 0; r < rows; ++r) {
     const V x = a[r] - V{};
     sum[r][0] += x * v0;
-    if (parts > 1) sum[r][1] += x * v1;
-    if (parts > 2) sum[r][2] += x * v2;
+    if (parts > 1) sum[r][parts > 1] += x * v1;
+    if (parts > 2) sum[r][parts > 2 ? 2 : 0] += x * v2;
   }
 }
 
-// S (kRows, `parts` vectors; ld) += a' b, narrow strips; asks for a line ahead every four steps.
-// Not inlined: with its three kinds side by side in one loop the compiler keeps the sums in memory,
-// at half the speed.
-template <class T, int parts>
+// S (rows, `parts` vectors; ld) += a' b, narrow strips; asks for a line ahead every four steps.
+// A small block has two sets of sums, which take turns: a step would wait for the one before.
+// Not inlined: with its kinds side by side in one loop the compiler keeps the sums in memory, at half
+// the speed.
+template <class T, int rows, int parts>
 __attribute__((noinline)) void add_block(const T* a, const T* b, i64 depth, i64 stride,
                                          double* S, i64 ld, Ahead& ahead) {
   typedef typename Vector<T>::type V;
   constexpr i64 W = kLanes<T>;
-  constexpr int R = kRows<T>;
-  V sum[R][3];
+  constexpr int turns = rows * parts < 8 ? 2 : 1;
+  V sum[turns][rows][parts];
+#pragma GCC unroll 2
+  for (int t = 0; t < turns; ++t)
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{};
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+      for (int p = 0; p < parts; ++p) sum[t][r][p] = V{};
   const V* b0 = reinterpret_cast<const V*>(b);
   const char* line = ahead.at;
   const i64 onward = line < ahead.end ? kLine : 0;
@@ -97,39 +102,60 @@ __attribute__((noinline)) void add_block(const T* a, const T* b, i64 depth, i64 
   for (; k + 4 <= depth; k += 4, line += onward) {
     __builtin_prefetch(line, 0, 2);
 #pragma GCC unroll 4
-    for (i64 u = 0; u < 4; ++u) block_step<T, parts>(a + (k + u) * W, b0 + k + u, stride, sum);
+    for (i64 u = 0; u < 4; ++u)
+      block_step<T, rows, parts>(a + (k + u) * W, b0 + k + u, stride, sum[u % turns]);
   }
-  for (; k < depth; ++k) block_step<T, parts>(a + k * W, b0 + k, stride, sum);
+  for (; k < depth; ++k) block_step<T, rows, parts>(a + k * W, b0 + k, stride, sum[0]);
   ahead.at = line;
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
+  for (int r = 0; r < rows; ++r) {
+    if (turns > 1)
+#pragma GCC unroll 3
+      for (int p = 0; p < parts; ++p) sum[0][r][p] += sum[turns - 1][r][p];
     double* __restrict o = S + r * ld;
-    const T* __restrict from = reinterpret_cast<const T*>(sum[r]);
+    const T* __restrict from = reinterpret_cast<const T*>(sum[0][r]);
 #pragma omp simd
     for (i64 j = 0; j < parts * W; ++j) o[j] += static_cast<double>(from[j]);
   }
 }
 
+// The rows of one strip of S, from the diagonal down: blocks of `rows` rows from i to below `end`.
+template <class T, int rows>
+KG_INLINE void add_blocks(const T* z, i64 depth, i64 stride, i64 j, i64 i, i64 end, double* S,
+                          i64 ld, Ahead& ahead) {
+  constexpr i64 W = kLanes<T>;
+  for (; i < end; i += rows) {
+    const T *a = z + i / W * W * stride + i % W, *b = z + j * stride;
+    const i64 needed = i + rows - j;  // columns j.. on or below the diagonal
+    double* o = S + i * ld + j;
+    if (needed <= W)
+      add_block<T, rows, 1>(a, b, depth, stride, o, ld, ahead);
+    else if (needed <= 2 * W)
+      add_block<T, rows, 2>(a, b, depth, stride, o, ld, ahead);
+    else
+      add_block<T, rows, 3>(a, b, depth, stride, o, ld, ahead);
+  }
+}
+
 // S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors), the
-// strips of z with room for `stride` steps; meanwhile `bytes` from `next` on come into cache
+// strips of z with room for `stride` steps; meanwhile `bytes` from `next` on come into cache. The
+// last rows, fewer than a block has, get a block of half or three quarters of the height.
 template <class T>
 void gram(const T* z, i64 depth, i64 stride, i64 width, double* S, i64 ld, const T* next,
           i64 bytes) {
-  constexpr i64 W = kLanes<T>;
+  constexpr int R = kRows<T>, half = R / 2, most = R - R / 4;
   const char* from = reinterpret_cast<const char*>(bytes ? next : z);
   Ahead ahead{from, from + bytes};
-  for (i64 j = 0; j < width; j += kStrip<T>)
-    for (i64 i = j; i < width; i += kRows<T>) {
-      const T *a = z + i / W * W * stride + i % W, *b = z + j * stride;
-      const i64 needed = i + kRows<T> - j;  // columns j.. on or below the diagonal
-      double* o = S + i * ld + j;
-      if (needed <= W)
-        add_block<T, 1>(a, b, depth, stride, o, ld, ahead);
-      else if (needed <= 2 * W)
-        add_block<T, 2>(a, b, depth, stride, o, ld, ahead);
-      else
-        add_block<T, 3>(a, b, depth, stride, o, ld, ahead);
-    }
+  const i64 whole = width / R * R, rest = width - whole;
+  for (i64 j = 0; j < width; j += kStrip<T>) {
+    add_blocks<T, R>(z, depth, stride, j, j, rest > most ? width : whole, S, ld, ahead);
+    const i64 last = j > whole ? j : whole;
+    if (rest > most || last >= width) continue;
+    if (rest <= half)
+      add_blocks<T, half>(z, depth, stride, j, last, width, S, ld, ahead);
+    else
+      add_blocks<T, most>(z, depth, stride, j, last, width, S, ld, ahead);
+  }
 }
 
 // S (wa, wb; ld) += a' b, all of it
@@ -140,8 +166,8 @@ void cross(const T* a, const T* b, i64 depth, i64 wa, i64 wb, double* S, i64 ld)
   Ahead nothing{here, here};
   for (i64 j = 0; j < wb; j += kStrip<T>)
     for (i64 i = 0; i < wa; i += kRows<T>)
-      add_block<T, 3>(a + i / W * W * depth + i % W, b + j * depth, depth, depth,
-                      S + i * ld + j, ld, nothing);
+      add_block<T, kRows<T>, 3>(a + i / W * W * depth + i % W, b + j * depth, depth, depth,
+                                S + i * ld + j, ld, nothing);
 }
 
 // Lanes are rows: out[strip][k][lane] = x[lane][k] - shift[k], zeros in the lanes beyond `rows`.
@@ -209,27 +235,54 @@ void pack_column_strips(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T*
   }
 }
 
-// One row of a chunk: out[narrow strip][lane] = (x[col] - shift[col]) * scale, strips `stride` steps
-// apart. With `sums`, sums[col] += w (x[col] - shift[col]).
-template <class T>
-void put_row(const T* x, i64 cols, i64 cs, const T* shift, T scale, T* out, i64 stride, T w,
-             double* sums) {
+// Rows of a chunk, one or two that become neighbours: out[narrow strip][row][lane] =
+// (x[row][col] - shift[row][col]) * scale[row], strips `stride` steps apart. With `sums`,
+// sums[row][col] += scale[row]^2 (x[row][col] - shift[row][col]).
+template <class T, int rows, bool scaled>
+KG_INLINE void put_some(const T* const* x, i64 cols, i64 cs, const T* const* shift, const T* scale,
+                        T* out, i64 stride, double* const* sums) {
+  typedef typename Vector<T>::type V;
   constexpr i64 W = kLanes<T>;
   const i64 whole = cs == 1 ? cols / W * W : 0;
-  i64 c = 0;
-  for (; c < whole; c += W, out += W * stride) {
-    T v[W];
+  const T *__restrict x0 = x[0], *__restrict x1 = x[rows - 1];
+  const T *__restrict shift0 = shift[0], *__restrict shift1 = shift[rows - 1];
+  const T s0 = scaled ? scale[0] : T(1), s1 = scaled ? scale[rows - 1] : T(1);
+  double *sums0 = sums ? sums[0] : nullptr, *sums1 = sums ? sums[rows - 1] : nullptr;
+  const auto add = [](double* to, const V& v, T s) __attribute__((always_inline)) {
 #pragma omp simd
-    for (i64 j = 0; j < W; ++j) v[j] = x[c + j] - shift[c + j];
-    if (sums)
-#pragma omp simd
-      for (i64 j = 0; j < W; ++j) sums[c + j] += static_cast<double>(w) * static_cast<double>(v[j]);
-#pragma omp simd
-    for (i64 j = 0; j < W; ++j) out[j] = v[j] * scale;
+    for (i64 j = 0; j < W; ++j) to[j] += static_cast<double>(s) * static_cast<double>(v[j]);
+  };
+  for (i64 c = 0; c < whole; c += W, out += W * stride) {
+    V v0 = *reinterpret_cast<const V*>(x0 + c) - *reinterpret_cast<const V*>(shift0 + c);
+    if (scaled) v0 *= s0;
+    reinterpret_cast<V*>(out)[0] = v0;
+    if (sums) add(sums0 + c, v0, s0);
+    if (rows < 2) continue;
+    V v1 = *reinterpret_cast<const V*>(x1 + c) - *reinterpret_cast<const V*>(shift1 + c);
+    if (scaled) v1 *= s1;
+    reinterpret_cast<V*>(out)[1] = v1;
+    if (sums) add(sums1 + c, v1, s1);
   }
-  for (; c < cols; ++c) {
-    const T v = x[c * cs] - shift[c];
-    if (sums) sums[c] += static_cast<double>(w) * static_cast<double>(v);
-    out[(c - whole) / W * W * stride + c % W] = v * scale;
+  const i64 step = W * (whole ? 1 : stride);  // what is left over fills no strip
+  for (int r = 0; r < rows; ++r) {
+    const T s = scaled ? scale[r] : T(1);
+    for (i64 c = whole; c < cols; ++c) {
+      const T v = (x[r][c * cs] - shift[r][c]) * s;
+      if (sums) sums[r][c] += static_cast<double>(s) * static_cast<double>(v);
+      out[(c - whole) / W * step + r * W + c % W] = v;
+    }
   }
+}
+
+template <class T>
+void put_rows(const T* const* x, i64 rows, i64 cols, i64 cs, const T* const* shift, const T* scale,
+              T* out, i64 stride, double* const* sums) {
+  if (rows == 2 && !scale)
+    put_some<T, 2, false>(x, cols, cs, shift, scale, out, stride, sums);
+  else if (rows == 2)
+    put_some<T, 2, true>(x, cols, cs, shift, scale, out, stride, sums);
+  else if (!scale)
+    put_some<T, 1, false>(x, cols, cs, shift, scale, out, stride, sums);
+  else
+    put_some<T, 1, true>(x, cols, cs, shift, scale, out, stride, sums);
 }
