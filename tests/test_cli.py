@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from kilogram.cli import app
+from kilogram.kitchen import judge as room
 from tests.kitchen.conftest import classes, curved
 
 RUN = CliRunner()
@@ -206,22 +206,33 @@ def test_a_full_disk_behind_standard_output_is_one_sentence():
     ]
 
 
-def test_ctrl_c_leaves_nothing(here):
-    curved(3000).to_csv("long.csv", index=False)
-    job = subprocess.Popen(
-        [sys.executable, "-m", "kilogram.cli", "cook", "long.csv", "--target", "y"],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    for _ in range(600):
-        if (here / "kilogram-report" / "long-y").exists():
-            break
-        time.sleep(0.1)
-    time.sleep(0.5)
-    os.kill(job.pid, signal.SIGINT)
-    _, said = job.communicate(timeout=60)
-    assert job.returncode == 130
-    # a fast machine may have finished a fold by then: it is kept and said, and nothing else is there
-    kept = list((here / "kilogram-report").rglob("*.*"))
-    assert ("Nothing was written" in said) == (not kept)
-    assert ("kept in kilogram-report" in said) == bool(kept)
-    assert not [path for path in kept if path.suffix in {".html", ".kg", ".toml", ".png"}]
+@pytest.mark.parametrize("finished", [0, 2])
+def test_ctrl_c_leaves_nothing_but_finished_folds(here, finished, monkeypatch):
+    """The signal comes when a fold begins, from within: no clock decides how many are finished."""
+    begun, judge = [], room.judge_fold
+
+    def one(*rest):
+        if len(begun) == finished:
+            signal.raise_signal(signal.SIGINT)
+        begun.append(1)
+        return judge(*rest)
+
+    monkeypatch.setattr(room, "judge_fold", one)
+    done = kg("cook", "curved.csv", "--target", "y", *QUICK)
+    assert done.exit_code == 130
+    kept = [path for path in here.glob("kilogram-report/**/*") if path.is_file()]
+    assert len(kept) == finished
+    assert all(".unfinished-" in str(path) for path in kept)
+    assert ("2 finished folds are kept in kilogram-report" in done.stderr) == bool(finished)
+    assert ("Nothing was written" in done.stderr) == (not finished)
+
+
+def test_an_audit_says_what_its_time_left_out(here):
+    done = kg("audit", "curved.csv", "-t", "y", "--max-time", "1e-9")
+    assert done.exit_code == 0
+    assert "Nothing serious in what was looked at" in done.stdout
+    assert "KG-A07" in done.stdout
+    assert json.loads(kg("audit", "curved.csv", "--json").stdout)["not_looked_for"] == []
+    done = kg("audit", "curved.csv", "--max-time", 0)
+    assert done.exit_code == 1
+    assert "more than 0 s" in done.stderr

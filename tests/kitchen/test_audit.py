@@ -8,6 +8,7 @@ import pytest
 from sklearn import datasets
 
 import kilogram as kg
+from kilogram.base.budget import Budget
 from kilogram.kitchen import KitchenError
 from kilogram.kitchen.audit import CODES, audit
 from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
@@ -281,3 +282,18 @@ def test_long_tables_are_looked_at_in_part():
     assert found.looked_at == 20_000
     assert "KG-A07" in codes(found)
     assert "random rows" in str(found)
+
+
+def test_when_the_time_is_up_what_was_not_looked_for_is_said(monkeypatch):
+    """Columns are counted instead of seconds: the limit ends the third check in its middle."""
+    whole = audit(with_copy(numbers(), "y"), "y")
+    assert whole.not_looked_for == ()
+    looks = iter([False] * 6)
+    monkeypatch.setattr(Budget, "expired", property(lambda self: next(looks, True)))
+    found = audit(with_copy(numbers(), "y"), "y")
+    assert set(found.not_looked_for) == set(CODES) - {"KG-A01", "KG-A02", "KG-A15", "KG-A16"}
+    assert set(codes(found)) <= set(codes(whole))
+    assert "left no time to look for" in str(found)
+    assert found.as_dict()["not_looked_for"] == list(found.not_looked_for)
+    with pytest.raises(KitchenError, match="more than 0 s"):
+        audit(numbers(), "y", max_time=-1.0)

@@ -1,17 +1,17 @@
 """Work that is cut off goes on where it stopped, with the same numbers."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from kilogram.evaluation.nested import Fold
-from kilogram.kitchen import cook
+from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.journal import Journal, fingerprint_of, forget_all, kept_in
 from tests.kitchen.conftest import curved
 
@@ -27,8 +27,8 @@ def folds_of(folder):
 
 
 def command(table, out):
-    return [sys.executable, "-m", "kilogram.cli", "cook", str(table), "--target", "y", "--out",
-            str(out), "--folds", "2", "--repeats", "2", "--search", "path", "--quiet"]  # fmt: skip
+    return ["cook", str(table), "--target", "y", "--out", str(out), "--folds", "2", "--repeats",
+            "2", "--search", "path", "--quiet"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +40,36 @@ def uninterrupted(tmp_path_factory):
     return folder / "t.csv", folds_of(folder)
 
 
+# Stops itself by a signal when so many folds are kept: no clock and no second process decide when.
+STOPS = """
+import os, signal, sys
+from kilogram.cli import app
+from kilogram.kitchen.journal import Journal
+
+how, left, keep = getattr(signal, sys.argv[1]), [int(sys.argv[2])], Journal.keep
+
+def kept(self, *rest):
+    keep(self, *rest)
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), how)
+
+Journal.keep = kept
+app(sys.argv[3:])
+"""
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_begun_again_the_numbers_are_the_same(tmp_path, how, uninterrupted):
     table, whole = uninterrupted
-    cut = tmp_path / "cut"
-    run = subprocess.Popen(command(table, cut), stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 120
-    while kept_in(cut) < 6 and run.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
-    run.send_signal(how)
-    said = run.communicate()[1]
-    finished = kept_in(cut)
-    assert finished >= 6
+    cut, finished = tmp_path / "cut", 6
+    run = subprocess.run([sys.executable, "-c", STOPS, how.name, str(finished),
+                          *command(table, cut)], stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert kept_in(cut) == finished
     assert not (cut / "report.json").exists()
+    assert run.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
     if how == signal.SIGINT:
-        assert run.returncode == 130
-        assert "finished folds are kept" in said
+        assert f"{finished} finished folds are kept" in run.stderr
     kept = {f.name: f.stat().st_mtime_ns for f in cut.glob(".unfinished-*/fold-*.npz")}
     again = cook(table, "y", **WORK, resume=cut)
     after = {f.name: f.stat().st_mtime_ns for f in cut.glob(".unfinished-*/fold-*.npz")}
@@ -95,3 +109,32 @@ def test_damaged_files_count_as_none(tmp_path):
     forget_all(tmp_path)
     assert kept_in(tmp_path) == 0
     assert Journal(None, "").count() == 0
+
+
+def test_a_full_disk_keeps_the_finished_folds_and_says_where(tmp_path, monkeypatch):
+    curved(40).to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "out"
+    cooked = cook(tmp_path / "t.csv", "y", **WORK, resume=out)
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(KitchenError, match="No space left") as said:
+            cooked.save(out)
+    (place,) = out.iterdir()
+    assert place.name.startswith(".unfinished-")
+    assert f"{kept_in(out)} finished folds are kept in {place}" in str(said.value)
+    assert "same command goes on" in str(said.value)
+    assert "--fresh" in str(said.value)
+    again = cook(tmp_path / "t.csv", "y", **WORK, resume=out)
+    assert f"{kept_in(out)} folds were finished" in " ".join(again.notes)
+    again.save(out)
+    again.journal.forget()
+    assert not list(out.glob(".*"))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(KitchenError) as said:
+            again.save(out)
+    assert str(said.value).endswith("Nothing was half written.")  # nothing is kept any more

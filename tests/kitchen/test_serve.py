@@ -1,5 +1,6 @@
 """A real server, asked over real HTTP: answers, clear refusals, limits that hold, a clean end."""
 
+import asyncio
 import http.client
 import json
 import re
@@ -24,6 +25,7 @@ from kilogram.kitchen.save import model_bytes
 from kilogram.kitchen.serve import Limits
 from kilogram.kitchen.serve.app import make_app, refuse_pictures
 from kilogram.kitchen.serve.describe import described, example, openapi
+from kilogram.kitchen.serve.limits import Places, Refused
 from tests.kitchen.conftest import curved
 
 # one server for all: the tests of this file stay on one worker, in their order
@@ -45,7 +47,7 @@ def start(path, *options):
 def served(cooked, tmp_path_factory):
     path = tmp_path_factory.mktemp("served") / "model.skops"
     path.write_bytes(model_bytes(cooked.model, card="# A card"))
-    server, port = start(path, "--waiting", "4", "--timeout", "3")
+    server, port = start(path, "--waiting", "4", "--timeout", "120")
     yield server, port
     if server.poll() is None:
         server.kill()
@@ -53,7 +55,7 @@ def served(cooked, tmp_path_factory):
 
 
 def ask(port, body, headers=JSON, path="/predict", method="POST"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     body = body if isinstance(body, bytes | str | None) else json.dumps(body)
     connection.request(method, path, body, headers)
     reply = connection.getresponse()
@@ -146,7 +148,7 @@ def test_it_describes_itself_without_the_network(served):
 
 
 def test_a_gigabyte_is_refused_by_its_length_alone(served):
-    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=120) as wire:
         wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
                      b"Content-Length: 1000000000\r\n\r\n")  # fmt: skip
         assert wire.recv(1000).startswith(b"HTTP/1.1 413")
@@ -157,7 +159,7 @@ def test_a_streamed_gigabyte_is_cut_off_and_never_held(served):
     before = process.memory_info().rss
     chunk = b"100000\r\n" + b"1" * (1 << 20) + b"\r\n"
     sent, most = 0, 0
-    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=120) as wire:
         wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\n"
                      b"Transfer-Encoding: chunked\r\n\r\n")  # fmt: skip
         while sent < 1000 and not select.select([wire], [], [], 0)[0]:
@@ -196,10 +198,31 @@ def test_two_hundred_at_once_are_answered_or_told_to_come_back(served):
     assert ask(served[1], None, {}, "/health", "GET")[1]["at_work"] == 0
 
 
-def test_a_body_that_never_ends_is_given_up(served):
-    with socket.create_connection(("127.0.0.1", served[1]), timeout=20) as wire:
-        wire.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n[")
-        assert wire.recv(1000).startswith(b"HTTP/1.1 408")
+def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
+    """Without a server: what is waited for never comes, however long a busy machine takes."""
+    places, done = Places(Limits(timeout=0.05, threads=1, waiting=0)), threading.Event()
+
+    async def endless():
+        yield b"["
+        await asyncio.Event().wait()
+
+    async def whole():
+        yield b"[]"
+
+    async def guests():
+        with pytest.raises(Refused) as slow:
+            await places.answer(endless(), "100", len)
+        with pytest.raises(Refused) as late:
+            await places.answer(whole(), None, lambda body: done.wait())
+        with pytest.raises(Refused) as full:  # the late one keeps its place
+            await places.answer(whole(), None, len)
+        done.set()
+        return [one.value.status for one in (slow, late, full)], slow.value.message
+
+    statuses, message = asyncio.run(guests())
+    places.close()
+    assert statuses == [408, 503, 503]
+    assert "to arrive" in message
 
 
 def test_models_that_open_paths_are_not_served(cooked):
@@ -235,7 +258,7 @@ def test_ctrl_c_ends_it_cleanly(served):
     server, port = served
     assert ask(port, ROWS)[0].status == 200
     server.send_signal(signal.SIGINT)
-    out, err = server.communicate(timeout=60)
+    out, err = server.communicate(timeout=120)
     assert server.returncode == 0
     assert re.search(r"\d requests? answered", out)  # one, if no other test shared this server
     assert "Traceback" not in err

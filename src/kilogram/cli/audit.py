@@ -9,30 +9,19 @@ import typer
 
 from kilogram.cli.common import (
     Accept,
-    Categorical,
-    Dates,
-    Delimiter,
-    Drop,
-    Encoding,
-    Group,
-    Header,
-    Images,
-    MaxMemory,
-    Numeric,
-    Ordinal,
-    Sheet,
+    MaxTime,
+    Seed,
     TablePath,
     Target,
     TaskOption,
-    TextColumns,
-    Time,
     console,
     guarded,
     progress_bar,
-    unescaped,
 )
+from kilogram.cli.options import FILE, HEADER, KINDS, ORDER, about_the_table
 
 
+@about_the_table(KINDS, ORDER, HEADER, FILE)
 def audit(
     table: TablePath,
     target: Target = None,
@@ -42,22 +31,11 @@ def audit(
     task: TaskOption = None,
     accept: Accept = None,
     folds: Annotated[int, typer.Option(help="Folds that kg cook will use.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
+    max_time: MaxTime = 600,
     as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
-    numeric: Numeric = None,
-    categorical: Categorical = None,
-    ordinal: Ordinal = None,
-    text: TextColumns = None,
-    date: Dates = None,
-    image: Images = None,
-    drop: Drop = None,
-    group: Group = None,
-    time: Time = None,
-    header: Header = True,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    max_memory: MaxMemory = None,
+    *,
+    about: dict[str, Any],
 ) -> None:
     """Check a table for leaks before cooking. Exit status 2 if something serious is found."""
     with guarded():
@@ -68,11 +46,7 @@ def audit(
             tell = bar and (lambda what: bar(0, 1, what))
             found = audit_it(
                 table, target, against=against, task=cast(Any, task and task.value), folds=folds,
-                seed=seed, accept=accept or (), numeric=numeric or (),
-                categorical=categorical or (), ordinal=ordinal or (), text=text or (),
-                date=date or (), image=image or (), drop=drop or (), group=group, time=time,
-                header=header, sheet=sheet, delimiter=unescaped(delimiter), encoding=encoding,
-                max_memory=max_memory, tell=tell,
+                seed=seed, max_time=max_time, accept=accept or (), tell=tell, **about,
             )  # fmt: skip
         if as_json:
             typer.echo(found.as_json())

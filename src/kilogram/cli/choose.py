@@ -6,28 +6,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from kilogram.cli.common import (
-    Categorical,
-    Dates,
-    Delimiter,
-    Drop,
-    Encoding,
-    Header,
-    Images,
-    MaxMemory,
-    Numeric,
-    Ordinal,
-    Sheet,
-    TablePath,
-    Target,
-    TaskOption,
-    TextColumns,
-    console,
-    guarded,
-    unescaped,
-)
+from kilogram.cli.common import Seed, TablePath, Target, TaskOption, console, guarded
+from kilogram.cli.options import FILE, HEADER, KINDS, about_the_table
 
 
+@about_the_table(KINDS, HEADER, FILE)
 def choose(
     table: TablePath,
     target: Target = None,
@@ -45,20 +28,10 @@ def choose(
     small_device: Annotated[
         bool, typer.Option(help="The model has to run with little memory and time.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The choice as JSON.")] = False,
-    numeric: Numeric = None,
-    categorical: Categorical = None,
-    ordinal: Ordinal = None,
-    text: TextColumns = None,
-    date: Dates = None,
-    image: Images = None,
-    drop: Drop = None,
-    header: Header = True,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    max_memory: MaxMemory = None,
+    *,
+    about: dict[str, Any],
 ) -> None:
     """Walk the texts' decision trees with the data at hand: what to try, and why."""
     with guarded():
@@ -68,10 +41,7 @@ def choose(
         found = choose_it(
             table, target, task=cast(Any, task and task.value), probabilities=probabilities,
             noisy_inputs=noisy_inputs, sparse=sparse, clusters=clusters,
-            small_device=small_device, seed=seed, numeric=numeric or (),
-            categorical=categorical or (), ordinal=ordinal or (), text=text or (),
-            date=date or (), image=image or (), drop=drop or (), header=header, sheet=sheet,
-            delimiter=unescaped(delimiter), encoding=encoding, max_memory=max_memory,
+            small_device=small_device, seed=seed, **about,
         )  # fmt: skip
         if as_json:
             typer.echo(found.as_json())

@@ -22,8 +22,6 @@ class Task(StrEnum):
     classification = "classification"
 
 
-_HOW = "How the file is written"
-_KINDS = "What columns are (repeat for several)"
 _READ = "CSV, Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB or svmlight."
 
 TablePath = Annotated[Path, typer.Argument(help=_READ)]
@@ -32,34 +30,8 @@ TaskOption = Annotated[Task | None, typer.Option(help="Overrule what the target 
 Accept = Annotated[
     list[str] | None, typer.Option(help="Code of a serious finding that is known and meant.")
 ]
-
-
-def _columns(help: str, *names: str) -> typer.models.OptionInfo:
-    return typer.Option(*names, help=help, rich_help_panel=_KINDS)
-
-
-Numeric = Annotated[list[str] | None, _columns("Column to take as numbers.")]
-Categorical = Annotated[list[str] | None, _columns("Column to take as words.")]
-Ordinal = Annotated[list[str] | None, _columns("Column and its levels, lowest first: size=S,M,L.")]
-TextColumns = Annotated[list[str] | None, _columns("Column to take as free text.", "--text")]
-Dates = Annotated[list[str] | None, _columns("Column to take as dates.", "--date")]
-Images = Annotated[list[str] | None, _columns("Column to take as paths of pictures.", "--image")]
-Drop = Annotated[list[str] | None, _columns("Column to leave out.", "--drop", "--ignore")]
-Group = Annotated[
-    str | None, _columns("Column whose equal values belong together: folds are cut between them.")
-]
-Time = Annotated[str | None, _columns("Column that orders the rows: tests are on later ones.")]
-
-
-def _file(help: str) -> typer.models.OptionInfo:
-    return typer.Option(help=help, rich_help_panel=_HOW)
-
-
-Header = Annotated[bool, _file("First line of a text table holds the names.")]
-Delimiter = Annotated[str | None, _file("Of a text table, if found wrong.")]
-Encoding = Annotated[str | None, _file("Of a text table, if found wrong.")]
-Sheet = Annotated[str | None, _file("Table of a database, sheet of a workbook.")]
-MaxMemory = Annotated[str | None, _file("What reading may take, such as 2GB.")]
+MaxTime = Annotated[float, typer.Option(help="Seconds; what they leave out is said.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
 @contextmanager
@@ -118,7 +90,3 @@ def console() -> Console:
 def slug(text: str) -> str:
     """A folder name of plain letters."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "table"
-
-
-def unescaped(delimiter: str | None) -> str | None:
-    return "\t" if delimiter in ("\\t", "tab") else delimiter

@@ -12,28 +12,16 @@ import typer
 
 from kilogram.cli.common import (
     Accept,
-    Categorical,
-    Dates,
-    Delimiter,
-    Drop,
-    Encoding,
-    Group,
-    Header,
-    Images,
-    MaxMemory,
-    Numeric,
-    Ordinal,
-    Sheet,
+    MaxTime,
+    Seed,
     Target,
     TaskOption,
-    TextColumns,
-    Time,
     console,
     guarded,
     progress_bar,
     slug,
-    unescaped,
 )
+from kilogram.cli.options import FILE, HEADER, KINDS, ORDER, about_the_table
 
 if TYPE_CHECKING:
     from kilogram.kitchen import Cooked
@@ -59,6 +47,7 @@ class Hunt(StrEnum):
 _BESIDE = {"recipe", "table", "out", "quiet", "fresh"}
 
 
+@about_the_table(KINDS, ORDER, HEADER, FILE)
 def cook(
     context: typer.Context,
     table: Annotated[
@@ -81,8 +70,8 @@ def cook(
     repeats: Annotated[
         int | None, typer.Option(help="Rounds of folds.", show_default="by the number of rows")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    max_time: Annotated[float, typer.Option(help="Seconds; fewer folds if it takes longer.")] = 600,
+    seed: Seed = 0,
+    max_time: MaxTime = 600,
     max_rows: Annotated[int, typer.Option(help="Cook a sample of longer tables.")] = 50_000,
     keep: Annotated[
         Keep | None,
@@ -101,21 +90,9 @@ def cook(
     examples: Annotated[
         bool, typer.Option(help="Keep some rows in the model, to explain its answers with.")
     ] = True,
-    numeric: Numeric = None,
-    categorical: Categorical = None,
-    ordinal: Ordinal = None,
-    text: TextColumns = None,
-    date: Dates = None,
-    image: Images = None,
-    drop: Drop = None,
-    group: Group = None,
-    time: Time = None,
-    header: Header = True,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    max_memory: MaxMemory = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")] = False,
+    *,
+    about: dict[str, Any],
 ) -> None:
     """Predict a column: linear and kernel recipes compared honestly, a report, a model file."""
     with guarded():
@@ -137,13 +114,8 @@ def cook(
                 said: dict[str, Any] = {
                     "task": task and task.value, "measure": measure, "folds": folds,
                     "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
-                    "keep": keep and keep.value, "search": search.value, "numeric": numeric or (),
-                    "categorical": categorical or (), "ordinal": ordinal or (),
-                    "text": text or (), "date": date or (), "image": image or (),
-                    "drop": drop or (), "group": group, "time": time, "accept": accept or (),
-                    "drop_duplicates": drop_duplicates, "examples": examples, "header": header,
-                    "delimiter": unescaped(delimiter), "encoding": encoding, "sheet": sheet,
-                    "max_memory": max_memory,
+                    "keep": keep and keep.value, "search": search.value, "accept": accept or (),
+                    "drop_duplicates": drop_duplicates, "examples": examples, **about,
                 }  # fmt: skip
                 cooked = cook_it(table, target, **(said | again), resume=folder, progress=progress)
             # shown before anything is written: a full disk must not cost the answer

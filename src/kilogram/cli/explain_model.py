@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kilogram.cli.common import Delimiter, Encoding, MaxMemory, Sheet, console, guarded, unescaped
+from kilogram.cli.common import Seed, console, guarded
+from kilogram.cli.options import FILE, about_the_table
 
 
+@about_the_table(FILE)
 def explain_model(
     model: Annotated[Path, typer.Argument(help="Model file written by kg cook.")],
     table: Annotated[
@@ -33,12 +35,10 @@ def explain_model(
     shuffles: Annotated[int, typer.Option(help="Shuffles of each column.")] = 10,
     max_rows: Annotated[int, typer.Option(help="Rows to shuffle.")] = 1000,
     max_time: Annotated[float, typer.Option(help="Seconds for the importance.")] = 120,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The numbers as JSON, no files.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    max_memory: MaxMemory = None,
+    *,
+    about: dict[str, Any],
 ) -> None:
     """What a model goes by: columns with intervals, how they act, and rows like these."""
     with guarded():
@@ -47,8 +47,7 @@ def explain_model(
 
         found = explain_it(
             model, table, rows=row or (), training=training, top=top, shuffles=shuffles,
-            max_rows=max_rows, max_time=max_time, seed=seed, delimiter=unescaped(delimiter),
-            encoding=encoding, sheet=sheet, max_memory=max_memory,
+            max_rows=max_rows, max_time=max_time, seed=seed, **about,
         )  # fmt: skip
         if as_json:
             typer.echo(found.as_json().decode())

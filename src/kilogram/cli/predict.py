@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kilogram.cli.common import Delimiter, Encoding, MaxMemory, Sheet, TablePath, guarded, unescaped
+from kilogram.cli.common import TablePath, guarded
+from kilogram.cli.options import FILE, about_the_table
 
 
+@about_the_table(FILE)
 def predict(
     model: Annotated[Path, typer.Argument(help="Model file written by kg cook.")],
     table: TablePath,
@@ -24,10 +26,8 @@ def predict(
     bare: Annotated[
         bool, typer.Option("--bare", help="Only the predictions: no intervals, no probabilities.")
     ] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    sheet: Sheet = None,
-    max_memory: MaxMemory = None,
+    *,
+    about: dict[str, Any],
 ) -> None:
     """Add predictions to a table of any length, with intervals and a warning on odd rows."""
     with guarded():
@@ -38,10 +38,7 @@ def predict(
         if out is not None:
             check_name(out)
         cooked, tally = load_model(model), Tally()
-        blocks = answered_blocks(
-            cooked, table, tally, coverage=coverage, bare=bare, delimiter=unescaped(delimiter),
-            encoding=encoding, sheet=sheet, max_memory=max_memory,
-        )  # fmt: skip
+        blocks = answered_blocks(cooked, table, tally, coverage=coverage, bare=bare, **about)
         if out is None:
             sink = CsvSink(sys.stdout.buffer)
             for block in blocks:

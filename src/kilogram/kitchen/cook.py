@@ -26,7 +26,7 @@ from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
 from kilogram.kitchen.card import as_markdown
 from kilogram.kitchen.columns import refuse_unusable
-from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.errors import CannotWriteError, KitchenError
 from kilogram.kitchen.facts import as_json
 from kilogram.kitchen.folds import along_columns, rounds, split
 from kilogram.kitchen.gather import Evidence, gather
@@ -81,7 +81,10 @@ class Cooked:
         return self.model.predict(source)
 
     def save(self, folder: str | Path) -> dict[str, Path]:
-        """Write report, numbers, card, recipe and model, all of them or none."""
+        """Write report, numbers, card, recipe and model, all of them or none.
+
+        If they do not fit on the disk, folds that were kept while cooking stay, which is said.
+        """
         card = as_markdown(self)
         files = {
             "report.html": as_html(self),
@@ -90,7 +93,11 @@ class Cooked:
             "model-card.md": card.encode(),
             "model.skops": model_bytes(self.model, card=card),
         }
-        return dict(zip(files, write_files(Path(folder), files), strict=True))
+        try:
+            written = write_files(Path(folder), files)
+        except CannotWriteError as bad:
+            raise CannotWriteError(f"{bad}{self.journal.told()}") from None
+        return dict(zip(files, written, strict=True))
 
     def __repr__(self) -> str:
         return "\n".join(self.verdict)

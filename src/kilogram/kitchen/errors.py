@@ -10,6 +10,10 @@ class KitchenError(ValueError):
     """A table, a target or a folder that cannot be used, told to the person who asked."""
 
 
+class CannotWriteError(KitchenError):
+    """A folder that cannot be written to, or a disk that is full."""
+
+
 def close_names(name: str, names: Iterable[str]) -> str:
     """' Did you mean ...?' with the names most like `name`, or the first few names there are."""
     known = [str(known) for known in names]

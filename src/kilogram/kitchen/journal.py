@@ -77,6 +77,18 @@ class Journal:
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
             return None
 
+    def told(self) -> str:
+        """Where finished folds are kept, and how to go on from them or be rid of them."""
+        count = self.count()
+        if not count:
+            return ""
+        size = sum(file.stat().st_size for file in self.place.iterdir()) / 2**20
+        folds = "1 finished fold is" if count == 1 else f"{count} finished folds are"
+        return (
+            f" {folds} kept in {self.place} ({size:.1f} MiB): with room, the same command goes on "
+            "from there; kg cook --fresh, or removing that folder, begins anew."
+        )
+
     def forget(self) -> None:
         """Remove what was kept: the work is done."""
         if self.folder is not None:

@@ -23,7 +23,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from kilogram.kitchen.columns import Column, Layout
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import CannotWriteError, KitchenError, some
 from kilogram.kitchen.model import Model
 
 FORMAT = "kilogram model 1"
@@ -68,7 +68,7 @@ def promised(folder: Path) -> Iterator[None]:
             pass
     except OSError as bad:
         _unmake(made)
-        raise KitchenError(cannot_write(folder, bad)) from None
+        raise CannotWriteError(cannot_write(folder, bad)) from None
     try:
         yield
     except BaseException:
@@ -92,7 +92,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
             for written, place in waiting.items():
                 os.replace(written, place)
         except OSError as bad:
-            raise KitchenError(cannot_write(folder, bad) + " Nothing was half written.") from None
+            whole = " Nothing was half written."
+            raise CannotWriteError(cannot_write(folder, bad) + whole) from None
         finally:
             for written in waiting:
                 written.unlink(missing_ok=True)

@@ -48,7 +48,7 @@ def constants(subject: Subject) -> Iterator[Finding]:
 def copies(subject: Subject) -> Iterator[Finding]:
     """KG-A03: columns equal up to a renaming of their values, or to scale and sign."""
     groups: dict[bytes, list[str]] = {}
-    for column in subject.layout.used:
+    for column in subject.each(subject.layout.used):
         groups.setdefault(_content(subject, column), []).append(column.name)
     for names in groups.values():
         if len(names) > 1:
@@ -106,9 +106,9 @@ def giveaways(subject: Subject) -> Iterator[Finding]:
     if subject.question is None or subject.rows < FEW_ROWS:
         return
     looked = [c for c in subject.layout.used if c.kind not in ("text", "image", "date", "time")]
-    skills = {column.name: skill(subject, column) for column in looked}
+    skills = {column.name: skill(subject, column) for column in subject.each(looked)}
     rest = max((s for s in skills.values() if s < STRONG), default=0.0)
-    for column in looked:
+    for column in subject.each(looked):
         yield from _gaps(subject, column)
         found = skills[column.name]
         if found < STRONG:

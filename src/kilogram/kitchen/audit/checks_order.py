@@ -96,7 +96,7 @@ def _leads(subject: Subject) -> Iterator[Finding]:
     shares = np.unique(y, return_counts=True)[1] / len(y)
     if float(np.sum(shares**2)) > 0.6:
         return  # most rows agree anyway
-    for column in subject.layout.used:
+    for column in subject.each(subject.layout.used):
         x = _like_answer(subject, column)
         if x is None:
             continue

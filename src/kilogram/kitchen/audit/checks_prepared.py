@@ -74,7 +74,7 @@ def _encoded(subject: Subject) -> Iterator[Finding]:
     if subject.classes:
         answers = [(subject.y == c).astype(float) for c in range(subject.classes)]
     assert subject.question is not None
-    for column in _numeric(subject):
+    for column in subject.each(_numeric(subject)):
         # codes count the values that are there: a level for every row or two is no word
         if not FEW_LEVELS <= int(subject.codes[column.name].max()) + 1 <= subject.rows / 3:
             continue

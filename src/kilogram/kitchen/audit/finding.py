@@ -157,7 +157,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings about a table, worst first; `accepted` codes do not stop anything."""
+    """The findings about a table, worst first; `accepted` codes do not stop anything.
+
+    `not_looked_for` are the codes that the time limit left out, in whole or in part.
+    """
 
     table: str
     target: str | None
@@ -167,6 +170,7 @@ class Audit:
     accepted: tuple[str, ...] = ()
     looked_at: int | None = None
     notes: tuple[str, ...] = ()
+    not_looked_for: tuple[str, ...] = ()
 
     @property
     def serious(self) -> tuple[Finding, ...]:
@@ -200,6 +204,7 @@ class Audit:
             "serious": len(self.serious),
             "columns": [asdict(c) | {"levels": list(c.levels)} for c in self.columns],
             "notes": list(self.notes),
+            "not_looked_for": list(self.not_looked_for),
             "findings": [
                 {
                     "code": f.code, "severity": f.severity, "title": f.title,

@@ -44,10 +44,15 @@ def verdict(audit: Audit) -> str:
                 if f.severity == "serious" and f.code in audit.accepted]  # fmt: skip
     if accepted:
         tail += f", accepted: {', '.join(sorted(set(accepted)))}"
+    left = ""
+    if audit.not_looked_for:
+        left = (f" The time limit left no time to look for all of {', '.join(audit.not_looked_for)}"
+                ": give a longer --max-time.")  # fmt: skip
     if not audit.serious:
-        return f"Nothing serious ({tail})."
+        so_far = " in what was looked at" if left else ""
+        return f"Nothing serious{so_far} ({tail}).{left}"
     codes = sorted({f.code for f in audit.serious})
-    return f"{len(audit.serious)} serious: {', '.join(codes)} ({tail}). kg cook would stop."
+    return f"{len(audit.serious)} serious: {', '.join(codes)} ({tail}). kg cook would stop.{left}"
 
 
 def _kinds(audit: Audit) -> Table:

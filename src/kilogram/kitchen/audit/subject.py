@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kilogram.base.budget import Budget
 from kilogram.kitchen.columns import Column, Layout, as_text, plain, values
 from kilogram.kitchen.question import Question
 from kilogram.kitchen.told import Told
@@ -16,6 +18,10 @@ from kilogram.kitchen.told import Told
 MAX_ROWS = 20_000
 MAX_CELLS = 2e7
 FEWEST_ROWS = 2000
+
+
+class OutOfTimeError(Exception):
+    """The time limit ended a check before it had seen all columns."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,14 @@ class Subject:
     y: np.ndarray
     folds: int
     seed: int
+    budget: Budget = field(default_factory=Budget)
+
+    def each(self, columns: Iterable[Column]) -> Iterator[Column]:
+        """The columns one by one, while there is time."""
+        for column in columns:
+            if self.budget.expired:
+                raise OutOfTimeError
+            yield column
 
     @property
     def rows(self) -> int:
@@ -43,7 +57,7 @@ class Subject:
     def codes(self) -> dict[str, np.ndarray]:
         """Column -> (n,) whole numbers, equal where cells are equal, -1 where missing."""
         looked = [c for c in self.layout.columns if c.used or c.kind == "group"]
-        return {column.name: self.coded(column) for column in looked}
+        return {column.name: self.coded(column) for column in self.each(looked)}
 
     def coded(self, column: Column) -> np.ndarray:
         """Equal cells as equal numbers; text without regard to case and blanks."""

@@ -1,0 +1,100 @@
+"""The options that commands share: what columns are, and how the file is written.
+
+A command asks for them as one argument, `about`, a dictionary of keywords for the kitchen; the
+command line shows each as an option of its own, in the place where `about` stands.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_HOW = "How the file is written"
+_KINDS = "What columns are (repeat for several)"
+
+
+def _columns(help: str, *names: str) -> typer.models.OptionInfo:
+    return typer.Option(*names, help=help, rich_help_panel=_KINDS)
+
+
+def _file(help: str) -> typer.models.OptionInfo:
+    return typer.Option(help=help, rich_help_panel=_HOW)
+
+
+KINDS: dict[str, Any] = {
+    "numeric": Annotated[list[str] | None, _columns("Column to take as numbers.")],
+    "categorical": Annotated[list[str] | None, _columns("Column to take as words.")],
+    "ordinal": Annotated[
+        list[str] | None, _columns("Column and its levels, lowest first: size=S,M,L.")
+    ],
+    "text": Annotated[list[str] | None, _columns("Column to take as free text.")],
+    "date": Annotated[list[str] | None, _columns("Column to take as dates.")],
+    "image": Annotated[list[str] | None, _columns("Column to take as paths of pictures.")],
+    "drop": Annotated[list[str] | None, _columns("Column to leave out.", "--drop", "--ignore")],
+}
+ORDER: dict[str, Any] = {
+    "group": Annotated[
+        str | None,
+        _columns("Column whose equal values belong together: folds are cut between them."),
+    ],
+    "time": Annotated[
+        str | None, _columns("Column that orders the rows: tests are on later ones.")
+    ],
+}
+HEADER: dict[str, Any] = {
+    "header": Annotated[bool, _file("First line of a text table holds the names.")],
+}
+FILE: dict[str, Any] = {
+    "delimiter": Annotated[str | None, _file("Of a text table, if found wrong.")],
+    "encoding": Annotated[str | None, _file("Of a text table, if found wrong.")],
+    "sheet": Annotated[str | None, _file("Table of a database, sheet of a workbook.")],
+    "max_memory": Annotated[str | None, _file("What reading may take, such as 2GB.")],
+}
+
+
+def about_the_table(
+    *blocks: dict[str, Any],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these blocks of options, gathered in its argument `about`."""
+    shared = {name: kind for block in blocks for name, kind in block.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            about = _keywords({name: given.pop(name) for name in shared})
+            command(**given, about=about)
+
+        hints = get_type_hints(command, include_extras=True)
+        own = inspect.signature(command).parameters
+        shown = []
+        for name, parameter in own.items():
+            if name != "about":
+                shown.append(parameter.replace(annotation=hints[name]))
+            else:
+                shown += [_option(key, kind) for key, kind in shared.items()]
+        signature: Any = inspect.Signature(shown)
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in shown}
+        return run
+
+    return decorate
+
+
+def _option(name: str, kind: Any) -> inspect.Parameter:
+    default = True if name == "header" else None
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=kind)
+
+
+def _keywords(said: dict[str, Any]) -> dict[str, Any]:
+    """Options as the kitchen takes them: nothing said of a kind of column is none of them."""
+    lists = {name: said[name] or () for name in KINDS if name in said}
+    return said | lists | {"delimiter": _unescaped(said["delimiter"])}
+
+
+def _unescaped(delimiter: str | None) -> str | None:
+    return "\t" if delimiter in ("\\t", "tab") else delimiter
