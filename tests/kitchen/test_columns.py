@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 from kilogram.kitchen import KitchenError
-from kilogram.kitchen.columns import USED, values
+from kilogram.kitchen.columns import USED, Column, values
 from kilogram.kitchen.cook import BUNDLED
 from kilogram.kitchen.kinds import find_kind, find_layout
 from kilogram.kitchen.read import read_table
+from kilogram.kitchen.scales import date_form
 from kilogram.kitchen.told import Told, orders
 
 N = 40
@@ -186,3 +187,20 @@ def test_kinds_are_told():
 def test_what_cannot_be_told(told, message):
     with pytest.raises(KitchenError, match=message):
         find_layout(pa.table({"s": ["S", "M", "L"], "y": [1, 2, 3]}), "y", told=told())
+
+
+def test_dates_written_in_several_ways():
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(11 * k) for k in range(30)]
+    ways = ["%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y", "%d %B %Y"]
+    words = pa.array([day.strftime(ways[k % 4]) for k, day in enumerate(days)])
+    form = date_form(words)
+    assert set(form.split("|")) == {*ways[:3], "%d %b %Y"}
+    column = Column("when", "date", "", form=form)
+    since = [(day - datetime.date(1970, 1, 1)).days for day in days]
+    assert values(column, words).tolist() == since
+    assert date_form(pa.array(["01/02/2020", "2020-02-01", "30/01/2020"])) == "%d/%m/%Y|%Y-%m-%d"
+    # days and months of one look cannot be told apart
+    assert date_form(pa.array(["13/02/2020", "02/13/2020"])) == ""
+    assert date_form(pa.array(["May 5, 2020", "somewhen"])) == ""
+    with pytest.raises(KitchenError, match="'when'"):
+        values(column, pa.array(["5/6/2020"]))

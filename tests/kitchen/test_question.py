@@ -1,13 +1,14 @@
 """The question: task and measure recognised, and targets that cannot be answered refused."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from kilogram.kitchen import KitchenError
 from kilogram.kitchen.measures import choose_measure, side_measures
 from kilogram.kitchen.question import ask
-from kilogram.kitchen.read import Table
+from kilogram.kitchen.read import Table, read_table
 
 N = 120
 RNG = np.random.default_rng(0)
@@ -100,3 +101,11 @@ def test_measures():
     assert choose_measure(question(["a", "b"] * 60), "balanced_accuracy")[1] == "as asked"
     with pytest.raises(KitchenError, match="not by 'r2'"):
         choose_measure(question(["a", "b"] * 60), "r2")
+
+
+def test_classes_written_in_several_ways_are_told():
+    words = ["yes", "Yes", "no", "no "] * 20
+    notes = " ".join(ask(read_table(pd.DataFrame({"x": range(80), "y": words})), "y").notes)
+    assert "'Yes', 'yes'" in notes
+    assert "'no', 'no '" in notes
+    assert not ask(read_table(pd.DataFrame({"x": range(80), "y": ["a", "b"] * 40})), "y").notes

@@ -210,3 +210,24 @@ def test_ten_thousand_columns_one_row_and_one_column(tmp_path):
 def test_a_memory_limit_that_means_nothing(tmp_path):
     with pytest.raises(KitchenError, match="max_memory"):
         read_table(long_csv(tmp_path / "t.csv", 10), max_memory="lots")
+
+
+def test_a_heading_above_the_names_is_left_out_and_said(tmp_path):
+    """In a sheet and in a text table; a first column without a name is no heading."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    rows = [["Measured", None, "Result"], ["x", "colour", "y"], [0.5, "red", 1], [1.5, "blue", 2]]
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "two.xlsx")
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    (tmp_path / "two.csv").write_text(text)
+    for name in ("two.xlsx", "two.csv"):
+        table = read_table(tmp_path / name)
+        assert table.data.column_names == ["x", "colour", "y"]
+        assert table.data.column("y").to_pylist() == [1, 2]
+        assert "(Measured Result)" in table.notes[0]
+    (tmp_path / "index.csv").write_text(",a,b\n0,red,1\n1,blue,2\n")
+    assert read_table(tmp_path / "index.csv").data.column_names == ["column_1", "a", "b"]
+    plain = read_table(tmp_path / "two.csv", header=False)
+    assert plain.data.num_rows == 4

@@ -38,6 +38,8 @@ WORDS: tuple[Kind, ...] = ("text", "image")
 NEW_LEVEL = -1.0
 # the form of a time that is a plain number, such as a year
 AS_NUMBER = "number"
+# Between the forms of dates that are written in several ways.
+FORMS_APART = "|"
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,8 @@ def days(data: Any, form: str = "") -> np.ndarray:
         return pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
     if form:
         words = as_text(data)
-        data = pc.strptime(words, format=form, unit="s", error_is_null=True)
+        data = pc.coalesce(*(pc.strptime(words, format=one, unit="s", error_is_null=True)
+                             for one in form.split(FORMS_APART)))  # fmt: skip
         if data.null_count > words.null_count:
             raise pa.ArrowInvalid("a date is written in another way")
     moments = pc.cast(data, pa.timestamp("s"), safe=False)

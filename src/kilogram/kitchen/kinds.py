@@ -21,7 +21,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.columns import AS_NUMBER, Column, Kind, Layout, as_text, plain, values
+from kilogram.kitchen.columns import (
+    AS_NUMBER,
+    FORMS_APART,
+    Column,
+    Kind,
+    Layout,
+    as_text,
+    plain,
+    values,
+)
 from kilogram.kitchen.errors import KitchenError, close_names, some
 from kilogram.kitchen.scales import date_form, scale_order
 from kilogram.kitchen.sniff import is_number
@@ -241,7 +250,9 @@ def _written(name: str, column: Any, distinct: int) -> Column | None:
 
 
 def _spelled(form: str) -> str:
-    for mark, letters in (("%d", "day"), ("%m", "month"), ("%Y", "year"), ("%H", "hour"),
+    form = form.replace(FORMS_APART, " or ")
+    for mark, letters in (("%d", "day"), ("%m", "month"), ("%b", "month"),
+                          ("%Y", "year"), ("%H", "hour"),
                           ("%M", "minute"), ("%S", "second")):  # fmt: skip
         form = form.replace(mark, letters)
     return form

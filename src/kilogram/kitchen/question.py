@@ -135,6 +135,19 @@ def _nearly_numbers(words: np.ndarray) -> str:
     )
 
 
+def _alike(classes: np.ndarray, target: str) -> list[str]:
+    """A note where classes differ in nothing but capital letters and blanks."""
+    ways: dict[str, list[str]] = {}
+    for word in classes:
+        ways.setdefault(" ".join(str(word).casefold().split()), []).append(str(word))
+    alike = [words for words in ways.values() if len(words) > 1]
+    if not alike:
+        return []
+    told = "; ".join(some(words, 4) for words in alike[:3])
+    return [f"Classes of {target!r} differ in capital letters or blanks alone ({told}) and are "
+            "taken as different: write them alike if they mean the same."]  # fmt: skip
+
+
 def _classes(question: Question, text: Any, folds: int) -> Question:
     """Answers as positions in the sorted classes, without the classes too small to judge."""
     words = np.asarray(text.to_pylist(), dtype=str)
@@ -150,7 +163,7 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
             "--task regression."
         )
     keep = counts >= folds
-    notes = list(question.notes)
+    notes = [*question.notes, *_alike(classes, target)]
     if not keep.all():
         lost = int(counts[~keep].sum())
         notes.append(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from kilogram.kitchen.errors import KitchenError, close_names, some
 from kilogram.kitchen.read_gather import Blocks, Origin, from_records
+from kilogram.kitchen.sniff import heading_note, stands_above
 
 _ROWS = 5000
 
@@ -34,6 +36,7 @@ def excel(origin: Origin) -> Blocks:
     """The sheet that was named, or the only one there is."""
     openpyxl = _openpyxl(origin)
     _refuse_bombs(origin)
+    notes: list[str] = []
 
     def run() -> Iterator[pa.Table]:
         try:
@@ -41,11 +44,12 @@ def excel(origin: Origin) -> Blocks:
         except (zipfile.BadZipFile, KeyError, ValueError, OSError, SyntaxError) as bad:
             raise KitchenError(f"{origin.name} is a damaged workbook: {bad}") from None
         try:
-            yield from _rows(book[_sheet(book.sheetnames, origin)], origin)
+            notes.clear()
+            yield from _rows(book[_sheet(book.sheetnames, origin)], origin, notes)
         finally:
             book.close()
 
-    return Blocks(run)
+    return Blocks(run, lambda: notes)
 
 
 def _openpyxl(origin: Origin) -> Any:
@@ -82,25 +86,27 @@ def _sheet(names: list[str], origin: Origin) -> str:
     return names[0]
 
 
-def _rows(sheet: Any, origin: Origin) -> Iterator[pa.Table]:
+def _rows(sheet: Any, origin: Origin, notes: list[str]) -> Iterator[pa.Table]:
     """Blocks of the rows below the header; rows without any value are no rows."""
-    names: list[str] | None = None
+    every = (tuple(map(_cell, cells)) for cells in sheet.iter_rows(values_only=True))
+    filled = (row for row in every if any(cell is not None for cell in row))
+    top = list(islice(filled, 3))
+    if not top:
+        raise KitchenError(f"The sheet {sheet.title!r} of {origin.name} is empty.")
+    if origin.header and len(top) == 3 and stands_above(*map(_words, top)):
+        notes.append(heading_note(" ".join(filter(None, _words(top.pop(0))))))
+    names = _names(top[0], origin.header)
     waiting: list[tuple] = []
-    for cells in sheet.iter_rows(values_only=True):
-        row = tuple(_cell(cell) for cell in cells)
-        if all(cell is None for cell in row):
-            continue
-        if names is None:
-            names = _names(row, origin.header)
-            if origin.header:
-                continue
+    for row in chain(top[1:] if origin.header else top, filled):
         waiting.append((row + (None,) * len(names))[: len(names)])
         if len(waiting) == _ROWS:
             yield from_records(names, waiting)
             waiting = []
-    if names is None:
-        raise KitchenError(f"The sheet {sheet.title!r} of {origin.name} is empty.")
     yield from_records(names, waiting)
+
+
+def _words(row: tuple) -> list[str]:
+    return ["" if cell is None else str(cell) for cell in row]
 
 
 def _names(row: tuple, header: bool) -> list[str]:

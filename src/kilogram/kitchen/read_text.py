@@ -21,7 +21,7 @@ import pyarrow.csv
 from kilogram.kitchen.errors import KitchenError, some
 from kilogram.kitchen.read_bytes import unpacked
 from kilogram.kitchen.read_gather import Blocks, Origin
-from kilogram.kitchen.sniff import BLANKS, MISSING, Shape, decode, shape
+from kilogram.kitchen.sniff import BLANKS, MISSING, Shape, decode, heading_note, shape
 
 # Rows with a wrong number of cells up to this share are left out and counted; more is an error.
 BAD_ROWS = 0.01
@@ -81,7 +81,7 @@ def text_table(origin: Origin) -> Blocks:
     text, used = decode(raw, origin.name, origin.encoding)
     found = shape(text, origin.name, origin.delimiter, origin.header)
     _refuse_twins(found, origin.name)
-    seen = Seen(_encoding_note(origin.name, used))
+    seen = Seen(_encoding_note(origin.name, used) + _heading_note(found))
 
     def run() -> Iterator[pa.Table]:
         data = _parsed(text, found, origin.name, seen, origin.written)
@@ -116,7 +116,7 @@ def _in_blocks(head: bytes, origin: Origin) -> Blocks:
             "may have. Write them with commas."
         )
     _refuse_twins(found, origin.name)
-    seen = Seen(_encoding_note(origin.name, used))
+    seen = Seen(_encoding_note(origin.name, used) + _heading_note(found))
 
     def run() -> Iterator[pa.Table]:
         with unpacked(origin) as file:
@@ -169,6 +169,10 @@ def _encoding_note(name: str, used: str) -> list[str]:
     if used in ("utf-8", "utf-8-sig"):
         return []
     return [f"{name} was read as {used} text; say --encoding if letters look wrong."]
+
+
+def _heading_note(found: Shape) -> list[str]:
+    return [heading_note(found.heading)] if found.heading else []
 
 
 def _refuse_twins(found: Shape, name: str) -> None:

@@ -1,7 +1,7 @@
 """Orders that words carry in themselves: known scales, ranges of numbers, dates.
 
     scale_order   low, medium, high  ·  S, M, L, XL  ·  0-9, 10-19, 65+  -> the words, lowest first
-    date_form     14.03.2020, 3/14/2020, 20200314                        -> how they are written
+    date_form     14.03.2020, 3/14/2020, 14 Mar 2020, 20200314           -> how they are written
 
 Weekdays and months are circles, not scales, and stay unordered.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.columns import as_text
+from kilogram.kitchen.columns import FORMS_APART, as_text
 
 _SCALES: tuple[tuple[str, ...], ...] = tuple(
     tuple(line.split("|"))
@@ -62,8 +62,12 @@ _FORMS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y",
     "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M",
     "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S",
+    "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",  # %b reads whole names of months too
 )  # fmt: skip
 _LIKE_DATE = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}(:\d{2})?)?$"
+_WORDED = r"^(\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{4}|[A-Za-z]{3,9} \d{1,2}, \d{4})$"
+# Dates of one column may be written in so many ways, if each can be told by its looks.
+MANY_WAYS = 4
 _COMPACT = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 
 
@@ -108,13 +112,30 @@ def date_form(column: Any) -> str:
     if pa.types.is_integer(column.type):
         words = as_text(column)
         return "%Y%m%d" if _all(words, _COMPACT) else ""
-    if not pa.types.is_string(column.type) or not _all(column, _LIKE_DATE):
+    if not pa.types.is_string(column.type) or not _all(column, f"{_LIKE_DATE}|{_WORDED}"):
         return ""
+    return _form(column) or _mixed(column)
+
+
+def _form(column: Any) -> str:
+    """The first form that all dates are written in."""
     for form in _FORMS:
         parsed = pc.strptime(column, format=form, unit="s", error_is_null=True)
         if parsed.null_count == column.null_count:
             return form
     return ""
+
+
+def _mixed(column: Any) -> str:
+    """Forms of dates written in several ways, with bars between; each has looks of its own."""
+    cells = column.drop_null()
+    looks = pc.replace_substring_regex(cells, r"\d+", "0")
+    looks = pc.replace_substring_regex(looks, "[A-Za-z]+", "a")
+    kinds = pc.unique(looks)
+    if len(kinds) > MANY_WAYS:
+        return ""
+    forms = [_form(cells.filter(pc.equal(looks, kind))) for kind in kinds]
+    return FORMS_APART.join(forms) if all(forms) else ""
 
 
 def _all(words: Any, pattern: str) -> bool:

@@ -17,6 +17,7 @@ import csv
 import io
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from kilogram.kitchen.errors import KitchenError
 
@@ -57,6 +58,7 @@ class Shape:
     names: tuple[str, ...]
     header_lines: int
     looks_like_data: bool
+    heading: str = ""  # of a line above the names, which is left out
 
 
 def decode(raw: bytes, name: str, encoding: str | None = None) -> tuple[str, str]:
@@ -130,8 +132,40 @@ def shape(text: str, name: str, delimiter: str | None = None, header: bool = Tru
     if not header:
         names = tuple(f"column_{k + 1}" for k in range(len(cells)))
         return Shape(delimiter, names, 0, True)
+    length, heading = reader.line_num, ""
+    if delimiter != BLANKS and not all(cells):
+        second, further = _record(reader), reader.line_num
+        if stands_above(cells, second, _record(reader)):
+            heading, cells, length = " ".join(filter(None, cells)), second, further
     names = tuple(cell or f"column_{k + 1}" for k, cell in enumerate(cells))
-    return Shape(delimiter, names, reader.line_num, _like_data(cells))
+    return Shape(delimiter, names, length, _like_data(cells), heading)
+
+
+def _record(reader: Any) -> list[str]:
+    """The next record; nothing if there is none that can be read."""
+    try:
+        return [cell.strip() for cell in next(reader, [])]
+    except csv.Error:
+        return []
+
+
+def stands_above(first: list[str], second: list[str], third: list[str]) -> bool:
+    """Is the first line a heading over groups of columns, and the second the names of these?
+
+    Fewer cells of it are filled than there are names; the names are different words, and below
+    one of them stands a number.
+    """
+    filled = sum(map(bool, first))
+    return (
+        0 < filled < len(second) == len(third) == len(set(second))
+        and not any(cell in MISSING or is_number(cell) for cell in second)
+        and any(is_number(cell) for cell in third)
+    )
+
+
+def heading_note(heading: str) -> str:
+    """What to say of a line above the names."""
+    return f"The first line ({heading}) was taken as a heading above the names of the columns."
 
 
 def _delimiter(lines: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.kitchen.card import card_of
-from kilogram.kitchen.columns import AS_NUMBER, Column
+from kilogram.kitchen.columns import AS_NUMBER, FORMS_APART, Column
 from kilogram.kitchen.model import Model
 from kilogram.kitchen.remembered import recall
 from kilogram.kitchen.serve.limits import Limits
@@ -40,7 +40,8 @@ def how(column: Column) -> str:
     if column.kind in ("date", "time"):
         if column.form == AS_NUMBER:
             return "a number"
-        return f"a date, written {column.form}" if column.form else "a date, such as 2024-05-31"
+        ways = column.form.replace(FORMS_APART, " or ")
+        return f"a date, written {ways}" if ways else "a date, such as 2024-05-31"
     if column.kind in ("categorical", "ordinal"):
         more = "" if len(column.levels) <= 6 else ", …"
         return "one of " + ", ".join(column.levels[:6]) + more
@@ -67,7 +68,7 @@ def _value(column: Column, cells: Any) -> Any:
     middle = float(np.median(known)) if len(known) else 0.0
     if column.kind in ("date", "time") and column.form != AS_NUMBER:
         moment = np.datetime64(int(np.floor(middle)), "D")
-        return moment.item().strftime(column.form or "%Y-%m-%d")
+        return moment.item().strftime(column.form.split(FORMS_APART)[0] or "%Y-%m-%d")
     return float(f"{middle:.6g}")
 
 
