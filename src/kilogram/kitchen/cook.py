@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,11 @@ from kilogram.evaluation.along import fit_rows
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.audit import Audit, audit_table
 from kilogram.kitchen.card import as_markdown
-from kilogram.kitchen.columns import refuse_unusable
+from kilogram.kitchen.columns import Layout, refuse_unusable
 from kilogram.kitchen.errors import CannotWriteError, KitchenError
 from kilogram.kitchen.facts import as_json
-from kilogram.kitchen.folds import along_columns, rounds, split
 from kilogram.kitchen.gather import Evidence, gather
-from kilogram.kitchen.journal import Journal, fingerprint_of
+from kilogram.kitchen.journal import Journal
 from kilogram.kitchen.judge import Judged, best_above_baseline, choose, judge
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.measures import Measure, choose_measure
@@ -38,7 +36,7 @@ from kilogram.kitchen.model import Model
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read import Table, read_table
 from kilogram.kitchen.recipe_file import as_toml
-from kilogram.kitchen.recipes import Hunt, delivered, left_out, letters, recipes
+from kilogram.kitchen.recipes import delivered
 from kilogram.kitchen.report import as_card, as_html
 from kilogram.kitchen.save import model_bytes, write_files
 from kilogram.kitchen.settings import MAX_ROWS, Method, Settings, check
@@ -46,6 +44,7 @@ from kilogram.kitchen.told import orders
 from kilogram.kitchen.unique import unique_rows
 from kilogram.kitchen.usage import usage
 from kilogram.kitchen.words import verdict
+from kilogram.kitchen.work import laid_out
 
 BUNDLED = Path(__file__).parent / "data" / "penguins.csv"
 BUNDLED_TARGET = "Body Mass (g)"
@@ -219,74 +218,40 @@ def cook_table(
                         seed=settings.seed, accept=settings.accept,
                         tell=lambda what: progress(0, 1, what))  # fmt: skip
     found.refuse()
-    rows, sampled = sample(question, settings)
-    folder = Path(table.path).parent if table.path else None
-    X, y = layout.array(table.data.take(question.rows[rows]), folder), question.y[rows]
-    repeats = settings.repeats or rounds(len(y))
-    along = along_columns(table.data.take(question.rows[rows]), layout, settings)
-    splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
-    length = letters(layout, X)
-    menu = recipes(layout, measure, y, _hunt(settings, length))
-    sampled += left_out(menu, layout, length)
-    journal = Journal(resume, fingerprint_of(
-        X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
-        [recipe.name for recipe in menu],
-    ))  # fmt: skip
-    if journal.count():
-        sampled.append(f"{journal.count()} folds were finished by a run that was interrupted.")
-    tell = _counter(progress, len(menu) * len(splits) + 6)
+    work = laid_out(table, layout, question, measure, settings, resume)
+    tell = _counter(progress, len(work.menu) * len(work.splits) + 6)
     # threads that wait for each other cost small matrices more than they bring
-    with blas_threads(1 if len(y) <= FEW_ROWS else n_threads()):
+    with blas_threads(1 if len(work.y) <= FEW_ROWS else n_threads()):
         judged, undone = judge(
-            menu, X, y, measure, splits, first_round=settings.folds, budget=budget, tell=tell,
-            along=along, journal=journal,
+            work.menu, work.X, work.y, measure, work.splits, first_round=settings.folds,
+            budget=budget, tell=tell, along=work.along, journal=work.journal,
         )  # fmt: skip
         chosen = choose(judged)
         kept = _kept(judged, chosen, settings.keep)
         tell("fitting the model on all rows")
-        fitted = fit_rows(clone(kept.recipe.pipeline), X, y, along)
-        pipeline = delivered(fitted)
-        evidence = gather(judged, chosen, X, layout, settings, budget, tell)
-        use = usage(kept, X, pipeline, examples=settings.examples)
-    about = {"recipe": kept.name, "measure": measure.name, "score": kept.score.mean,
-             "winner": winner(fitted), "rows": len(y), "table": table.name,
-             "written": dict(table.written)}  # fmt: skip
-    model = Model(target, question.task, layout, pipeline, question.classes, table.header, about,
-                  use)  # fmt: skip
+        fitted = fit_rows(clone(kept.recipe.pipeline), work.X, work.y, work.along)
+        evidence = gather(judged, chosen, work.X, layout, settings, budget, tell)
+        model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
     return Cooked(
-        table=table,
-        question=question,
-        measure=measure,
-        measure_reason=why,
-        judged=judged,
-        chosen=chosen,
-        kept=kept,
-        verdict=verdict(judged, chosen, target),
-        evidence=evidence,
-        model=model,
-        settings=settings,
-        notes=(*table.notes, *question.notes, *sampled, *undone),
-        audit=found,
-        seconds=time.perf_counter() - budget.started,
-        journal=journal,
-    )
+        table=table, question=question, measure=measure, measure_reason=why, judged=judged,
+        chosen=chosen, kept=kept, verdict=verdict(judged, chosen, target), evidence=evidence,
+        model=model, settings=settings,
+        notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
+        seconds=time.perf_counter() - budget.started, journal=work.journal,
+    )  # fmt: skip
 
 
-def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str]]:
-    """Positions among the rows of the question to cook from, and a note if not all of them."""
-    count = len(question.rows)
-    if count <= settings.max_rows:
-        return np.arange(count), []
-    rng = np.random.default_rng(settings.seed)
-    chosen = np.sort(rng.choice(count, settings.max_rows, replace=False))
-    return chosen, [f"Cooked from {settings.max_rows:,} random rows of {count:,}."]
-
-
-def _hunt(settings: Settings, letters: int) -> Hunt:
-    """The search inside each fold; half its share of the time is the most it may take."""
-    limit = settings.max_time
-    each = None if limit is None else limit / (2 * (settings.folds + 1) * 3)
-    return Hunt(settings.search, settings.seed, each, letters)
+def _model(
+    table: Table, layout: Layout, question: Question, kept: Judged, fitted: Any, X: np.ndarray,
+    *, examples: bool,
+) -> Model:  # fmt: skip
+    """The fitted recipe with what using it needs."""
+    pipeline = delivered(fitted)
+    about = {"recipe": kept.name, "measure": kept.measure.name, "score": kept.score.mean,
+             "winner": winner(fitted), "rows": len(kept.y), "table": table.name,
+             "written": dict(table.written)}  # fmt: skip
+    return Model(question.target, question.task, layout, pipeline, question.classes, table.header,
+                 about, usage(kept, X, pipeline, examples=examples))  # fmt: skip
 
 
 def _kept(judged: tuple[Judged, ...], chosen: Judged, wanted: str | None) -> Judged:
