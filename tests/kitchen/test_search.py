@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.kernels import Gaussian
 from kilogram.kitchen import sparse_path
+from kilogram.kitchen.fisher_rule import fisher_rule
 from kilogram.kitchen.landmarks import landmark_path
 from kilogram.kitchen.search import (
     TwinSearchClassifier,
@@ -41,14 +43,46 @@ def test_inner_score_is_that_of_brute_force(kernel):
 def test_classes_by_brute_force_and_decisions():
     search = TwinSearchClassifier("linear", alphas=[1.0]).fit(X, LABELS)
     indicators = (LABELS[:, None] == search.classes_).astype(float)
-    answers = []
+    left_out = np.empty((30, 3))
     for i in range(30):
         rest = np.arange(30) != i
-        model = clone(search.model_).fit(X[rest], indicators[rest])
-        answers.append(search.classes_[np.argmax(model.predict(X[[i]]))])
-    assert search.best_score_ == pytest.approx(accuracy_score(LABELS, answers))
+        left_out[i] = clone(search.model_).fit(X[rest], indicators[rest]).predict(X[[i]])[0]
+    largest = search.classes_[left_out.argmax(axis=1)]
+    assert search.path_[0, 0] == pytest.approx(accuracy_score(LABELS, largest))
+    fitted = clone(search.model_).fit(X, indicators).predict(X)
+    A, c = fisher_rule(indicators, fitted, left_out, np.arange(30))
+    by_rule = search.classes_[(left_out @ A + c).argmax(axis=1)]
+    assert search.best_score_ == pytest.approx(accuracy_score(LABELS, by_rule))
+    assert search.decision_function(X) == pytest.approx(fitted @ A + c, abs=1e-9)
     assert search.decision_function(X).shape == (30, 3)
     assert set(search.predict(X)) <= set(LABELS)
+
+
+@pytest.mark.parametrize(("balanced", "sizes"), [(False, [120] * 3), (True, [150, 150, 60])])
+def test_a_class_between_others_is_not_masked(balanced, sizes):
+    """Three classes in a row: the middle one is never the largest of the linear values."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], sizes)
+    line = np.column_stack([3.0 * y + 0.5 * rng.normal(size=360), rng.normal(size=360)])
+    search = TwinSearchClassifier("linear", balanced=balanced).fit(line, y)
+    assert np.nanmax(search.path_) < 0.85 < 0.97 < search.best_score_
+    assert np.mean(search.predict(line) == y) > 0.97
+
+
+def test_without_penalty_the_rule_is_that_of_linear_discriminants():
+    """Fitted values alone, no rows left out: least squares and Fisher are the same rule."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, 400)
+    rows = rng.normal(size=(400, 5)) + 1.5 * rng.normal(size=(4, 5))[y]
+    Y = np.eye(4)[y]
+    centred = rows - rows.mean(axis=0)
+    fitted = Y.mean(axis=0) + centred @ np.linalg.lstsq(centred, Y, rcond=None)[0]
+    A, c = fisher_rule(Y, fitted, fitted, np.arange(400))
+    peer = LinearDiscriminantAnalysis(solver="lsqr").fit(rows, y)
+    assert np.array_equal((fitted @ A + c).argmax(axis=1), peer.predict(rows))
+    scores, theirs = fitted @ A + c, peer.decision_function(rows)
+    gap = (scores - scores[:, :1]) - (theirs - theirs[:, :1])
+    assert np.abs(gap).max() < 1e-8
 
 
 def test_two_classes_have_one_margin_that_agrees_with_the_answer():

@@ -23,8 +23,8 @@ Y = np.where(X[:, 0] > 0.3, 3.0, -1.0) + 0.2 * RNG.normal(size=160)
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
     monkeypatch.setattr(room, "SHORT", short)
-    monkeypatch.setattr(room, "BOOSTING", {"max_iter": [10, 20], "learning_rate": [0.2]})
-    monkeypatch.setattr(room, "START", {"max_iter": 20, "learning_rate": 0.2})
+    monkeypatch.setattr(room, "BOOSTING", {"max_leaf_nodes": [7, 31], "learning_rate": [0.2]})
+    monkeypatch.setattr(room, "START", {"max_leaf_nodes": 31, "learning_rate": 0.2})
     y = Y if not classes else np.digitize(Y, [0.0, 3.0][: classes - 1])
     model = (TreesSearchClassifier if classes else TreesSearchRegressor)().fit(X, y)
     again = pickle.loads(pickle.dumps(model))  # the state that a model file holds

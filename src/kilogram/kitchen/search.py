@@ -7,10 +7,10 @@ Both minimise  sum_i c_i |y_i - f(x_i)|^2 + alpha |f|^2. For one width the leave
 of all alphas come from one eigendecomposition, so the search costs one fit per width. Above
 `max_exact` rows the kernel twin is the linear one on Nystroem features, and of the widths only the
 one that is best on a sample, with few landmarks, and its neighbours are tried on all rows. Classes
-are indicator columns, the prediction is the largest; with `balanced` each class weighs the same in
-all. Where rows belong together or follow each other in time, whole folds are left out instead of
-single rows, and so they are for sparse rows, which have no closed form
-(`kilogram.kitchen.search_roads`).
+are indicator columns, tuned by the largest; of more than two the winner answers by Fisher's rule
+(`kilogram.kitchen.fisher_rule`). With `balanced` each class weighs the same in all. Where rows
+belong together or follow each other in time, whole folds are left out instead of single rows, and
+so they are for sparse rows, which have no closed form (`kilogram.kitchen.search_roads`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
 variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kilogram.evaluation.along import Along, inner_splits
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
+from kilogram.kitchen.fisher_rule import fisher_rule
 from kilogram.kitchen.search_roads import Road
 
 LINEAR_ALPHAS = tuple(float(a) for a in np.logspace(-2, 5, 15))
@@ -70,8 +71,8 @@ class TwinSearch(BaseEstimator, ABC):
     Attributes
     ----------
     best_score_, best_params_ : the leave-one-out score of the winner, and the winner
-    path_ : (widths, alphas) leave-one-out scores, NaN where a width was not tried on all rows; one
-        row for the linear twin
+    path_ : (widths, alphas) leave-one-out scores of the largest value, NaN where a width was not
+        tried on all rows; one row for the linear twin
     model_ : the fitted winner
     """
 
@@ -109,19 +110,28 @@ class TwinSearch(BaseEstimator, ABC):
         held = None if weights is None else weights[rows]
         tried = self._near(roads, X, y, Y, weights) if splits is None else range(len(roads))
         losses = np.empty((len(tried), len(self.alphas_), len(rows)))
+        left_out = []
         for k, place in enumerate(tried):
-            left_out = (roads[place].path(X, Y, self.alphas_, weights) if splits is None
-                        else roads[place].folds(X, Y, self.alphas_, weights, splits))  # fmt: skip
-            losses[k] = self._along(y[rows], left_out, held)
+            left_out.append(
+                roads[place].path(X, Y, self.alphas_, weights) if splits is None
+                else roads[place].folds(X, Y, self.alphas_, weights, splits)
+            )  # fmt: skip
+            losses[k] = self._along(y[rows], left_out[k], held)
         self.path_ = np.full((len(roads), len(self.alphas_)), np.nan)
         self.path_[tried] = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
-        row, column = smooth_winner(losses)
-        row = int(tried[row])
+        place, column = smooth_winner(losses)
+        row, alpha = int(tried[place]), float(self.alphas_[column])
         self.best_score_ = float(self.path_[row, column])
-        self.best_params_ = {"alpha": float(self.alphas_[column])}
+        self.best_params_ = {"alpha": alpha}
         if self.kernel == "gaussian":
             self.best_params_["width"] = float(self.widths[row])
-        self.model_ = roads[row].model(X, Y, float(self.alphas_[column]), weights)
+        self.model_ = roads[row].model(X, Y, alpha, weights)
+        if not is_regressor(self) and Y.shape[1] > 2:
+            values = left_out[place][:, :, column]
+            A, c = fisher_rule(Y, self.model_.predict(X), values, rows, weights)
+            losses = self._losses(y[rows], self._answers(values @ A + c), held)
+            self.best_score_ = 1.0 - float(losses.mean()) / self._scale(y[rows])
+            self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
         return self
 
     def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
@@ -242,7 +252,7 @@ class TwinSearchRegressor(RegressorMixin, TwinSearch):
 
 
 class TwinSearchClassifier(ClassifierMixin, TwinSearch):
-    """Ridge or kernel ridge on class indicators, tuned by leave-one-out; the largest wins.
+    """Ridge or kernel ridge on class indicators, tuned by leave-one-out; Fisher's rule beyond two.
 
     The score is accuracy, or with `balanced` balanced accuracy. Parameters: see TwinSearch.
     """

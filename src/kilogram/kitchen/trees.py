@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -34,15 +34,20 @@ LEAVES = (1, 5)
 FEW_TREES, TREES = 30, 100
 # Beyond so many rows one cut stands for three folds.
 MANY_ROWS = 5000
+# Rounds end when so many brought nothing to a tenth of the rows kept aside, at the latest after
+# the most; where groups or time forbid such a tenth, numbers of rounds are tried.
+PATIENCE, MOST_ROUNDS = 15, 1000
+ROUNDS = [100, 200, 400]
 BOOSTING = {
-    "learning_rate": [0.05, 0.1, 0.2],
-    "max_iter": [100, 200, 400],
-    "max_leaf_nodes": [7, 15, 31, 63],
+    "learning_rate": [0.05, 0.1],
+    "max_leaf_nodes": [15, 31, 63],
     "min_samples_leaf": [5, 20, 60],
     "l2_regularization": [0.0, 1.0, 10.0],
 }
-START = {"learning_rate": 0.1, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
-         "l2_regularization": 0.0}  # fmt: skip
+START = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
+         "l2_regularization": 1.0}  # fmt: skip
+# Other settings than these must be better by this over the root of the rows.
+MARGIN = 0.3
 
 
 class TreesSearch(BaseEstimator):
@@ -69,8 +74,8 @@ class TreesSearch(BaseEstimator):
         self,
         *,
         balanced: bool = False,
-        method: str = "halving",
-        trials: int = 6,
+        method: str = "random",
+        trials: int = 4,
         max_time: float | None = None,
         random_state: int = 0,
     ):
@@ -93,17 +98,24 @@ class TreesSearch(BaseEstimator):
             both = len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
             return self._or_boosting(X, y) if both else self
         short = len(y) <= SHORT
-        model: Any = self._grown(1, judged=False) if short else self._boosted()
-        space: Any = {"min_samples_leaf": list(LEAVES)} if short else BOOSTING
-        start = {"min_samples_leaf": 1} if short else START
+        model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not told)
+        space: Any = {"min_samples_leaf": list(LEAVES)}
+        start = {"min_samples_leaf": 1}
+        if not short:
+            space = BOOSTING | ({"max_iter": ROUNDS} if told else {})
+            start = {name: START[name] for name in space}
         search = Search(model, space, method="grid" if short else self.method, n_iter=self.trials,
                         cv=1 if len(y) > MANY_ROWS and not told else 3, scoring=self._scoring(),
-                        max_time=self.max_time, random_state=self.random_state,
-                        start=(start,))  # fmt: skip
+                        max_time=self.max_time, random_state=self.random_state, start=(start,),
+                        margin=0.0 if short else MARGIN / np.sqrt(len(y)))  # fmt: skip
         search.fit(X, y, groups=groups, moments=moments)
         self.best_score_, self.best_params_ = search.best_score_, search.best_params_
         self.model_, self.tried_ = search.best_estimator_, len(search.trials_)
         self.forest_ = short
+        if not short and not told:  # as many rounds again, on all rows
+            rounds = {"max_iter": int(self.model_.n_iter_)}
+            self.model_ = clone(self.model_).set_params(early_stopping=False, **rounds).fit(X, y)
+            self.best_params_ = self.best_params_ | rounds
         return self
 
     def _forest(self, X: np.ndarray, y: np.ndarray) -> Self:
@@ -143,8 +155,12 @@ class TreesSearch(BaseEstimator):
             return ForestRegressor(max_features=0.5, **said)
         return ForestClassifier(class_weight="balanced" if self.balanced else None, **said)
 
-    def _boosted(self) -> Any:
-        said: dict[str, Any] = {"random_state": self.random_state, "early_stopping": False}
+    def _boosted(self, *, patient: bool = False) -> Any:
+        said: dict[str, Any] = {"random_state": self.random_state, "early_stopping": patient}
+        if patient:
+            trees = 1 if is_regressor(self) or len(self.classes_) == 2 else len(self.classes_)
+            most = max(MOST_ROUNDS // trees, ROUNDS[0])
+            said |= {"n_iter_no_change": PATIENCE, "validation_fraction": 0.1, "max_iter": most}
         if is_regressor(self):
             return HistGradientBoostingRegressor(**said)
         weight = "balanced" if self.balanced else None

@@ -1,0 +1,52 @@
+"""Fisher's rule on the values of ridge regression: what the class of a row is, with three or more.
+
+Ridge on class indicators and "the largest value wins" lets a class that lies between others be
+masked: its value is never the largest. The fitted values F (n, K) hold all that Fisher's
+discriminant of the same penalty needs (least squares and Fisher find the same directions), so the
+rule is read off them instead:
+
+    directions   eigenvectors of D^-1/2 (Y' W F) D^-1/2, D the weights of the classes
+    means        m_k of the classes along each direction
+    spread       s^2 along each, of the values of rows left out about the means of their class:
+                 fitted values lie too near to them
+    score        sum over directions of (z m_k - m_k^2 / 2) / s^2 + log weight of class k
+
+The score is affine in F, and F linear in the targets: fitting Y A + c instead of Y gives it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Directions that part the classes by less than this share of the best are left out.
+LEAST_SHARE = 1e-3
+# A spread of less than this share of that between the classes is rounding.
+LEAST_SPREAD = 1e-6
+
+
+def fisher_rule(
+    Y: np.ndarray, fitted: np.ndarray, left_out: np.ndarray, rows: np.ndarray, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (K, K) and c (K,): F A + c are the scores of the classes.
+
+    Y (n, K) are the indicators, `fitted` their fitted values, `left_out` (m, K) the values that
+    `rows` had when they were not fitted; all of one penalty.
+    """
+    w = np.ones(len(Y)) if weights is None else weights
+    W = Y * (w / np.sum(w))[:, None]
+    p = W.sum(axis=0)
+    M = W.T @ (fitted - p) / p[:, None]  # (K, K): the values' means in each class
+    root = np.sqrt(p)
+    G = root[:, None] * M / root
+    share, V = np.linalg.eigh((G + G.T) / 2)
+    kept = share > LEAST_SHARE * max(share[-1], np.finfo(float).tiny)
+    B = V[:, kept] / root[:, None]
+    means = M @ B
+    away = (left_out - p) @ B - Y[rows] @ means
+    spread = np.average(away**2, axis=0, weights=w[rows])
+    spread = np.maximum(spread, LEAST_SPREAD * (p @ means**2) + np.finfo(float).tiny)
+    A = (B / spread) @ means.T
+    c = np.log(p) - 0.5 * np.sum(means**2 / spread, axis=1)
+    return A, c - p @ A
