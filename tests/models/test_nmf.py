@@ -243,3 +243,21 @@ def test_ranks_of_too_few_entries_to_judge_by():
         kg.nmf_rank(X[:1, :2], [1, 2], holdout=1e-6, random_state=0)
     with pytest.raises(ValueError, match="holdout"):
         kg.nmf_rank(X, [1], holdout="a")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_start_of_sparse_rows_has_the_leading_singular_vectors(weighted):
+    """More columns than `starts.SMALL`: Lanczos' vectors are those of the dense matrix."""
+    from kilogram.solvers.factor import starts
+
+    rng = np.random.default_rng(0)
+    d, k = starts.SMALL + 20, 4
+    dense = np.where(rng.random((60, d)) < 0.1, rng.random((60, d)), 0.0)
+    dense[:30, :40] += 1.0
+    s = rng.random(60) if weighted else None
+    U, sigma, V = starts.leading(sp.csr_matrix(dense), s, k, d, np.random.default_rng(1))
+    root = dense if s is None else dense * np.sqrt(s)[:, None]
+    _, expected, Vt = np.linalg.svd(root)
+    np.testing.assert_allclose(sigma, expected[:k], rtol=1e-6)
+    np.testing.assert_allclose(np.abs(np.sum(V * Vt[:k].T, axis=0)), 1.0, atol=1e-4)
+    np.testing.assert_allclose(U * sigma, dense @ V, atol=1e-10)

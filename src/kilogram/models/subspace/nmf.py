@@ -194,7 +194,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         about = look(self, X, s)
         began = begin(self, X, s, about, W, H)
         k = len(began.H)
-        self._rules = rules(self, about.d, about.weight, k, about.mean, about.dtype)
+        self._rules = rules(self, about.d, about.weight, k, about.mean, about.dtype, X)
         first = about.put(np.asarray(began.H, dtype=about.dtype))
         loadings = began.W if is_streamed(X) or is_sparse(X) else like(began.W, X)
         rows = table(X, loadings, s, about.missing > 0)

@@ -155,8 +155,11 @@ class Rules:
     final: Rule
 
 
-def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any) -> Rules:
-    """From the parameters; several sweeps wherever the products with X cost more."""
+def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any, X: Any = None) -> Rules:
+    """From the parameters; several sweeps wherever the products with X cost more.
+
+    An entry of sparse rows costs about four of dense ones, and there are few of them.
+    """
     poisson = loss_of(model) == "poisson"
     update = "poisson" if poisson else model.solver
     alpha_H = model.alpha_W if model.alpha_H == "same" else model.alpha_H
@@ -171,9 +174,10 @@ def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any) -> Rule
     final = rows._replace(update="cd", sweeps=1000, tol=tol)
     if model.solver == "mu":
         return Rules(rows, columns, final)
+    share = min(1.0, 4 * X.nnz / max(1, X.shape[0] * X.shape[1])) if is_sparse(X) else 1.0
     return Rules(
-        rows._replace(sweeps=int(np.clip(d // (4 * k), 2, 8))),
-        columns._replace(sweeps=int(np.clip(n // (4 * k), 2, 8))),
+        rows._replace(sweeps=int(np.clip(share * d // (4 * k), 2, 8))),
+        columns._replace(sweeps=int(np.clip(share * n // (4 * k), 2, 8))),
         final,
     )
 

@@ -5,7 +5,8 @@ or the negative parts are kept, whichever pair is larger; "a" fills zeros with s
 "ar" with small random numbers. (The paper fills with the mean itself, which is in the units of X
 where W and H share them: of numbers in the thousands it would bury the start.) Random rows of X
 averaged ("acol") give components that look like data. The singular vectors come from X'X where it
-is small, else from subspace iteration, one reading of X each time.
+is small, from Lanczos' method where X is sparse, else from subspace iteration, one reading of X
+each time.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import svds
 
 from kilogram.arrays.linalg import eigh, qr
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows, row_count, take_rows
 
+ENOUGH = 1e-6  # relative error of singular values that a start may have
 SMALL = 400  # columns for which X'X is decomposed as it is
 ROUNDS = 4
 NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")
@@ -69,6 +72,8 @@ def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[A
     """Weighted singular triplets U (n, k), sigma (k,), V (d, k): x_i ~ sum_j u_ij sigma_j v_j."""
     if d <= SMALL:
         values, V = eigh(reduce_rows(partial(_twice, Q=None), X, s))
+    elif is_sparse(X) and k < min(X.shape) - 1:
+        values, V = _lanczos(X, s, k, rng)
     else:
         Q = qr(rng.standard_normal((d, min(d, k + 10))))[0]
         for _ in range(ROUNDS):
@@ -81,6 +86,16 @@ def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[A
     sigma = np.sqrt(values)
     U = _gathered(map_rows(partial(_scores, V=V), X)) / np.where(sigma > 0, sigma, 1.0)
     return U, sigma, V
+
+
+def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Leading values of X'SX and their vectors: a product with one vector reads few entries."""
+    root = X if s is None else _times(X, np.sqrt(np.asarray(to_numpy(s), dtype=np.float64)))
+    root = root.astype(np.float64) if root.dtype != np.float64 else root
+    first = rng.standard_normal(min(X.shape))
+    _, sigma, Vt = svds(root.tocsr(), k, v0=first, tol=ENOUGH)
+    order = np.argsort(-sigma)
+    return sigma[order] ** 2, Vt[order].T
 
 
 def _gathered(found: Any) -> np.ndarray:

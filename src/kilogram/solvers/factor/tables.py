@@ -92,16 +92,18 @@ class SparseTable:
         self._W = padded(np.asarray(W, dtype=X.dtype))
         self.k = W.shape[1]
         self.gram = np.empty((self.k, self.k + 1))
+        self._seen: tuple[Any, Any] = (None, None)  # components, and the same in padded rows
 
     def loadings(self, H: Any, rule: Rule, measure: bool = False) -> tuple[float, float]:
-        parts = Parts.of(H, rule)
+        parts, F = Parts.of(H, rule), padded(H.T)
+        self._seen = H, F
         plain = measure and self.s is None and rule.update == "poisson"
         loss = 0.0
         if plain:  # the pass leaves out the entries that are 0
             loss = float(self._W.sum(axis=0)[: self.k] @ H.sum(axis=1))
         elif measure:
             loss = sparse_loss(self.X, self.W, self.s, H, rule)
-        found = factor_sparse(self.X, self._W, padded(H.T), parts.B, parts.c, rule, plain)
+        found = factor_sparse(self.X, self._W, F, parts.B, parts.c, rule, plain)
         return found.violation, (loss + found.loss if plain or not measure else loss)
 
     def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
@@ -111,9 +113,10 @@ class SparseTable:
         B = np.ascontiguousarray(self.gram[:, : self.k])
         B.flat[:: self.k + 1] += rule.l2
         c = self.gram[:, self.k] + rule.l1
-        F = padded(H.T)
+        F = self._seen[1] if self._seen[0] is H else padded(H.T)
+        self._seen = None, None  # F changes in place
         found = factor_sparse(self.Xt, F, self._W, B, c, rule)
-        return np.ascontiguousarray(F[:, : self.k].T), found.violation, found.loss
+        return F[:, : self.k].T, found.violation, found.loss  # column by column in memory
 
     @property
     def W(self) -> np.ndarray:
