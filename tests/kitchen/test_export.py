@@ -258,13 +258,36 @@ def test_text_is_cut_counted_and_weighted_as_python_does(formula, n):
         assert run(content, alone)["features"].shape == (1, expected.shape[1])
 
 
-def test_characters_and_hashes_have_no_operators():
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("how", [{"analyzer": "char_wb"}, {"buckets": 16},
+                                 {"analyzer": "char_wb", "buckets": 32}])  # fmt: skip
+def test_characters_and_hashes_are_counted_as_python_does(how, n):
     layout = Layout((Column("story", "text", ""),))
-    raw = np.array(STORIES, dtype=object)[:, None]
-    for plan in (Plan(analyzer="char_wb"), Plan(buckets=16)):
-        columns = featurise(layout, len(raw), replace(plan, components=3)).fit(raw)
+    odd = [*STORIES, " two\t tabs\n\nlines ", "a", "  ", "\u00a0\u65e5\u672c \u00c9t\u00e9"]
+    raw = np.array(odd, dtype=object)[:, None]
+    plan = Plan(n=n, weights="counts", components=None, min_documents=1, **how)
+    columns = featurise(layout, len(raw), plan).fit(raw)
+    g = Graph(np.float64)
+    g.output(features(g, columns, cells(g, layout)), "features", "double", [None, None])
+    content = g.model("text", {}).SerializeToString()
+    np.testing.assert_array_equal(run(content, {"story": raw})["features"],
+                                  columns.transform(raw).toarray())  # fmt: skip
+    for alone in ("", "x", "two words"):
+        cell = np.array([[alone]], dtype=object)
+        expected = columns.transform(cell).toarray()
+        np.testing.assert_array_equal(run(content, {"story": cell})["features"], expected)
+
+
+def test_text_that_has_no_operators_is_refused_with_the_reason():
+    layout, raw = Layout((Column("story", "text", ""),)), np.array(STORIES, dtype=object)[:, None]
+    for how, why in (({"analyzer": "char"}, "one blank of many"),
+                     ({"stop_words": ["the"]}, "leaves out words")):  # fmt: skip
+        columns = featurise(layout, len(raw), Plan(components=3))
+        (name, *_), *_ = columns.transformers
+        counts = {f"{name}__counts__{key}": value for key, value in how.items()}
+        columns.set_params(**counts).fit(raw)
         g = Graph()
-        with pytest.raises(KitchenError, match="cuts and counts words only"):
+        with pytest.raises(KitchenError, match=why):
             features(g, columns, cells(g, layout))
 
 
