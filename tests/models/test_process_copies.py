@@ -75,6 +75,13 @@ def test_rows_without_noise_keep_none():
     assert not [s for s in said if "repeat" in s]
 
 
+def test_one_row_again_and_again_has_no_noise():
+    # nothing but its copies could tell
+    model, said = fitted(np.ones((30, 2)), np.ones(30))
+    assert model.kernel_.right.noise == pytest.approx(1e-5)
+    assert not [s for s in said if "repeat" in s]
+
+
 def test_without_copies_nothing_is_said():
     X, y = noisy(copies=0)
     model, said = fitted(X, y, n_restarts_optimizer=4)

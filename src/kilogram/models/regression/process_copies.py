@@ -10,8 +10,9 @@ Leave-one-out is no judge of this, since the copy stays among the other rows. Mi
 densities have the same holes, and there too the largest maximum inside is meant, not the hole.
 
 The likelihood of the distinct rows, every copy once, has no such factor. Where all rows lead to
-next to no noise, those are asked as well. If they too see none, the rows have none and nothing is
-changed; if they see noise, the search goes on over all rows from their maximum.
+next to no noise, those are asked as well. If they too see none, or cannot tell, the rows have none
+and nothing is changed; if they clearly see noise, the search goes on over all rows from their
+maximum.
 
 Reference: Day, Estimating the components of a mixture of normal distributions, 1969 (the holes).
 """
@@ -29,6 +30,7 @@ from kilogram.solvers.likelihood.exact import Observations
 from kilogram.solvers.solution import Solution
 
 NO_NOISE = 1e-3  # of the prior variance: less is next to none
+CLEARLY = 2.0  # more of the distinct rows' log-likelihood than without noise
 
 
 def noiseless(kernel: Kernel, data: Observations) -> bool:
@@ -79,9 +81,11 @@ def away_from_copies(problem: Any, found: Solution, search: Any) -> Solution:
     distinct, copies = without_copies(data)
     if not copies:
         return found
-    likeness = search(replace(problem, data=distinct))
+    once = replace(problem, data=distinct)
+    likeness = search(once)
     steps = found.n_iter + likeness.n_iter
-    if noiseless(tuning.at(likeness.value), data):
+    gain = likeness.objective - once.objective(found.value)[0]
+    if noiseless(tuning.at(likeness.value), data) or not gain > CLEARLY:
         return replace(found, n_iter=steps)
     inside = search(problem, likeness.value)
     steps += inside.n_iter
