@@ -8,12 +8,15 @@ is worked on in NumPy blocks, so its namespace is NumPy's.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
 import scipy.sparse
+
+MODERATE = 1e15  # numbers below it, and their squares, are safe factors of float32 ones
 
 
 def namespace(*arrays: Any) -> Any:
@@ -106,6 +109,26 @@ def sum_dtype(X: Any, xp: Any) -> Any:
         floats = xp.__array_namespace_info__().dtypes(device=device, kind="real floating")
         _WIDEST[key] = floats.get("float64", xp.float32)
     return _WIDEST[key]
+
+
+def wide_enough(block: Any, *parameters: Any) -> Any:
+    """The rows, in float64 if float32 cannot multiply with the parameters and stay in range."""
+    if "float32" not in str(block.dtype) or all(map(_is_moderate, parameters)):
+        return block
+    if is_sparse(block):
+        return block.astype(np.float64)
+    xp = namespace(block)
+    return xp.astype(block, sum_dtype(block, xp))
+
+
+def narrowed(found: Any, block: Any, wide: Any) -> Any:
+    """What was found from wide rows, in the type of the block they were made from."""
+    return found if wide is block else namespace(found).astype(found, block.dtype)
+
+
+def _is_moderate(parameter: Any) -> bool:
+    xp = namespace(parameter)
+    return math.prod(parameter.shape) == 0 or float(xp.max(xp.abs(parameter))) < MODERATE
 
 
 _WIDEST: dict[tuple[str, str], Any] = {}

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base.labels import codes_of
+from kilogram.functions.bayes import is_certain, log_posterior, settled
 from kilogram.statistics.class_scatters import ClassScatters
 
 TOGETHER = 256  # columns of all classes' roots up to which one product serves them all
@@ -63,17 +64,42 @@ class GaussianRule:
         return origin, roots, centres, fixed
 
     def scores(self, Z: Any) -> Any:
-        """log p(c | z) up to a constant, (n, K), in the library of Z."""
-        xp = namespace(Z)
+        """log p(c | z) up to a constant, (n, K), in the library of Z.
+
+        Of a class so far that squares overflow it is minus infinity.
+        """
+        xp, rows = namespace(Z), Z
+        Z = wide_enough(rows, self.means, self.roots)
         origin, roots, centres, fixed = (like(a, Z) for a in self._frame)
         if is_numpy(Z):
-            return fixed - _squares(Z - origin, roots, centres) / 2
-        away = xp.reshape((Z - origin) @ roots - centres, (-1, *self.means.shape))
-        return fixed - xp.sum(away * away, axis=2) / 2
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = fixed - _squares(Z - origin, roots, centres) / 2
+        else:
+            away = xp.reshape((Z - origin) @ roots - centres, (-1, *self.means.shape))
+            found = fixed - xp.sum(away * away, axis=2) / 2
+        if not is_certain(found):
+            found = xp.where(xp.isnan(found), -xp.inf * xp.ones_like(found), found)
+        return narrowed(found, rows, Z)
+
+    def settled_scores(self, Z: Any) -> Any:
+        """scores, with an answer for rows so far that every class is ruled out.
+
+        By the linear rule if there is one, else by the priors.
+        """
+        xp, found = namespace(Z), self.scores(Z)
+        if is_certain(found):
+            return found
+        if self._linear is not None:
+            M, c = (like(a, Z) for a in self._linear)
+            far = xp.all(xp.isinf(found), axis=1)[:, None]
+            with np.errstate(over="ignore", invalid="ignore"):
+                linear = Z @ M + c
+            found = xp.where(far & xp.isfinite(linear), linear, found)
+        return settled(found, np.log(np.maximum(self.priors, 1e-300)))
 
     def decision(self, Z: Any) -> Any:
         """scores, or for two classes the second minus the first, (n,)."""
-        found = self.scores(Z)
+        found = self.settled_scores(Z)
         return found[:, 1] - found[:, 0] if len(self.classes) == 2 else found
 
     @cached_property
@@ -88,18 +114,16 @@ class GaussianRule:
     def predict(self, Z: Any) -> Any:
         """The class of the largest score."""
         if self._linear is None:
-            found = self.scores(Z)
+            found = self.settled_scores(Z)
         else:
             M, c = (like(a, Z) for a in self._linear)
             found = Z @ M + c
+            found = found if is_certain(found) else self.settled_scores(Z)
         return self.classes[np.argmax(to_numpy(found), axis=1)]
 
     def probabilities(self, Z: Any) -> Any:
         """Softmax of the scores."""
-        xp = namespace(Z)
-        found = self.scores(Z)
-        found = xp.exp(found - xp.max(found, axis=1, keepdims=True))
-        return found / xp.sum(found, axis=1, keepdims=True)
+        return namespace(Z).exp(log_posterior(self.settled_scores(Z)))
 
 
 def _squares(Z: np.ndarray, roots: np.ndarray, centres: np.ndarray) -> np.ndarray:

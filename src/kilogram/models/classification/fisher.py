@@ -26,13 +26,17 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import svd
-from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.models.classification.discriminants import GaussianRule
-from kilogram.models.classification.generative import class_statistic, counted_rows
+from kilogram.models.classification.generative import (
+    class_statistic,
+    counted_rows,
+    put,
+)
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.classes import ClassMoments
@@ -218,9 +222,9 @@ class FisherDiscriminant(
         return float(ledoit_wolf_shrinkage(dense - means[codes], assume_centered=True))
 
     def _project(self, block: Any) -> Any:
-        W = like(self.scalings_, _like_rows(block))
-        offset = like(self.mean_ @ self.scalings_, _like_rows(block))
-        return block @ W - offset
+        rows = wide_enough(block, self.scalings_)
+        W, offset = put(self.scalings_, rows), put(self.mean_ @ self.scalings_, rows)
+        return narrowed(rows @ W - offset, block, rows)
 
     def transform(self, X: Any) -> Any:
         """Rows projected onto the directions, (n, n_components)."""
@@ -252,10 +256,6 @@ class FisherDiscriminant(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _like_rows(block: Any) -> Any:
-    return np.empty(0, dtype=block.dtype) if hasattr(block, "toarray") else block
 
 
 def checked_components(n_components: int | None, K: int, d: int) -> int:

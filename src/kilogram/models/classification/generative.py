@@ -20,7 +20,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import (
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    to_numpy,
+)
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
 from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator

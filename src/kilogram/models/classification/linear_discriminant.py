@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from kilogram.arrays.linalg import eigh, svd
-from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.estimate import Estimate, within
@@ -267,7 +267,9 @@ class LinearDiscriminantAnalysis(
         return log_priors(self.priors_)
 
     def _joint(self, block: Any) -> Any:
-        scores = block @ put(self.coef_, block).T + put(self.intercept_, block)
+        rows = wide_enough(block, self.coef_)
+        scores = rows @ put(self.coef_, rows).T + put(self.intercept_, rows)
+        scores = narrowed(scores, block, rows)
         if len(self.classes_) != 2:
             return scores
         xp = namespace(scores)
@@ -282,8 +284,10 @@ class LinearDiscriminantAnalysis(
 
         def project(block: Any) -> Any:
             W = self.scalings_[:, : self._n_features_out]
-            Z = block @ put(W, block)
-            return Z - put(self.xbar_ @ W, block) if self.solver == "svd" else Z
+            rows = wide_enough(block, W)
+            Z = rows @ put(W, rows)
+            Z = Z - put(self.xbar_ @ W, rows) if self.solver == "svd" else Z
+            return narrowed(Z, block, rows)
 
         return self._mapped(project, X)
 

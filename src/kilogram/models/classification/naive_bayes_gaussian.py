@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.namespace import like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.base import Laws
 from kilogram.models.classification.discriminants import checked_priors
 from kilogram.models.classification.generative import (
@@ -114,7 +114,8 @@ class GaussianNB(GenerativeClassifier):
 
     def _joint(self, block: Any) -> Any:
         block = block.toarray() if hasattr(block, "toarray") else block
-        xp = namespace(block)
+        xp, rows = namespace(block), block
+        block = wide_enough(rows, self.theta_, self.var_, 1 / self.var_)
         theta, inverse = put(self.theta_, block), put(1 / self.var_, block)
         logs = put(namespace(self.var_).log(2 * np.pi * self.var_), block)
         lost = xp.isnan(block)
@@ -127,7 +128,7 @@ class GaussianNB(GenerativeClassifier):
                 apart = xp.where(lost, xp.zeros_like(apart), apart)
             norm = xp.sum(logs[c, :]) if there is None else there @ logs[c, :]
             columns.append(prior[c] - (norm + (apart * apart) @ inverse[c, :]) / 2)
-        return xp.stack(columns, axis=1)
+        return narrowed(xp.stack(columns, axis=1), rows, block)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log p(x, c), (n, K)."""

@@ -36,6 +36,7 @@ from kilogram.models.classification.online_fit import (
     ONLINE_LAWS,
     Source,
     check_online,
+    refuse_overflow,
     run_passes,
 )
 from kilogram.operators.memory_plan import rates
@@ -112,6 +113,7 @@ class OnlinePredictor(ClassifierMixin, Estimator):
         machines = self._machines(source, column_count(X), fresh=first)
         for data in source.blocks():
             one_pass(data, np.arange(data.X.shape[0]), self._rule(), machines)
+        refuse_overflow(machines, source)
         self._keep(machines, known, X)
         self.n_iter_ = 1
         return self

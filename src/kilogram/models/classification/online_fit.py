@@ -23,6 +23,8 @@ ONLINE_ADVICE = (
     "Raise max_iter or max_time, scale the columns, or let the steps shrink (power > 0)."
 )
 
+FAR = 1e12  # weights this large come from rows whose squares may overflow float32
+
 ONLINE_LAWS = Laws(
     shift="the steps see the origin: their size is that of the row",
     weight="a weight is the length of a step; two rows are two steps",
@@ -77,6 +79,19 @@ def overflows(data: Data) -> bool:
         return not math.isfinite(float(np.sum(np.square(values))))
 
 
+def refuse_overflow(machines: Machines, source: Source) -> None:
+    """Refuse rows whose squares overflow: no step is short enough, or no answer small enough.
+
+    The rows are looked at only if the steps say that they may be such.
+    """
+    far = float(np.max(np.abs(machines.W), initial=0.0))
+    if (far == 0.0 or far > FAR) and any(map(overflows, source.blocks())):
+        raise ValueError(
+            "the squares of the values of X overflow, so that no step is short enough. Divide "
+            "the columns by their scale first (StandardScaler does)."
+        )
+
+
 def check_online(model: Any) -> None:
     """Numbers and words that make no steps are refused."""
     if model.loss not in LOSSES:
@@ -114,11 +129,8 @@ def run_passes(
                 f"the steps diverged in pass {step}: eta0={rule.pace.eta0:g} is too large for rows "
                 "of this length. Lower eta0, or scale the columns (StandardScaler)."
             )
-        if step == 1 and not machines.W.any() and any(map(overflows, source.blocks())):
-            raise ValueError(
-                "the squares of the values of X overflow, so that no step is short enough. Divide "
-                "the columns by their scale first (StandardScaler does)."
-            )
+        if step == 1:
+            refuse_overflow(machines, source)
         mean = total / weight
         if changes == 0:
             return machines, Solution(machines, step, mean)

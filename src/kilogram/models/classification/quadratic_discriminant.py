@@ -16,8 +16,10 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.estimate import Estimate, within
+from kilogram.base.labels import codes_of
 from kilogram.models.classification.covariances import check_shrinkage, class_covariances
 from kilogram.models.classification.discriminants import GaussianRule, normalised_priors
 from kilogram.models.classification.generative import GenerativeClassifier, class_statistic
@@ -124,7 +126,7 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
     def _learn(self, found: ClassScatters, X: Any, y: Any, w: Any) -> None:
         self._check_new(found, X)
         weights = to_numpy(found.weights)
-        self._refuse_lonely(weights)
+        self._refuse_lonely(weights, y)
         if hasattr(self, "statistic_") and self.shrinkage == "auto":
             raise ValueError(
                 "shrinkage='auto' looks at the rows twice: partial_fit has only the last ones. "
@@ -143,11 +145,16 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
             self.covariance_ = [(V * variances) @ V.T for variances, V in axes]
         self._rule = self._gaussians()
 
-    def _refuse_lonely(self, weights: np.ndarray) -> None:
-        if (weights <= 1).any() and not hasattr(self, "statistic_"):
-            lonely = self.classes_[int(np.argmax(weights <= 1))]
+    def _refuse_lonely(self, weights: np.ndarray, y: Any) -> None:
+        lonely = weights <= 1
+        if not lonely.any() or hasattr(self, "statistic_"):
+            return
+        if not is_streamed(y):  # light rows are rows too
+            lonely &= np.bincount(codes_of(y, self.classes_), minlength=len(weights)) <= 1
+        if lonely.any():
+            name = self.classes_[int(np.argmax(lonely))]
             raise ValueError(
-                f"y has only 1 sample in class {lonely}, covariance is ill defined: leave the "
+                f"y has only 1 sample in class {name}, covariance is ill defined: leave the "
                 "class out, or use LinearDiscriminantAnalysis."
             )
 

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws, Twin, warn_if_unfinished
 from kilogram.base.estimate import within
@@ -54,7 +54,9 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         """Store W and b of an answer in the shape of the targets, beside X."""
         W, b = answer.found.value
         ref = None if is_streamed(X) or is_sparse(X) else X
-        W, b = (W, b) if ref is None else (like(W, ref), like(b, ref))
+        if ref is not None:
+            self._refuse_steep(W, ref)
+            W, b = like(W, ref), like(b, ref)
         # one column of targets gives a vector, also when it came as (n, 1): scikit-learn's shapes
         self.coef_ = W[:, 0] if W.shape[1] == 1 else namespace(W).matrix_transpose(W)
         self.intercept_ = b
@@ -62,6 +64,16 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
             self.intercept_ = float(b[0]) if namespace(b) is namespace() else b[0]
         if not self.fit_intercept:
             self.intercept_ = 0.0
+
+    def _refuse_steep(self, W: Any, ref: Any) -> None:
+        """Finite coefficients that the type of X cannot hold are an error, not infinities."""
+        xp = namespace(W)
+        most, top = float(namespace(ref).finfo(ref.dtype).max), float(xp.max(xp.abs(W)))
+        if most < top < float("inf"):
+            raise ValueError(
+                f"{type(self).__name__}: the coefficients reach {top:.2g}, which {ref.dtype} "
+                "cannot hold. Multiply the columns of X by a large number, or give X as float64."
+            )
 
     def predict(self, X: Any) -> Any:
         """The predictions for the rows of X: as many as there are rows, as X came.
@@ -82,7 +94,9 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         def rows(block: Any) -> Any:
             if is_sparse(block):  # sparse rows are on the host, wherever the fit was
                 return block @ to_numpy(W) + to_numpy(b)
-            return block @ like(W, block) + (b if isinstance(b, float) else like(b, block))
+            Z = wide_enough(block, W)
+            f = Z @ like(W, Z) + (b if isinstance(b, float) else like(b, Z))
+            return narrowed(f, block, Z)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

@@ -169,6 +169,7 @@ class TotalLeastSquares(LinearPredictor):
         rows = enter_rows(self, X, y, sample_weight, finite=False)
         moments, flat = joint_moments(rows)
         self._ensure_finite(moments.scatter, rows.X)
+        self._ensure_target(moments.scatter_y)
         normal = Normal.of(moments, self.fit_intercept)
         d, t = normal.C.shape
         x_error, y_error = self._errors(d, t)

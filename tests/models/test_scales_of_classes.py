@@ -1,0 +1,96 @@
+"""Rows, targets and weights near the ends of their type: a defined answer, or a clear error."""
+
+import numpy as np
+import pytest
+
+import kilogram as kg
+from kilogram.statistics.class_scatters import ClassScatters
+from kilogram.statistics.classes import ClassMoments
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+TWO = (X[:, 0] + 0.3 * RNG.standard_normal(60) > 0).astype(int)
+THREE = TWO + (X[:, 1] > 1)
+TARGET = X @ [1.0, 2.0, 3.0] + 0.1 * RNG.standard_normal(60)
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [("GaussianNB", s) for s in (1e-42, 1e-30, 1e-22, 1e30, 2.0**124)]
+    + [("LinearDiscriminantAnalysis", s) for s in (1e-30, 2.0**-120)]
+    + [("FisherDiscriminant", s) for s in (1e-30, 2.0**-120)],
+)
+def test_float32_rows_of_any_size(name, scale, y):
+    """Their squares, or one over them, leave float32: the answers were NaN, or one class."""
+    model = getattr(kg, name)()
+    want = model.fit(X, y).predict_proba(X)
+    rows = (X * scale).astype(np.float32)
+    got = model.fit(rows, y).predict_proba(rows)
+    assert got.dtype == np.float32
+    close = 0.05 if scale < 1e-40 else 1e-4  # subnormal numbers have few digits
+    np.testing.assert_allclose(got, want, atol=close)
+    assert np.isfinite(model.decision_function(rows)).all()
+
+
+@pytest.mark.parametrize("kind", [ClassMoments, ClassScatters])
+def test_sums_of_tiny_float32_rows(kind):
+    rows = (X * 2.0**-100).astype(np.float32)
+    got = kind.of(rows, TWO, n_classes=2)
+    want = kind.of(rows.astype(np.float64), TWO, n_classes=2)
+    np.testing.assert_allclose(got.spread, want.spread, rtol=1e-12)
+    assert (np.diagonal(got.spread, axis1=-2, axis2=-1) > 0).all()
+
+
+@pytest.mark.parametrize("rule", ["shared", "per_class"])
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_rows_far_from_every_class(rule, y):
+    """The squares of the distances overflow; a linear rule decides as it does nearer by."""
+    model = kg.FisherDiscriminant(rule=rule).fit(X, y)
+    far = X * 1e200
+    p = model.predict_proba(far)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert not np.isnan(model.decision_function(far)).any()
+    np.testing.assert_array_equal(model.predict(far), model.classes_[np.argmax(p, axis=1)])
+    if rule == "shared":
+        np.testing.assert_array_equal(model.predict(far), model.predict(X * 1e8))
+    else:
+        np.testing.assert_allclose(p[0], model.priors_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [kg.Perceptron(), *(kg.OnlineClassifier(loss) for loss in ("log", "hinge", "tanh"))],
+    ids=lambda m: getattr(m, "loss", type(m).__name__),
+)
+def test_online_steps_of_rows_whose_squares_overflow_float32(model):
+    """Their answers, products with such rows, were infinite."""
+    rows = (X * 1e30).astype(np.float32)
+    with pytest.raises(ValueError, match="squares of the values of X overflow"):
+        model.fit(rows, TWO)
+    with pytest.raises(ValueError, match="squares of the values of X overflow"):
+        model.partial_fit(rows, TWO, classes=[0, 1])
+    model.fit((X * 1e12).astype(np.float32), TWO)
+
+
+def test_coefficients_that_float32_cannot_hold():
+    rows, y = (X * 1e-42).astype(np.float32), TARGET.astype(np.float32)
+    with pytest.raises(ValueError, match=r"LinearRegression: the coefficients reach .* float32"):
+        kg.LinearRegression().fit(rows, y)
+    assert kg.LinearRegression().fit(rows.astype(np.float64), TARGET).score(rows, y) > 0.9
+
+
+def test_total_least_squares_names_targets_whose_squares_overflow():
+    with pytest.raises(ValueError, match="values of y are finite, but their squares overflow"):
+        kg.TotalLeastSquares().fit(X, TARGET * 1e200)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-200])
+def test_light_rows_are_rows(size):
+    """A class of light rows was called one of a single sample."""
+    want = kg.QuadraticDiscriminantAnalysis().fit(X, TWO)
+    got = kg.QuadraticDiscriminantAnalysis().fit(X, TWO, sample_weight=np.full(60, size))
+    np.testing.assert_allclose(got.predict_proba(X), want.predict_proba(X), atol=1e-10)
+    alone = np.where(np.arange(60) == 3, 7, TWO)
+    with pytest.raises(ValueError, match="only 1 sample in class 7"):
+        kg.QuadraticDiscriminantAnalysis().fit(X, alone, sample_weight=np.full(60, size))
