@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from kilogram.native.kmeans import Sieve, cluster_pass, near_together, sieved_pass
+from kilogram.native.kmeans import (
+    Places,
+    Sieve,
+    cluster_pass,
+    grouped,
+    near_together,
+    sieved_pass,
+)
 
 SIZES = [
     (1, 1, 1),
@@ -13,6 +20,7 @@ SIZES = [
     (301, 13, 100),
     (90, 64, 5),
     (70, 131, 9),
+    (450, 40, 210),  # more centres than the scores of are held at once
 ]
 
 
@@ -27,14 +35,16 @@ def unit_of(X, shift):
     return length if length > 0 else 1.0
 
 
-def all_steps(X, C, w, shift, rtol, views=(), steps=5):
+def all_steps(X, C, w, shift, rtol, steps=5, groups=False):
     """Lloyd's algorithm through the sieve, every step held against all distances."""
     sieve, kept = Sieve(X, shift, unit_of(X, shift)), {}
-    order = near_together(C, 8)
+    places, means = Places(near_together(C, 8)), C[:: max(1, len(C) // 7)]
     moved = (X - shift.astype(X.dtype)).astype(float)
     for step in range(steps):
         D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
-        got = sieved_pass(sieve, C, order, w, inertia=step % 2 == 0, **kept)
+        if groups and step:
+            places, means = grouped(C, means)
+        got = sieved_pass(sieve, C, places, w, inertia=step % 2 == 0, **kept)
         near = D[np.arange(len(X)), got.labels]
         np.testing.assert_allclose(near, D.min(axis=1), rtol=rtol, atol=rtol * 1e-3)
         u = np.ones(len(X)) if w is None else w.astype(float)
@@ -58,6 +68,7 @@ def test_sieved_passes_are_plain_passes(machine, size, dtype):
     rtol = 1e-12 if dtype == np.float64 else 1e-5
     none = np.zeros(X.shape[1])
     all_steps(X, C, w, none, rtol)
+    all_steps(X, C, w, none, rtol, groups=True)
     all_steps(np.asfortranarray(X), C, None, none, rtol, steps=3)
     all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
 
@@ -70,11 +81,11 @@ def test_few_distances_are_measured_where_clusters_are_apart(machine, dtype):
     X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
     none = np.zeros(50)
     sieve = Sieve(X, none, unit_of(X, none))
-    got = sieved_pass(sieve, C, near_together(C, 8))
+    got = sieved_pass(sieve, C, Places(near_together(C, 8)))
     np.testing.assert_array_equal(got.labels, own)
     assert sieve.looked < 0.1
     kept = {"labels": got.labels, "sums": got.sums}
-    again = sieved_pass(sieve, C * dtype(1.001), near_together(C, 8), inertia=False, **kept)
+    again = sieved_pass(sieve, C * dtype(1.001), Places(near_together(C, 8)), inertia=False, **kept)
     np.testing.assert_array_equal(again.labels, own)
     assert sieve.looked < 0.1
 
@@ -97,7 +108,21 @@ def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
     C[::7] *= 300
     C[1] = 0
     X, C = X * dtype(scale), C * dtype(scale)
-    all_steps(X, C, w, np.zeros(24), 1e-12 if dtype == np.float64 else 1e-5)
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    all_steps(X, C, w, np.zeros(24), rtol)
+    all_steps(X, C, w, np.zeros(24), rtol, groups=True)
+    many = np.concatenate([C, -C, C[:, ::-1], 1.5 * C, C / 3, -2 * C[:, ::-1]])
+    all_steps(X, many, w, np.zeros(24), rtol, steps=3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_groups_of_centres_that_lie_far_are_left_out(machine, dtype):
+    rng = np.random.default_rng(0)
+    blobs = 4 * rng.standard_normal((20, 30))
+    C = (np.repeat(blobs, 10, axis=0) + 0.3 * rng.standard_normal((200, 30))).astype(dtype)
+    X = (C[rng.integers(0, 200, 4000)] + 0.3 * rng.standard_normal((4000, 30))).astype(dtype)
+    sieve = all_steps(X, C, None, np.zeros(30), 1e-12 if dtype == np.float64 else 1e-5, groups=True)
+    assert sieve[0].opened < 0.3
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -106,11 +131,11 @@ def test_equal_rows_and_equal_centres_take_the_first(machine, dtype):
     X, C = np.repeat(X, 3, axis=0), np.concatenate([C, C, np.zeros_like(C)])
     none = np.zeros(17)
     sieve = Sieve(X, none, unit_of(X, none))
-    got = sieved_pass(sieve, C, np.arange(36, dtype=np.int32)[::-1].copy())
+    got = sieved_pass(sieve, C, Places(np.arange(36, dtype=np.int32)[::-1].copy()))
     D = ((X[:, None].astype(float) - C[None]) ** 2).sum(axis=2)
     np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
     same = np.zeros((50, 17), dtype)
-    got = sieved_pass(Sieve(same, none, 1.0), C, near_together(C, 8))
+    got = sieved_pass(Sieve(same, none, 1.0), C, Places(near_together(C, 8)))
     assert (got.labels == 24).all()
 
 
@@ -136,7 +161,7 @@ def test_another_start_is_as_the_first():
     sieve = all_steps(X, C, w, none, 1e-12)[0]
     sieve.forget()
     plain = cluster_pass(X, C + 0.5, w)
-    got = sieved_pass(sieve, C + 0.5, near_together(C, 8), w)
+    got = sieved_pass(sieve, C + 0.5, Places(near_together(C, 8)), w)
     np.testing.assert_array_equal(got.labels, plain.labels)
     assert got.inertia == pytest.approx(plain.inertia)
 
@@ -146,6 +171,12 @@ def test_codes_of_other_rows_are_refused():
     sieve = Sieve(X, np.zeros(20), 1.0)
     sieve.about = sieve.about[:50]
     with pytest.raises(ValueError, match="codes"):
-        sieved_pass(sieve, C, near_together(C, 8))
+        sieved_pass(sieve, C, Places(near_together(C, 8)))
+    twice = np.array([0, 1, 2, 3, 4, 5, 6, 7, 7], np.int32)
     with pytest.raises(ValueError, match="order"):
-        sieved_pass(Sieve(X, np.zeros(20), 1.0), C, np.arange(8, dtype=np.int32))
+        sieved_pass(Sieve(X, np.zeros(20), 1.0), C, Places(twice))
+    groups = Places(np.r_[np.arange(9), [-1] * 3].astype(np.int32), np.array([0, 5, 12], np.int32))
+    with pytest.raises(ValueError, match="starts"):
+        sieved_pass(Sieve(X, np.zeros(20), 1.0), C, groups)
+    with pytest.raises(ValueError, match="order"):
+        sieved_pass(Sieve(X, np.zeros(20), 1.0), C, Places(np.arange(8, dtype=np.int32)))

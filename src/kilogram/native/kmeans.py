@@ -130,20 +130,29 @@ def bounded_pass(
     return Step(labels, sums, found if inertia else 0.0, None)
 
 
+class Places(NamedTuple):
+    """Centres beside those near them: the centre at each place, or -1, and where groups begin.
+
+    Groups are whole blocks of four places. Without `starts` (groups + 1,) there are none.
+    """
+
+    order: Array
+    starts: Array | None = None
+
+
 class Sieve:
     """The rows of X (n, d) less `shift` (d,) as bytes, by which far centres are left out.
 
-    `unit` is about the length of a row, `looked` the number of exact distances per row in the last
-    pass.
+    `unit` is about the length of a row. Of the last pass, `looked` is the number of exact distances
+    per row and `opened` the share of the centres that were held against the codes.
     """
 
     def __init__(self, X: Array, shift: Array, unit: float):
         self.X, (n, d) = matrix("X", X), X.shape
         self.shift, self.unit = vector(shift, d, self.X.dtype, "shift"), float(unit)
-        strip, line = _core.sieve_rows(), 64
-        size = -(-n // strip) * strip * 4 * -(-d // 4)
-        room = np.empty(size + line, np.uint8)  # codes begin on a cache line
-        start = -room.ctypes.data % line
+        size = n * -(-d // _core.SIEVE_LINE) * _core.SIEVE_LINE
+        room = np.empty(size + 64, np.uint8)  # codes begin on a cache line
+        start = -room.ctypes.data % 64
         self.codes = room[start : start + size]
         self.about = np.empty((n, 4), np.float32)
         rows = (self.X, self.shift, self.unit, self.codes, self.about)
@@ -153,7 +162,7 @@ class Sieve:
     def forget(self) -> None:
         """Before another start: nothing is known of distances."""
         self.C: Array | None = None
-        self.looked = 0.0
+        self.looked, self.opened = 0.0, 1.0
 
     def moved(self, C: Array) -> Array | None:
         """How far each centre went since the last pass, in units, from above."""
@@ -171,14 +180,14 @@ def sieve_pays() -> bool:
 def sieved_pass(
     sieve: Sieve,
     C: Array,
-    order: Array,
+    places: Places,
     w: Array | None = None,
     *,
     labels: Array | None = None,
     sums: Array | None = None,
     inertia: bool = True,
 ) -> Step:
-    """`cluster_pass` over the rows of `sieve`; `order` (k,) puts centres beside those near them.
+    """`cluster_pass` over the rows of `sieve`; groups of `places` that lie far are left out whole.
 
     `labels` and `sums` must be those of the last pass with this sieve.
     """
@@ -186,7 +195,7 @@ def sieved_pass(
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
     labels, sums, follow = _kept(labels, sums, n, d, k)
-    found, looked = run(
+    found, looked, opened = run(
         _core.sieved_pass,
         float(n) * d * k,
         x,
@@ -197,14 +206,15 @@ def sieved_pass(
         sums,
         follow,
         inertia,
-        order,
+        places.order,
+        places.starts,
         sieve.moved(C) if follow else None,
         sieve.unit,
         sieve.balance,
         sieve.codes,
         sieve.about,
     )
-    sieve.C, sieve.looked = C, looked
+    sieve.C, sieve.looked, sieve.opened = C, looked, opened
     return Step(labels, sums, found if inertia else 0.0, None)
 
 
@@ -228,6 +238,23 @@ def near_together(C: Array, size: int) -> Array:
         order.append(left[near])
         left = np.delete(left, near)
     return np.concatenate(order).astype(np.int32)
+
+
+def grouped(C: Array, seeds: Array, steps: int = 1) -> tuple[Places, Array]:
+    """Places for the centres C (k, d) in groups around means, and these: k-means from `seeds`."""
+    C = np.ascontiguousarray(C, C.dtype)
+    for _ in range(steps):
+        found = cluster_pass(C, seeds, inertia=False)
+        there = found.sums[:, -1] > 0
+        seeds = (found.sums[there, :-1] / found.sums[there, -1:]).astype(C.dtype)
+    labels = cluster_pass(C, seeds, inertia=False).labels
+    sizes = np.bincount(labels, minlength=len(seeds))
+    sizes, seeds = sizes[sizes > 0], seeds[sizes > 0]
+    starts = np.concatenate([[0], np.cumsum(-(-sizes // 4) * 4)])
+    first = np.repeat(starts[:-1] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    order = np.full(starts[-1], -1, np.int32)
+    order[np.arange(len(C)) + first] = np.argsort(labels, kind="stable")
+    return Places(order, starts.astype(np.int32)), seeds
 
 
 def distances_to(X: Array, C: Array, norms: Array, shift: Array | None = None) -> Array:

@@ -23,6 +23,7 @@ template <class T> struct ClusterPass {
 struct PassTerms {
   double inertia;  // sum_i w_i |x_i - c|^2, 0 unless measured
   double looked;   // share of the groups that were looked at, in a pass with bounds
+  double opened;   // share of the centres held against the codes, in a pass behind the sieve
 };
 
 template <class T> PassTerms cluster_pass(const ClusterPass<T>& pass, int threads);

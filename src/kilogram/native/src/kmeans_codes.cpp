@@ -35,7 +35,6 @@ const SieveLoops& sieve_loops() { KG_PICK(sieve) }
 template <> const PairLoops<float>& pair_loops<float>() { KG_PICK(pairs_f32) }
 template <> const PairLoops<double>& pair_loops<double>() { KG_PICK(pairs_f64) }
 
-i64 sieve_rows() { return sieve_loops().rows; }
 bool sieve_pays() { return sieve_loops().fast; }
 
 namespace {
@@ -44,51 +43,47 @@ namespace {
 template <class T> class Encoder {
  public:
   explicit Encoder(const EncodedRows<T>& e)
-      : e_(e), d_(e.X.d), quads_(quads_of(d_)), x_(d_), v_(d_), code_(4 * quads_) {}
+      : e_(e), d_(e.X.d), lines_(lines_of(d_)), x_(d_), v_(lines_ * kLine, 0.0f), some_(v_.size()) {}
 
-  Code encode(i64 i) {
-    std::fill(code_.begin(), code_.end(), std::uint8_t(kMiddle));
-    loops<T>().pack(e_.X.at(i, 0), 1, d_, e_.X.rs, e_.X.cs, e_.shift, nullptr, x_.data(), d_);
-    const T scale = static_cast<T>(1 / e_.unit);
-    for (i64 k = 0; k < d_; ++k) v_[k] = static_cast<float>(x_[k] * scale);
-    return f_.encode(v_.data(), d_, code_.data());
-  }
+  // row i, to codes that are not kept
+  Code encode(i64 i) { return encode(i, some_.data()); }
 
-  // row i, into its place in its strip
+  // row i, into its place
   void put(i64 i, double balance) {
-    if (i < e_.X.n) {
-      const Code code = encode(i);
-      const double slack = rounding(d_), norm = code.norm, inverse = 1 / double(code.step);
-      const double off = code.left * (1 + slack) + slack * std::sqrt(norm) + kNothing;
-      const double spread = std::sqrt(balance * off * off + code.length * code.length / balance);
-      const bool far_out = !(norm < kFarOut);
-      Sieved& to = e_.about[i];
-      to.inverse = far_out ? 1 : static_cast<float>(inverse);
-      to.spread = far_out ? 0 : static_cast<float>(spread * inverse * (1 + slack));
-      to.half = far_out ? -kAlways
-                        : static_cast<float>((norm / 2 * (1 - slack) - kNothing) * inverse);
-      to.upper = 0;
-    } else {
-      std::fill(code_.begin(), code_.end(), std::uint8_t(kMiddle));
-    }
-    std::uint8_t* to = e_.codes + (i / f_.rows * f_.rows * quads_ + i % f_.rows) * 4;
-    for (i64 q = 0; q < quads_; ++q, to += 4 * f_.rows) std::memcpy(to, code_.data() + 4 * q, 4);
+    const Code code = encode(i, e_.codes + i * lines_ * kLine);
+    const double slack = rounding(d_), norm = code.norm, inverse = 1 / double(code.step);
+    const double off = code.left * (1 + slack) + slack * std::sqrt(norm) + kNothing;
+    const double spread = std::sqrt(balance * off * off + code.length * code.length / balance);
+    const bool far_out = !(norm < kFarOut);
+    Sieved& to = e_.about[i];
+    to.inverse = far_out ? 1 : static_cast<float>(inverse);
+    to.spread = far_out ? 0 : static_cast<float>(spread * inverse * (1 + slack));
+    to.half = far_out ? -kAlways
+                      : static_cast<float>((norm / 2 * (1 - slack) - kNothing) * inverse);
+    to.upper = 0;
   }
 
  private:
+  Code encode(i64 i, std::uint8_t* codes) {
+    loops<T>().pack(e_.X.at(i, 0), 1, d_, e_.X.rs, e_.X.cs, e_.shift, nullptr, x_.data(), d_);
+    const T scale = static_cast<T>(1 / e_.unit);
+    for (i64 k = 0; k < d_; ++k) v_[k] = static_cast<float>(x_[k] * scale);
+    return f_.encode(v_.data(), lines_, codes);
+  }
+
   const EncodedRows<T>& e_;
   const SieveLoops& f_ = sieve_loops();
-  const i64 d_, quads_;
+  const i64 d_, lines_;
   std::vector<T> x_;
   std::vector<float> v_;
-  std::vector<std::uint8_t> code_;
+  std::vector<std::uint8_t> some_;
 };
 
 }  // namespace
 
 template <class T> double encode_rows(const EncodedRows<T>& e, int threads) {
   constexpr i64 some = 256;  // rows that tell the balance
-  const i64 n = e.X.n, strip = sieve_loops().rows, all = ceil_div(n, strip) * strip;
+  const i64 n = e.X.n;
   std::vector<Encoder<T>> team;
   team.reserve(threads);
   for (int t = 0; t < threads; ++t) team.emplace_back(e);
@@ -100,8 +95,7 @@ template <class T> double encode_rows(const EncodedRows<T>& e, int threads) {
   }
   const double balance = left > 0 ? std::clamp(length / left, 1.0, 1e6) : 1e6;
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (i64 s = 0; s < all; s += strip)
-    for (i64 i = s; i < s + strip; ++i) team[omp_get_thread_num()].put(i, balance);
+  for (i64 i = 0; i < n; ++i) team[omp_get_thread_num()].put(i, balance);
   return balance;
 }
 

@@ -9,28 +9,29 @@
 
 namespace kg {
 
-// take(piece, thread, sums) adds to sums (k (d + 1)), counts in the entry after them what it looked
-// at, and returns its inertia.
+// take(piece, thread, sums) adds to sums (k (d + 1)), counts in the two entries after them what it
+// looked at and what it opened, and returns its inertia.
 template <class T, class Take>
 PassTerms in_lanes(const ClusterPass<T>& pass, i64 pieces, int threads, const Take& take) {
   constexpr i64 lane_count = 16, lane_bytes = i64(1) << 26;  // of all lanes' sums together
   const i64 size = pass.k * (pass.X.d + 1);
   const i64 most = std::clamp<i64>(lane_bytes / (8 * size), 1, lane_count);
   const i64 count = std::max<i64>(1, std::min(most, pieces));
-  const Scratch<double> lanes(count, size + 2);
+  const Scratch<double> lanes(count, size + 3);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
     double* sums = lanes.block(lane);
-    std::fill(sums, sums + size + 2, 0.0);
+    std::fill(sums, sums + size + 3, 0.0);
     for (i64 s = lane * pieces / count; s < (lane + 1) * pieces / count; ++s)
-      sums[size + 1] += take(s, omp_get_thread_num(), sums);
+      sums[size + 2] += take(s, omp_get_thread_num(), sums);
   }
-  PassTerms terms{0, 0};
+  PassTerms terms{0, 0, 0};
   if (!pass.follow) std::fill(pass.sums, pass.sums + size, 0.0);
   for (i64 l = 0; l < count; ++l) {
     loops<double>().add(lanes.block(l), 1, size, size, pass.sums, size);
     terms.looked += lanes.block(l)[size];
-    terms.inertia += lanes.block(l)[size + 1];
+    terms.opened += lanes.block(l)[size + 1];
+    terms.inertia += lanes.block(l)[size + 2];
   }
   return terms;
 }

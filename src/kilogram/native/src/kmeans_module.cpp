@@ -7,6 +7,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+#include <vector>
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -58,11 +62,33 @@ void check_order(const InV<std::int32_t>& order, i64 k) {
       throw std::invalid_argument("order names a centre that is not there");
 }
 
+// every centre at one place, -1 at the others; groups begin and end with whole blocks of four places
+void check_places(const InV<std::int32_t>& order, const std::optional<InV<std::int32_t>>& starts,
+                  i64 k) {
+  const i64 places = order.shape(0), groups = starts ? i64(starts->shape(0)) - 1 : 0;
+  std::vector<bool> there(k, false);
+  i64 count = 0;
+  for (i64 p = 0; p < places; ++p) {
+    const std::int32_t c = order.data()[p];
+    if (c < -1 || c >= k || (c >= 0 && there[c]))
+      throw std::invalid_argument("order names a centre that is not there, or one twice");
+    if (c < 0) continue;
+    there[c] = true;
+    ++count;
+  }
+  if (count != k || order.data()[0] < 0)
+    throw std::invalid_argument("order does not fit the centres");
+  if (!starts) return;
+  if (groups < 1) throw std::invalid_argument("starts does not fit the order");
+  const std::int32_t* at = starts->data();
+  bool fits = at[0] == 0 && at[groups] == places;
+  for (i64 g = 0; g < groups; ++g) fits = fits && at[g] < at[g + 1] && at[g + 1] % 4 == 0;
+  if (!fits) throw std::invalid_argument("starts does not fit the order");
+}
+
 // codes and what is known about each, of n rows of d numbers
 template <class A, class B> void check_codes(const A& codes, const B& about, i64 n, i64 d) {
-  const i64 strip = sieve_rows();
-  if (i64(codes.shape(0)) != ceil_div(n, strip) * strip * 4 * ceil_div(d, 4) ||
-      i64(about.shape(0)) != n || about.shape(1) != sizeof(Sieved) / sizeof(float))
+  if (i64(codes.shape(0)) != n * lines_of(d) * kLine || i64(about.shape(0)) != n || about.shape(1) != sizeof(Sieved) / sizeof(float))
     throw std::invalid_argument("the codes do not fit the rows");
 }
 
@@ -80,22 +106,26 @@ template <class T> void bind_sieve(nb::module_& m) {
      "about"_a.noconvert(), "threads"_a);
   m.def("sieved_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                           Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
-                          bool measure, InV<std::int32_t> order, std::optional<InV<float>> moved,
-                          double unit, double balance, InV<std::uint8_t> codes,
+                          bool measure, InV<std::int32_t> order,
+                          std::optional<InV<std::int32_t>> starts,
+                          std::optional<InV<float>> moved, double unit, double balance, InV<std::uint8_t> codes,
                           Out<float, 2> about, int threads) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
-    check_order(order, pass.k);
+    check_places(order, starts, pass.k);
     check_codes(codes, about, pass.X.n, pass.X.d);
+    if (starts && !follow) throw std::invalid_argument("starts is for rows that have labels");
     if (moved && i64(moved->shape(0)) != pass.k)
       throw std::invalid_argument("moved does not fit the centres");
-    const SievedPass<T> sieved{pass, order.data(), pointer<float>(moved), unit, balance,
-                               codes.data(), reinterpret_cast<Sieved*>(about.data())};
+    const SievedPass<T> sieved{pass, order.data(), i64(order.shape(0)),
+                               pointer<std::int32_t>(starts),
+                               starts ? i64(starts->shape(0)) - 1 : 0, pointer<float>(moved), unit,
+                               balance, codes.data(), reinterpret_cast<Sieved*>(about.data())};
     Release release;
     const PassTerms terms = sieved_pass<T>(sieved, threads);
-    return std::pair<double, double>(terms.inertia, terms.looked);
+    return std::make_tuple(terms.inertia, terms.looked, terms.opened);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
      "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a, "order"_a.noconvert(),
-     "moved"_a.noconvert().none(), "unit"_a, "balance"_a, "codes"_a.noconvert(),
+     "starts"_a.noconvert().none(), "moved"_a.noconvert().none(), "unit"_a, "balance"_a, "codes"_a.noconvert(),
      "about"_a.noconvert(), "threads"_a);
 }
 
@@ -146,7 +176,7 @@ template <class T> void bind(nb::module_& m) {
 }  // namespace
 
 void bind_kmeans(nb::module_& m) {
-  m.def("sieve_rows", &sieve_rows);
+  m.attr("SIEVE_LINE") = kLine;
   m.def("sieve_pays", &sieve_pays);
   bind_sieve<float>(m);
   bind_sieve<double>(m);

@@ -8,178 +8,139 @@
 // so the labels are those of a plain pass. The two error terms are bounded together as
 //     |e| |c| + |a X| |f|  <=  sqrt(u |e|^2 + |a X|^2 / u) sqrt(|c|^2 / u + u |f|^2)      for any u > 0
 // The distance from the own centre is known from above: it grows by no more than the centre moves. So a
-// row that nothing else comes near is not even read; the bound is made exact when something does.
-#include "kmeans_sieve.hpp"
+// row that nothing else comes near is not even read; the bound is made exact when something does. Where
+// centres are few, all their scores are held at once, and the best of them tells as much.
+// Centres that lie together make a group of mean g and radius r: no centre of it is nearer to x than
+// |x - g| - r, and once the rows of one cluster stand side by side most groups are left out by that.
+#include "kmeans_coded.hpp"
 #include "kmeans_lanes.hpp"
-#include "loops.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <vector>
+#include <iterator>
+#include <numeric>
 
 namespace kg {
 
 namespace {
 
-constexpr i64 kFour = 4;
-constexpr float kMuch = 0.02f;      // of the distance from the own centre, for that centre to move
-constexpr i64 kManyBlocks = 32, kSomeBlocks = 4;  // of so many blocks one of four tells a good guess
-
-// The centres at their places: exact, and as codes with what they may be off by.
-template <class T> class CodedCentres {
- public:
-  explicit CodedCentres(const SievedPass<T>& p)
-      : k_(p.pass.k), d_(p.pass.X.d), blocks(ceil_div(k_, kFour)), quads(quads_of(d_)),
-        ld(ceil_div(d_, pair_loops<T>().lanes) * pair_loops<T>().lanes), place(k_),
-        exact_(1, blocks * kFour * ld), codes_(blocks * size(), 0), scale_(blocks * kFour, 0.0f),
-        half_(blocks * kFour, std::numeric_limits<float>::infinity()), reach_(scale_) {
-    std::fill(exact(), exact() + blocks * kFour * ld, T(0));
-    for (i64 at = 0; at < k_; ++at) {
-      place[p.order[at]] = static_cast<std::int32_t>(at);
-      const T* c = p.pass.C + i64(p.order[at]) * d_;
-      std::copy(c, c + d_, exact() + at * ld);
-      encode(c, 1 / p.unit, p.balance, at);
-    }
-  }
-  T* exact() const { return exact_.block(0); }
-  const std::int8_t* codes() const { return codes_.data(); }
-  const float* scale() const { return scale_.data(); }
-  const float* half() const { return half_.data(); }
-  const float* reach() const { return reach_.data(); }
-
- private:
-  i64 k_, d_;
-
- public:
-  const i64 blocks, quads, ld;
-  std::vector<std::int32_t> place;
-
- private:
-  i64 size() const { return 4 * kFour * (quads + ceil_div(quads, kChunkQuads)); }
-
-  void encode(const T* c, double unit, double balance, i64 at) {
-    double top = 0, longest = 0, halves[2], squares = 0, off = 0;
-    for (i64 j = 0; j < d_; ++j) {
-      if (j % (4 * kChunkQuads) == 0) halves[0] = halves[1] = 0;
-      const double v = double(c[j]) * unit;
-      top = std::max(top, std::fabs(v));
-      longest = std::max(longest, halves[j / 2 % 2] += v * v);
-      squares += v * v;
-    }
-    const double most = std::max(std::sqrt(longest) / kCentreLength, top / kCentreCode);
-    const double step = most > 0 ? most : 1, inverse = unit / step;
-    std::vector<std::int8_t> codes(4 * quads, 0);
-    for (i64 j = 0; j < d_; ++j) {
-      const double v = double(c[j]) * inverse, whole = std::nearbyint(v);
-      codes[j] = static_cast<std::int8_t>(std::clamp(whole, -double(kCentreCode), double(kCentreCode)));
-      off += (v - codes[j]) * (v - codes[j]);
-    }
-    put(codes, at);
-    const double slack = rounding(d_), left = std::sqrt(off) * step + slack * std::sqrt(squares);
-    const bool far_out = !(squares < kFarOut);
-    scale_[at] = far_out ? 0 : static_cast<float>(step);
-    half_[at] = far_out ? -kAlways : static_cast<float>(squares / 2 * (1 - slack));
-    if (!far_out)
-      reach_[at] = static_cast<float>(std::sqrt(squares / balance + balance * left * left) *
-                                      (1 + slack));
-  }
-
-  void put(const std::vector<std::int8_t>& codes, i64 at) {
-    std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
-    for (i64 q0 = 0; q0 < quads; q0 += kChunkQuads) {
-      const i64 q1 = std::min(quads, q0 + kChunkQuads);
-      std::int32_t sums[2] = {0, 0};
-      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= kMiddle * codes[j];
-      const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),
-                                     static_cast<std::int16_t>(sums[1])};
-      std::memcpy(to, start, 4);
-      to += 4 * kFour;
-      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, codes.data() + 4 * q, 4);
-    }
-  }
-
-  Scratch<T> exact_;
-  std::vector<std::int8_t> codes_;
-  std::vector<float> scale_, half_, reach_;
-};
+constexpr float kMuch = 0.02f;  // of the distance from the own centre, for that centre to move
+constexpr i64 kFewBlocks = 48;  // of which all scores are held
+constexpr i64 kSome = 4;        // else one of so many blocks tells a good guess where nothing is known
 
 // One thread's strip of rows on its way.
 template <class T> class Sift {
  public:
-  Sift(const SievedPass<T>& sieved, const CodedCentres<T>& centres)
-      : s_(sieved), p_(sieved.pass), c_(centres), f_(sieve_loops()), d_(p_.X.d),
-        rows_(1, f_.rows * c_.ld), spread_(f_.rows), inverse_(f_.rows), least_(f_.rows),
-        own_(f_.rows), best_(f_.rows), label_(f_.rows), read_(f_.rows),
-        found_(f_.rows * c_.blocks * kFour + f_.rows), away_(found_.size()) {
+  Sift(const SievedPass<T>& sieved, const CodedCentres<T>& centres, const std::int32_t* rows)
+      : s_(sieved), p_(sieved.pass), c_(centres), f_(sieve_loops()), order_(rows), d_(p_.X.d),
+        lines_(lines_of(d_)), blocks_(c_.coded.blocks()), groups_(c_.groups.blocks()),
+        scored_(first_of(blocks_)),
+        rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
+        scores_(1, 4 * scored_.blocks * f_.rows), spread_(f_.rows), margin_(f_.rows),
+        inverse_(f_.rows), least_(f_.rows), upper_(f_.rows), at_(f_.rows), own_(f_.rows),
+        label_(f_.rows), best_(f_.rows), read_(f_.rows), codes_(f_.rows), open_(4 * groups_.blocks),
+        listed_(blocks_.blocks - scored_.blocks), found_(f_.rows * blocks_.blocks * 4 + f_.rows),
+        away_(found_.size()) {
     std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
+    std::iota(listed_.begin(), listed_.end(), static_cast<std::int32_t>(scored_.blocks));
   }
 
-  // strip s; adds to sums (k, d + 1), counts the exact distances; returns the inertia if measured
-  double take(i64 s, double* sums, double& looked) {
-    first_ = s * f_.rows;
-    m_ = std::min(f_.rows, p_.X.n - first_);
-    const std::uint8_t* strip = s_.codes + s * f_.rows * 4 * c_.quads;
-    begin(strip);
-    i64 count =
-        f_.sift(strip, c_.quads, c_.codes(), c_.scale(), c_.reach(), c_.half(), c_.blocks,
-                spread_.data(), inverse_.data(), least_.data(), own_.data(), found_.data());
+  // strip s; adds to sums (k, d + 1), counts exact distances and blocks; the inertia if measured
+  double take(i64 s, double* sums, double* counted) {
+    gather(s * f_.rows);
+    begin();
+    const StripLimits limits{spread_.data(), inverse_.data(), least_.data(), upper_.data()};
+    i64 count = scored_.blocks ? f_.pick(scores_.block(0), scored_, spread_.data(), margin_.data(),
+                                         least_.data(), own_.data(), found_.data())
+                               : 0;
+    const i64 blocks = gated(limits);
+    count += f_.sift(strip_.block(0), blocks_, listed_.data(), blocks, limits, own_.data(),
+                     found_.data() + count);
     if (count) count = decide(count);
-    looked += double(count);
+    counted[0] += double(count);
+    counted[1] += double(m_ * (blocks + scored_.blocks)) / double(blocks_.blocks);
     double inertia = 0;
     for (i64 i = 0; i < m_; ++i)
-      if (read_[i]) inertia += settle(first_ + i, i, sums);
+      if (read_[i]) inertia += settle(at_[i], i, sums);
+    busy_ = 2 * std::count(read_.begin(), read_.begin() + m_, 1) > m_;
     return inertia;
   }
 
  private:
-  const Sieved& about(i64 i) const { return s_.about[first_ + i]; }
+  Sieved& about(i64 i) const { return s_.about[at_[i]]; }
+
+  // the first blocks, whose scores are held: all, or some to guess from, or none
+  CodedBlocks first_of(CodedBlocks blocks) const {
+    const bool few = blocks.blocks <= kFewBlocks && !s_.starts;
+    blocks.blocks = few ? blocks.blocks : p_.follow ? 0 : ceil_div(blocks.blocks, kSome);
+    return blocks;
+  }
+
+  // the rows first.. of the order, or of X; those that follow are called for
+  void gather(i64 first) {
+    const i64 n = p_.X.n, width = lines_ * kLine;
+    m_ = std::min(f_.rows, n - first);
+    for (i64 i = 0; i < f_.rows; ++i) {
+      const i64 from = std::min(first + i, n - 1), next = std::min(from + f_.rows, n - 1);
+      at_[i] = order_ ? order_[from] : from;
+      codes_[i] = s_.codes + at_[i] * width;
+      if (!order_) continue;
+      __builtin_prefetch(s_.about + order_[next], 1);
+      __builtin_prefetch(p_.labels + order_[next]);
+      for (i64 k = 0; busy_ && k < d_; k += 64 / i64(sizeof(T)))
+        __builtin_prefetch(p_.X.at(order_[next], k));
+      for (i64 k = 0; k < width; k += 64)
+        __builtin_prefetch(s_.codes + i64(order_[next]) * width + k);
+    }
+    f_.gather(codes_.data(), lines_, strip_.block(0));
+  }
 
   // every row's own centre, or one that seems near, and what another must reach to be nearer
-  void begin(const std::uint8_t* strip) {
+  void begin() {
     for (i64 i = 0; i < f_.rows; ++i) {
-      const bool there = i < m_;
-      inverse_[i] = there ? about(i).inverse : 1.0f;
-      spread_[i] = there ? about(i).spread : 0.0f;
+      inverse_[i] = about(i).inverse;
+      spread_[i] = about(i).spread;
       least_[i] = kAlways;
+      margin_[i] = about(i).half > -kAlways / 2 ? c_.coded.margin() * inverse_[i] : kAlways;
+      upper_[i] = 0;
       read_[i] = 0;
     }
-    if (!p_.follow)
-      f_.guess(strip, c_.quads, c_.codes(), c_.scale(), c_.half(), c_.blocks,
-               c_.blocks < kManyBlocks ? 1 : kSomeBlocks, inverse_.data(), own_.data());
+    if (scored_.blocks)
+      f_.score(strip_.block(0), scored_, inverse_.data(), scores_.block(0));
+    if (!p_.follow) f_.best(scores_.block(0), 4 * scored_.blocks, own_.data());
     i64 count = 0;
     for (i64 i = 0; i < m_; ++i) {
-      if (p_.follow) own_[i] = c_.place[p_.labels[first_ + i]];
+      if (p_.follow) own_[i] = c_.place[p_.labels[at_[i]]];
       label_[i] = s_.order[own_[i]];
       if (loose(i))
         found_[count++] = {own_[i], static_cast<std::int32_t>(i)};
       else
-        least_[i] = limit(i);
+        limit(i);
     }
     from_own(count);
   }
 
   // Moves the bound of a row's distance with its centre: whether it says too little now.
-  bool loose(i64 i) {
-    if (!p_.follow || !s_.moved) return true;
-    float& upper = s_.about[first_ + i].upper;
+  bool loose(i64 i) const {
+    if (!p_.follow || !s_.moved || p_.measure) return true;
+    float& upper = about(i).upper;
     const float moved = s_.moved[label_[i]];
     upper = (upper + moved) * 1.000001f;
-    return p_.measure || moved > kMuch * upper;
+    return !scored_.blocks && moved > kMuch * upper;
   }
 
   // what another centre's score has to reach, over the row's step
-  float limit(i64 i) const {
-    const float away = about(i).upper * about(i).upper / 2 * float(1 + rounding(d_));
-    return away < float(kFarOut) ? about(i).half - away * about(i).inverse : -kAlways;
+  void limit(i64 i) {
+    const Sieved& row = about(i);
+    const float away = row.upper * row.upper * half_;
+    const bool near = away < float(kFarOut);
+    least_[i] = near ? row.half - away * row.inverse : -kAlways;
+    upper_[i] = near ? row.upper * row.inverse : 0;
   }
 
   // The rows that stand first in found_, each with its own place: read, and measured from there.
   void from_own(i64 count) {
     for (i64 p = 0; p < count; ++p) {
       const i64 i = found_[p].row;
-      loops<T>().pack(p_.X.at(first_ + i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr,
+      loops<T>().pack(p_.X.at(at_[i], 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr,
                       rows_.block(0) + i * c_.ld, c_.ld);
       read_[i] = 1;
     }
@@ -188,20 +149,32 @@ template <class T> class Sift {
       const i64 i = found_[p].row;
       best_[i] = away_[p];
       raise(i);
-      least_[i] = limit(i);
+      limit(i);
     }
   }
 
   // the bound of a row whose distance is known
   void raise(i64 i) {
-    s_.about[first_ + i].upper =
-        static_cast<float>(std::sqrt(double(best_[i])) / s_.unit * (1 + rounding(d_)));
+    about(i).upper = static_cast<float>(std::sqrt(best_[i]) * per_unit_);
+  }
+
+  // lists the blocks of the groups that may be near enough; how many
+  i64 gated(const StripLimits& limits) {
+    if (!s_.starts) return static_cast<i64>(listed_.size());
+    f_.gate(strip_.block(0), groups_, limits, open_.data());
+    i64 count = 0;
+    for (i64 g = 0; g < s_.groups; ++g)
+      for (i64 b = s_.starts[g] / 4; open_[g] && b < s_.starts[g + 1] / 4; ++b)
+        listed_[count++] = static_cast<std::int32_t>(b);
+    return count;
   }
 
   // the exact distances of the pairs that came through; of two equal ones the first centre's counts
   i64 decide(i64 count) {
     i64 rows = 0, kept = 0;
-    pairs_.assign(found_.begin(), found_.begin() + count);
+    pairs_.clear();  // some may be of lanes without a row
+    std::copy_if(found_.begin(), found_.begin() + count, std::back_inserter(pairs_),
+                 [this](const Pair& pair) { return pair.row < m_; });
     for (const Pair& pair : pairs_)
       if (!read_[pair.row]) {
         read_[pair.row] = 1;
@@ -210,7 +183,7 @@ template <class T> class Sift {
     from_own(rows);
     for (const Pair& pair : pairs_) {
       found_[kept] = pair;
-      kept += pair.place < p_.k;
+      kept += pair.place < s_.places && s_.order[pair.place] >= 0;
     }
     pair_loops<T>().distances(rows_.block(0), c_.exact(), c_.ld, found_.data(), kept, away_.data());
     for (i64 p = 0; p < kept; ++p) {
@@ -230,7 +203,7 @@ template <class T> class Sift {
       add(x, w, sums + label * (d_ + 1));
       p_.labels[at] = label;
     }
-    raise(i);
+    if (label_[i] != s_.order[own_[i]]) raise(i);
     return static_cast<double>(w) * static_cast<double>(best_[i]);
   }
 
@@ -243,31 +216,58 @@ template <class T> class Sift {
   const ClusterPass<T>& p_;
   const CodedCentres<T>& c_;
   const SieveLoops& f_;
-  const i64 d_;
+  const std::int32_t* order_;
+  const i64 d_, lines_;
+  const float half_ = static_cast<float>(0.5 * (1 + rounding(d_)));
+  const double per_unit_ = (1 + rounding(d_)) / s_.unit;
+  const CodedBlocks blocks_, groups_, scored_;
   Scratch<T> rows_;
-  std::vector<float> spread_, inverse_, least_;
-  std::vector<std::int32_t> own_;
+  Scratch<std::uint8_t> strip_;
+  Scratch<float> scores_;
+  std::vector<float> spread_, margin_, inverse_, least_, upper_;
+  std::vector<i64> at_;
+  std::vector<std::int32_t> own_, label_;
   std::vector<T> best_;
-  std::vector<std::int32_t> label_;
   std::vector<char> read_;
+  std::vector<const std::uint8_t*> codes_;
+  std::vector<std::uint8_t> open_;
+  std::vector<std::int32_t> listed_;
   std::vector<Pair> found_, pairs_;
   std::vector<T> away_;
-  i64 first_ = 0, m_ = 0;
+  i64 m_ = 0;
+  bool busy_ = true;  // most rows of the last strip were read
 };
+
+// The rows by the place of their centre, those of one place in their order.
+template <class T>
+std::vector<std::int32_t> by_place(const SievedPass<T>& s, const std::vector<std::int32_t>& place) {
+  if (!s.starts || !s.pass.follow) return {};
+  const i64 n = s.pass.X.n;
+  std::vector<i64> start(s.places + 1, 0);
+  for (i64 i = 0; i < n; ++i) ++start[place[s.pass.labels[i]] + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::int32_t> order(n);
+  for (i64 i = 0; i < n; ++i)
+    order[start[place[s.pass.labels[i]]]++] = static_cast<std::int32_t>(i);
+  return order;
+}
 
 }  // namespace
 
 template <class T> PassTerms sieved_pass(const SievedPass<T>& sieved, int threads) {
   const CodedCentres<T> centres(sieved);
+  const std::vector<std::int32_t> order = by_place(sieved, centres.place);
   std::vector<Sift<T>> team;
   team.reserve(threads);
-  for (int t = 0; t < threads; ++t) team.emplace_back(sieved, centres);
+  for (int t = 0; t < threads; ++t)
+    team.emplace_back(sieved, centres, order.empty() ? nullptr : order.data());
   const i64 n = sieved.pass.X.n, size = sieved.pass.k * (sieved.pass.X.d + 1);
   PassTerms terms = in_lanes(sieved.pass, ceil_div(n, sieve_loops().rows), threads,
                              [&](i64 s, int thread, double* sums) {
-                               return team[thread].take(s, sums, sums[size]);
+                               return team[thread].take(s, sums, sums + size);
                              });
   terms.looked /= double(n);
+  terms.opened /= double(n);
   return terms;
 }
 

@@ -13,8 +13,8 @@ inline constexpr float kAlways = 1e38f;
 inline double rounding(i64 d) { return 1.2e-7 * (8.0 + double(d) / 4.0); }
 
 inline i64 quads_of(i64 d) { return ceil_div(d, 4); }
+inline i64 lines_of(i64 d) { return ceil_div(d, kLine); }
 
-i64 sieve_rows();   // of a strip of codes
 bool sieve_pays();  // whether this machine multiplies bytes
 
 // What the sieve knows of a row, all but the last over the row's step.
@@ -25,8 +25,7 @@ struct Sieved {
   float upper;    // no less than the distance from its own centre, in units
 };
 
-// The rows less `shift`, in units of `unit`, as codes: strips of sieve_rows() rows, each
-// 4 ceil(d / 4) bytes.
+// The rows less `shift`, in units of `unit`, as codes (n, kLine lines).
 template <class T> struct EncodedRows {
   Rows<T> X;
   const T* shift;
@@ -41,14 +40,17 @@ template <class T> double encode_rows(const EncodedRows<T>& rows, int threads);
 // A pass over rows that have codes; without `follow` the first centres tried are guessed from them.
 template <class T> struct SievedPass {
   ClusterPass<T> pass;
-  const std::int32_t* order;  // (k): the centre at every place; near ones side by side
-  const float* moved;         // (k): how far each centre went since the last pass, in units; or null
+  const std::int32_t* order;  // (places): the centre at every place, -1 for none; near ones together
+  i64 places;
+  const std::int32_t* starts;  // (groups + 1): the places where groups begin, whole blocks; or null
+  i64 groups;
+  const float* moved;  // (k): how far each centre went since the last pass, in units; or null
   double unit, balance;
   const std::uint8_t* codes;
   Sieved* about;
 };
 
-// `looked` is the number of exact distances per row.
+// `looked` is the number of exact distances per row, `opened` the share of the centres sieved.
 template <class T> PassTerms sieved_pass(const SievedPass<T>& pass, int threads);
 
 }  // namespace kg

@@ -110,29 +110,24 @@ i64 block_bytes(i64 quads) {
   return 4 * kFour * (quads + (quads + kChunkQuads - 1) / kChunkQuads);
 }
 
-// What the sieve is told about the centres of a block on and the rows of a strip.
-struct Limits {
-  const float *scale, *reach, *half, *spread, *inverse, *least;
-};
-
 constexpr int kWords = (kFour * kRows + 63) / 64;
 
-// Whether a pair of the block may be near enough, and which as bits [centre][row]: all are numbers, so
+// Whether a pair of block b may be near enough, and which as bits [centre][row]: all are numbers, so
 // the signs tell. Not inlined: the sums need the registers.
-template <bool kMany>
-__attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, i64 quads,
-                                      const std::int8_t* __restrict c, const Limits& l, i64 first,
-                                      std::uint64_t* __restrict found) {
+template <bool kMany, bool kGate>
+__attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, const CodedBlocks& c, i64 b,
+                                      const StripLimits& l, std::uint64_t* __restrict found) {
   Float f[kFour][kTwo];
   Int32 below = Int32{} - 1;
-  products<kMany>(x, quads, c, f);
-  const float *scale = l.scale + first, *reach = l.reach + first, *half = l.half + first;
+  products<kMany>(x, c.quads, c.codes + b * block_bytes(c.quads), f);
+  const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
 #pragma GCC unroll 2
   for (int v = 0; v < kTwo; ++v) {
     const Float spread = at(l.spread, v), inverse = at(l.inverse, v), least = at(l.least, v);
 #pragma GCC unroll 4
     for (int r = 0; r < kFour; ++r) {
       f[r][v] = f[r][v] * scale[r] + (reach[r] * spread - (half[r] * inverse + least));
+      if (kGate) f[r][v] += c.radius[b * kFour + r] * at(l.upper, v);
       below &= (Int32)f[r][v];
     }
   }
@@ -150,96 +145,38 @@ __attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, i64 quad
   return true;
 }
 
-template <bool kMany>
-i64 sift_all(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, i64 blocks,
-             const Limits& limits, const std::int32_t* own, Pair* out) {
-  const i64 size = block_bytes(quads);
-  i64 count = 0;
-  for (i64 b = 0; b < blocks; ++b) {
+void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
+          std::uint8_t* open) {
+  const auto step = groups.quads > kChunkQuads ? passes<true, true> : passes<false, true>;
+  constexpr std::uint64_t all = kRows < 64 ? (std::uint64_t(1) << kRows) - 1 : ~std::uint64_t(0);
+  for (i64 b = 0; b < groups.blocks; ++b) {
     std::uint64_t found[kWords];
-    if (!passes<kMany>(strip, quads, centres + b * size, limits, b * kFour, found)) continue;
+    const bool any = step(strip, groups, b, limits, found);
+    for (i64 r = 0; r < kFour; ++r)
+      open[b * kFour + r] = any && (found[r * kRows / 64] >> (r * kRows % 64) & all) != 0;
+  }
+}
+
+i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32_t* listed, i64 count,
+         const StripLimits& limits, const std::int32_t* own, Pair* out) {
+  const auto step = centres.quads > kChunkQuads ? passes<true, false> : passes<false, false>;
+  i64 pairs = 0;
+  for (i64 l = 0; l < count; ++l) {
+    std::uint64_t found[kWords];
+    if (!step(strip, centres, listed[l], limits, found)) continue;
     for (int w = 0; w < kWords; ++w)
       for (std::uint64_t word = found[w]; word; word &= word - 1) {
         const i64 at = w * 64 + __builtin_ctzll(word), row = at % kRows;
-        const auto place = static_cast<std::int32_t>(b * kFour + at / kRows);
-        out[count] = {place, static_cast<std::int32_t>(row)};
-        count += place != own[row];
+        const auto place = static_cast<std::int32_t>(listed[l] * kFour + at / kRows);
+        out[pairs] = {place, static_cast<std::int32_t>(row)};
+        pairs += place != own[row];
       }
   }
-  return count;
+  return pairs;
 }
 
-i64 sift(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, const float* scale,
-         const float* reach, const float* half, i64 blocks, const float* spread,
-         const float* inverse, const float* least, const std::int32_t* own, Pair* out) {
-  const Limits limits{scale, reach, half, spread, inverse, least};
-  return quads > kChunkQuads ? sift_all<true>(strip, quads, centres, blocks, limits, own, out)
-                             : sift_all<false>(strip, quads, centres, blocks, limits, own, out);
-}
-
-template <bool kMany>
-__attribute__((noinline)) void better(const std::uint8_t* x, i64 quads, const std::int8_t* c,
-                                      const float* scale, const float* half, const float* inverse,
-                                      std::int32_t first, Float* best, Int32* place) {
-  Float f[kFour][kTwo];
-  products<kMany>(x, quads, c, f);
-#pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < kTwo; ++v) {
-      const Float score = f[r][v] * scale[r] - half[r] * at(inverse, v);
-      const Int32 larger = score > best[v];
-      best[v] = larger ? score : best[v];
-      place[v] = larger ? Int32{} + (first + r) : place[v];
-    }
-}
-
-void guess(const std::uint8_t* strip, i64 quads, const std::int8_t* centres, const float* scale,
-           const float* half, i64 blocks, i64 every, const float* inverse, std::int32_t* index) {
-  const auto step = quads > kChunkQuads ? better<true> : better<false>;
-  const i64 size = block_bytes(quads);
-  const Float lowest = Float{} - __builtin_huge_valf();
-  Float best[kTwo] = {lowest, lowest};
-  Int32 place[kTwo] = {Int32{}, Int32{}};
-  for (i64 b = 0; b < blocks; b += every)
-    step(strip, quads, centres + b * size, scale + b * kFour, half + b * kFour, inverse,
-         static_cast<std::int32_t>(b * kFour), best, place);
-  for (i64 i = 0; i < kRows; ++i) index[i] = place[i / kLanes][i % kLanes];
-}
-
-Code encode(const float* __restrict x, i64 depth, std::uint8_t* __restrict codes) {
-  constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
-  constexpr i64 chunk = 4 * kChunkQuads;
-  float top = 0, longest = 0, norm = 0;
-  for (i64 k0 = 0; k0 < depth; k0 += chunk) {
-    const i64 k1 = depth - k0 < chunk ? depth : k0 + chunk;
-    float squares = 0;
-#pragma omp simd reduction(+ : squares) reduction(max : top)
-    for (i64 k = k0; k < k1; ++k) {
-      const float size = x[k] < 0 ? -x[k] : x[k];
-      top = size > top ? size : top;
-      squares += x[k] * x[k];
-    }
-    longest = squares > longest ? squares : longest;
-    norm += squares;
-  }
-  const float by_length = __builtin_sqrtf(longest) / kRowLength, by_size = top / float(kRowCode);
-  const float most = by_length > by_size ? by_length : by_size;
-  const float step = most > 0 ? most : 1.0f, scale = 1 / step;
-  float length = 0, left = 0;
-#pragma omp simd reduction(+ : length, left)
-  for (i64 k = 0; k < depth; ++k) {
-    float v = x[k] * scale;
-    v = v < -float(kRowCode) ? -float(kRowCode) : v;
-    v = v > float(kRowCode) ? float(kRowCode) : v;
-    v = (v + magic) - magic;
-    codes[k] = static_cast<std::uint8_t>(static_cast<std::int32_t>(v) + kMiddle);
-    const float off = x[k] - v * step;
-    length += v * v;
-    left += off * off;
-  }
-  return {step, __builtin_sqrtf(length) * step, __builtin_sqrtf(left), norm};
-}
+#include "kmeans_loops_codes.hpp"
+#include "kmeans_loops_scores.hpp"
 
 template <class T> struct Wide {
   typedef T type __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
@@ -254,15 +191,16 @@ __attribute__((noinline)) void distances(const T* __restrict rows, const T* __re
   for (i64 p = 0; p < count; ++p) {
     const V *x = reinterpret_cast<const V*>(rows + pairs[p].row * ld),
             *c = reinterpret_cast<const V*>(centres + pairs[p].place * ld);
-    V one = V{}, two = V{};
+    V sums[4] = {V{}, V{}, V{}, V{}};
     i64 k = 0;
-    for (; k + 1 < ld / W; k += 2) {
-      const V a = x[k] - c[k], b = x[k + 1] - c[k + 1];
-      one += a * a;
-      two += b * b;
-    }
-    if (k < ld / W) one += (x[k] - c[k]) * (x[k] - c[k]);
-    one += two;
+    for (; k + 3 < ld / W; k += 4)
+#pragma GCC unroll 4
+      for (i64 j = 0; j < 4; ++j) {
+        const V off = x[k + j] - c[k + j];
+        sums[j] += off * off;
+      }
+    for (; k < ld / W; ++k) sums[k % 4] += (x[k] - c[k]) * (x[k] - c[k]);
+    const V one = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     T sum = one[0];
 #pragma GCC unroll 16
     for (i64 l = 1; l < W; ++l) sum += one[l];
@@ -281,9 +219,9 @@ extern const SieveLoops sieve;
 extern const PairLoops<float> pairs_f32;
 extern const PairLoops<double> pairs_f64;
 #if defined(__AVX2__)
-const SieveLoops sieve = {kRows, true, encode, guess, sift};
+const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, gate, sift};
 #else
-const SieveLoops sieve = {kRows, false, encode, guess, sift};
+const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, gate, sift};
 #endif
 const PairLoops<float> pairs_f32 = pair_table<float>();
 const PairLoops<double> pairs_f64 = pair_table<double>();

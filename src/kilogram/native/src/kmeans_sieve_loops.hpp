@@ -4,13 +4,15 @@
 
 namespace kg {
 
-// Coordinates as whole numbers. Four of them are a quad: the bytes of one 32-bit lane. A strip is
-// `rows` rows, [quad][row][4], each code plus kMiddle so that it is not negative. Centres come in
-// blocks of four, [chunk]{start[4], [quad][centre][4]}; a chunk is kChunkQuads quads, after which 16-bit
-// sums move to 32 bits, and `start` takes off what kMiddle adds to either of the two sums.
+// Coordinates as whole numbers. The codes of a row, each plus kMiddle so that it is not negative, lie
+// one after another in whole lines. Four of them are a quad: the bytes of one 32-bit lane. A strip is
+// `rows` rows, [quad][row][4]. Centres come in blocks of four, [chunk]{start[4], [quad][centre][4]}; a
+// chunk is kChunkQuads quads, after which 16-bit sums move to 32 bits, and `start` takes off what
+// kMiddle adds to either of the two sums.
 constexpr int kMiddle = 64;
 constexpr int kRowCode = 63, kCentreCode = 127;  // the largest codes
 constexpr std::int64_t kChunkQuads = 16;
+constexpr std::int64_t kLine = 32;  // codes of a line
 // The most that the numbers of one 16-bit sum may have as their length, in steps: with what rounding
 // adds, the product of the two stays below 2^15.
 constexpr float kRowLength = 176, kCentreLength = 179;
@@ -24,20 +26,43 @@ struct Code {
   float step, length, left, norm;
 };
 
+// Blocks of four coded centres, and what the sieve is told of each. A centre that stands for a group
+// has a radius, else there are none.
+struct CodedBlocks {
+  const std::int8_t* codes;
+  const float *scale, *reach, *half, *radius;
+  std::int64_t quads, blocks;
+};
+
+// What is known of the rows of a strip, over their steps; `upper` is the distance from the own centre.
+struct StripLimits {
+  const float *spread, *inverse, *least, *upper;
+};
+
 struct SieveLoops {
   std::int64_t rows;
   bool fast;  // a machine with products of bytes; else these are plain loops, for the tests
-  Code (*encode)(const float* x, std::int64_t depth, std::uint8_t* codes);
-  // index[row] = the place whose scale <X, G> - half / step[row] is largest, in one of `every` blocks
-  void (*guess)(const std::uint8_t* strip, std::int64_t quads, const std::int8_t* centres,
-                const float* scale, const float* half, std::int64_t blocks,
-                std::int64_t every, const float* inverse, std::int32_t* index);
-  // the pairs with scale <X, G> + reach spread[row] - half inverse[row] >= least[row], those of a
-  // row with its own[row] left out; how many
-  std::int64_t (*sift)(const std::uint8_t* strip, std::int64_t quads, const std::int8_t* centres,
-                       const float* scale, const float* reach, const float* half,
-                       std::int64_t blocks, const float* spread, const float* inverse,
-                       const float* least, const std::int32_t* own, Pair* out);
+  // x: whole lines of numbers, zeros beyond the last
+  Code (*encode)(const float* x, std::int64_t lines, std::uint8_t* codes);
+  // the codes of `rows` rows as a strip, which has room for whole lines
+  void (*gather)(const std::uint8_t* const* codes, std::int64_t lines, std::uint8_t* strip);
+  // scores[place][row] = scale <X, G> - half / step[row]
+  void (*score)(const std::uint8_t* strip, const CodedBlocks& centres, const float* inverse,
+                float* scores);
+  // index[row] = the place of the largest score
+  void (*best)(const float* scores, std::int64_t places, std::int32_t* index);
+  // raises least[row] to what the best of the scores leaves for others, less margin[row]; then as sift
+  std::int64_t (*pick)(const float* scores, const CodedBlocks& centres, const float* spread,
+                       const float* margin, float* least, const std::int32_t* own, Pair* out);
+  // open[place] = whether the group of that place may be near enough for a row, which is when
+  // scale <X, G> + reach spread[row] + radius upper[row] - half inverse[row] >= least[row]
+  void (*gate)(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
+               std::uint8_t* open);
+  // the pairs of the `count` blocks listed with scale <X, G> + reach spread[row] - half inverse[row]
+  // >= least[row], those of a row with its own[row] left out; how many
+  std::int64_t (*sift)(const std::uint8_t* strip, const CodedBlocks& centres,
+                       const std::int32_t* listed, std::int64_t count, const StripLimits& limits,
+                       const std::int32_t* own, Pair* out);
 };
 
 // |x - c|^2 of the pairs; rows and centres have whole vectors of `ld` numbers

@@ -15,9 +15,11 @@ import numpy as np
 
 from kilogram.native.kmeans import (
     Bounds,
+    Places,
     Sieve,
     bounded_pass,
     cluster_pass,
+    grouped,
     near_together,
     sieve_pays,
     sieved_pass,
@@ -30,9 +32,13 @@ GROUPS = 40  # at most of them: a bound is kept for each row and group
 # and a pass with bounds takes a tenth of the time; before, gathering what is left costs more
 SETTLED = 0.02
 # k d from which on the sieve is worth its codes, by the size of a number; measured
-SIEVED = {4: 10_000, 8: 1_000}
+SIEVED = {4: 7_500, 8: 1_000}
 SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
+FEW, WIDE = 8, 256  # centres that do where rows are so wide that reading them takes the time
 MANY = 256  # centres from which on bounds beat the sieve, once the rows have settled
+# centres from which on groups of them are held against the rows first, how many make a group, and
+# the share of the centres that may be left after it
+GATED, TOGETHER, OPENED = 128, 8, 0.6
 TRIED = 2000  # rows that tell how many distances the sieve would let through
 
 
@@ -49,7 +55,9 @@ class Passes:
         self.labels: np.ndarray | None = None
         self.sums: np.ndarray | None = None
         self.bounds: Bounds | None = None
-        self.order: np.ndarray | None = None
+        self.places: Places | None = None
+        self.means: np.ndarray | None = None  # of the groups of centres
+        self.gating = True
         self.sieving: bool | None = None  # not yet asked
         self.settled = False
         if self.sieve is not None:
@@ -87,7 +95,7 @@ class Passes:
         if self.sieving is None:
             self.sieving = (
                 sieve_pays()
-                and k >= BOUNDED
+                and k >= (FEW if d >= WIDE else BOUNDED)
                 and d >= SIEVED_COLUMNS
                 and d * k >= SIEVED[self.X.itemsize]
                 and float(n) * d * k >= SIEVED_WORK
@@ -104,9 +112,9 @@ class Passes:
             unit = float(np.sqrt(((some - self.origin) ** 2).sum(axis=1).mean()))
         if not 1e-30 < unit < 1e30:
             return False
-        self.order = near_together(centres, _group(k))
+        self.places = Places(np.arange(k, dtype=np.int32))
         trial = Sieve(np.ascontiguousarray(some), self.origin, unit)
-        sieved_pass(trial, centres, self.order)
+        sieved_pass(trial, centres, self.places)
         if not _worth(trial.looked, d, k, self.X.itemsize):
             return False
         if self.sieve is None:
@@ -115,8 +123,22 @@ class Passes:
 
     def _sieved(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
         assert self.sieve is not None
-        assert self.order is not None
-        return sieved_pass(self.sieve, centres, self.order, self.w, **kept)
+        assert self.places is not None
+        if kept["labels"] is not None and self.gating and len(centres) >= GATED:
+            return self._gated(centres, kept)
+        return sieved_pass(self.sieve, centres, self.places, self.w, **kept)
+
+    def _gated(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
+        """Behind groups of centres, made anew for every pass, as long as they leave much out."""
+        assert self.sieve is not None
+        if self.means is None:
+            seeds = centres[near_together(centres, TOGETHER)[::TOGETHER]]
+            places, self.means = grouped(centres, seeds, steps=3)
+        else:
+            places, self.means = grouped(centres, self.means)
+        step = sieved_pass(self.sieve, centres, places, self.w, **kept)
+        self.places, self.gating = Places(places.order), self.sieve.opened < OPENED
+        return step
 
 
 def _group(k: int) -> int:
@@ -125,6 +147,9 @@ def _group(k: int) -> int:
 
 
 def _worth(looked: float, d: int, k: int, size: int) -> bool:
-    """Whether the sieve and the distances it lets through take fewer cycles than all of them."""
-    plain = k * d * size / 64
+    """Whether the sieve and the distances it lets through take fewer cycles than all of them.
+
+    All of them take no less than reading the rows.
+    """
+    plain = max(k * d * size / 64, d * size / 4)
     return bool(k * d / 32 + 150 + looked * (25 + d / 4) < plain)

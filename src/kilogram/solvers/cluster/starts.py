@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows, take_rows
 from kilogram.solvers.cluster.lloyd import Farthest
 from kilogram.solvers.cluster.sums import ClusterSums, nearest, row_norms, squared_distances
@@ -28,6 +28,8 @@ ROUNDS = 5  # of k-means||
 
 def host_rows(X: Any, indices: Any) -> np.ndarray:
     """Rows of X as float64 on the host."""
+    if is_numpy(X):
+        return np.asarray(X[np.asarray(indices)], dtype=np.float64)
     rows = to_numpy(take_rows(X, np.asarray(indices)))
     return np.asarray(rows.todense() if is_sparse(rows) else rows, dtype=np.float64)
 
@@ -37,22 +39,23 @@ def greedy(
 ) -> np.ndarray:
     """k-means++ with 2 + log k candidates for each centre, (k, d); X in memory."""
     n, trials = X.shape[0], 2 + int(np.log(k))
-    u = np.ones(n) if w is None else np.asarray(to_numpy(w), dtype=np.float64)
-    first = int(rng.choice(n, p=u / u.sum()))
+    u = None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
+    share = np.full(n, 1.0 / n) if u is None else u / u.sum()
+    first = int(rng.choice(n, p=share))
     chosen = [first]
     norms = row_norms(X, origin)
     closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
     while len(chosen) < k:
-        mass = np.cumsum(u * closest)
+        mass = np.cumsum(closest if u is None else u * closest)
         if not mass[-1] > 0:  # fewer distinct rows than centres
-            chosen += [int(i) for i in rng.choice(n, k - len(chosen), p=u / u.sum())]
+            chosen += [int(i) for i in rng.choice(n, k - len(chosen), p=share)]
             break
         at = np.searchsorted(mass, rng.random(trials) * mass[-1])
         candidates = np.minimum(at, n - 1)
         D = squared_distances(X, host_rows(X, candidates), origin, norms)
         np.minimum(D, closest, out=D, casting="unsafe")
-        best = int(np.argmin(D @ u.astype(D.dtype)))
-        closest = D[best].astype(np.float64)
+        best = int(np.argmin(D.sum(axis=1) if u is None else D @ u.astype(D.dtype)))
+        closest = D[best].astype(np.float64, copy=False)
         chosen.append(int(candidates[best]))
     return host_rows(X, chosen)
 

@@ -1,0 +1,140 @@
+// Centres of the sieve of k-means (kmeans_sieve.cpp): exact, and as codes with what they may be off by.
+#pragma once
+#include "kmeans_sieve.hpp"
+#include "loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace kg {
+
+// Points at places, in blocks of four; a place that is not set is infinitely far.
+class Coded {
+ public:
+  Coded(i64 d, i64 places, double balance)
+      : d_(d), quads_(quads_of(d)), blocks_(ceil_div(places, kFour)),
+        balance_(balance), codes_(blocks_ * size(), 0), one_(4 * quads_, 0), scale_(blocks_ * kFour, 0.0f),
+        half_(scale_.size(), std::numeric_limits<float>::infinity()), reach_(scale_),
+        radius_(scale_) {}
+
+  CodedBlocks blocks() const {
+    return {codes_.data(), scale_.data(), reach_.data(), half_.data(), radius_.data(), quads_, blocks_};
+  }
+
+  // The point c, in units, for all centres within `radius` of it.
+  void set(i64 at, const double* c, double radius) {
+    double top = 0, longest = 0, halves[2], squares = 0, off = 0;
+    for (i64 j = 0; j < d_; ++j) {
+      if (j % (4 * kChunkQuads) == 0) halves[0] = halves[1] = 0;
+      top = std::max(top, std::fabs(c[j]));
+      longest = std::max(longest, halves[j / 2 % 2] += c[j] * c[j]);
+      squares += c[j] * c[j];
+    }
+    const double most = std::max(std::sqrt(longest) / kCentreLength, top / kCentreCode);
+    const double step = most > 0 ? most : 1, inverse = 1 / step;
+    for (i64 j = 0; j < d_; ++j) {
+      const double v = c[j] * inverse, whole = std::nearbyint(v);
+      one_[j] = static_cast<std::int8_t>(std::clamp(whole, -double(kCentreCode), double(kCentreCode)));
+      off += (v - one_[j]) * (v - one_[j]);
+    }
+    put(at);
+    const double slack = rounding(d_), left = std::sqrt(off) * step + slack * std::sqrt(squares);
+    const bool far_out = !(squares < kFarOut && radius * radius < kFarOut);
+    scale_[at] = far_out ? 0 : static_cast<float>(step);
+    half_[at] =
+        far_out ? 0 : static_cast<float>((squares - radius * radius) / 2 - slack * squares);
+    radius_[at] = far_out ? 0 : static_cast<float>(radius);
+    reach_[at] = far_out ? 3 * kAlways
+                         : static_cast<float>(std::sqrt(squares / balance_ + balance_ * left * left) *
+                                              (1 + slack));
+    if (!far_out) longest_ = std::max(longest_, squares);
+  }
+
+  // what rounding may add to a score, relative to the inverse of the row's step
+  float margin() const { return static_cast<float>(4 * rounding(d_) * longest_); }
+
+ private:
+  static constexpr i64 kFour = 4;
+
+  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, kChunkQuads)); }
+
+  void put(i64 at) {
+    std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
+    for (i64 q0 = 0; q0 < quads_; q0 += kChunkQuads) {
+      const i64 q1 = std::min(quads_, q0 + kChunkQuads);
+      std::int32_t sums[2] = {0, 0};
+      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= kMiddle * one_[j];
+      const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),
+                                     static_cast<std::int16_t>(sums[1])};
+      std::memcpy(to, start, 4);
+      to += 4 * kFour;
+      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one_.data() + 4 * q, 4);
+    }
+  }
+
+  i64 d_, quads_, blocks_;
+  double balance_;
+  double longest_ = 0;  // |c|^2
+  std::vector<std::int8_t> codes_, one_;
+  std::vector<float> scale_, half_, reach_, radius_;
+};
+
+// The centres at their places, and their groups.
+template <class T> class CodedCentres {
+ public:
+  explicit CodedCentres(const SievedPass<T>& p)
+      : ld(ceil_div(p.pass.X.d, pair_loops<T>().lanes) * pair_loops<T>().lanes), place(p.pass.k),
+        coded(p.pass.X.d, p.places, p.balance), groups(p.pass.X.d, p.starts ? p.groups : 0, p.balance),
+        exact_(1, p.places * ld) {
+    std::fill(exact(), exact() + p.places * ld, T(0));
+    const i64 d = p.pass.X.d;
+    std::vector<double> point(d);
+    for (i64 at = 0; at < p.places; ++at) {
+      if (p.order[at] < 0) continue;
+      place[p.order[at]] = static_cast<std::int32_t>(at);
+      const T* c = p.pass.C + i64(p.order[at]) * d;
+      std::copy(c, c + d, exact() + at * ld);
+      for (i64 j = 0; j < d; ++j) point[j] = double(c[j]) / p.unit;
+      coded.set(at, point.data(), 0);
+    }
+    for (i64 g = 0; p.starts && g < p.groups; ++g) set_group(p, g, point);
+  }
+  T* exact() const { return exact_.block(0); }
+
+  const i64 ld;
+  std::vector<std::int32_t> place;
+  Coded coded, groups;
+
+ private:
+  // the mean of the centres of a group and how far the farthest is from it
+  void set_group(const SievedPass<T>& p, i64 g, std::vector<double>& mean) {
+    const i64 d = p.pass.X.d;
+    std::fill(mean.begin(), mean.end(), 0.0);
+    i64 count = 0;
+    for (i64 at = p.starts[g]; at < p.starts[g + 1]; ++at) {
+      if (p.order[at] < 0) continue;
+      ++count;
+      for (i64 j = 0; j < d; ++j) mean[j] += double(exact()[at * ld + j]) / p.unit;
+    }
+    if (!count) return;
+    for (double& m : mean) m /= double(count);
+    double radius = 0;
+    for (i64 at = p.starts[g]; at < p.starts[g + 1]; ++at) {
+      if (p.order[at] < 0) continue;
+      double square = 0;
+      for (i64 j = 0; j < d; ++j) {
+        const double off = double(exact()[at * ld + j]) / p.unit - mean[j];
+        square += off * off;
+      }
+      radius = std::max(radius, std::sqrt(square));
+    }
+    groups.set(g, mean.data(), radius * (1 + 1e-5));
+  }
+
+  Scratch<T> exact_;
+};
+
+}  // namespace kg

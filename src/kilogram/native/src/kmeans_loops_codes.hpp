@@ -1,0 +1,91 @@
+// Rows as bytes, and bytes as strips, for the sieve of k-means.
+// Included only by kmeans_sieve_loops.cpp, inside its anonymous namespace.
+
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+// eight quads of eight rows, each row's in one vector, turned round
+KG_INLINE void turn(const std::uint8_t* const* codes, i64 at, std::uint8_t* out) {
+  __m256i a[8], b[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) a[i] = _mm256_loadu_si256((const __m256i*)(codes[i] + at));
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm256_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm256_unpackhi_epi32(a[i], a[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    a[i] = _mm256_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm256_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm256_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm256_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    __m256i* to = (__m256i*)(out + i * 4 * kRows);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(a[i], a[i + 4], 0x20));
+    to = (__m256i*)(out + (i + 4) * 4 * kRows);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(a[i], a[i + 4], 0x31));
+  }
+}
+
+void gather(const std::uint8_t* const* codes, i64 lines, std::uint8_t* strip) {
+  for (i64 l = 0; l < lines; ++l)
+    for (i64 v = 0; v < kTwo; ++v)
+      turn(codes + v * kLanes, l * kLine, strip + l * kLine * kRows + v * kBytes);
+}
+#else
+void gather(const std::uint8_t* const* codes, i64 lines, std::uint8_t* strip) {
+  for (i64 i = 0; i < kRows; ++i)
+    for (i64 q = 0; q < lines * kLine / 4; ++q)
+      __builtin_memcpy(strip + (q * kRows + i) * 4, codes[i] + 4 * q, 4);
+}
+#endif
+
+// codes of a line; adds the squares of the codes, in steps, and of what they leave
+KG_INLINE void encode_line(const float* x, float step, std::uint8_t* codes, Float& length, Float& left) {
+  constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
+  typedef std::uint8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
+  const float scale = 1 / step;
+  for (i64 k = 0; k < kLine; k += kLanes) {
+    const Float here = *reinterpret_cast<const Float*>(x + k), top = Float{} + float(kRowCode);
+    Float v = here * scale;
+    v = v < -top ? -top : v;
+    v = v > top ? top : v;
+    v = (v + magic) - magic;
+    const Int32 whole = __builtin_convertvector(v, Int32) + kMiddle;
+    *reinterpret_cast<Bytes*>(codes + k) = __builtin_convertvector(whole, Bytes);
+    const Float off = here - v * step;
+    length += v * v;
+    left += off * off;
+  }
+}
+
+KG_INLINE float sum_of(Float v) {
+  float sum = v[0];
+  for (i64 l = 1; l < kLanes; ++l) sum += v[l];
+  return sum;
+}
+
+Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes) {
+  constexpr i64 chunk = 4 * kChunkQuads;
+  Float top{};
+  float longest = 0, norm = 0;
+  for (i64 k0 = 0; k0 < lines * kLine; k0 += chunk) {
+    const i64 k1 = lines * kLine - k0 < chunk ? lines * kLine : k0 + chunk;
+    Float squares{};
+    for (i64 k = k0; k < k1; k += kLanes) {
+      const Float here = *reinterpret_cast<const Float*>(x + k), size = here < 0 ? -here : here;
+      top = size > top ? size : top;
+      squares += here * here;
+    }
+    const float sum = sum_of(squares);
+    longest = sum > longest ? sum : longest;
+    norm += sum;
+  }
+  float most = __builtin_sqrtf(longest) / kRowLength;
+  for (i64 l = 0; l < kLanes; ++l) most = top[l] / kRowCode > most ? top[l] / kRowCode : most;
+  const float step = most > 0 ? most : 1.0f;
+  Float length{}, left{};
+  for (i64 l = 0; l < lines; ++l) encode_line(x + l * kLine, step, codes + l * kLine, length, left);
+  return {step, __builtin_sqrtf(sum_of(length)) * step, __builtin_sqrtf(sum_of(left)), norm};
+}
