@@ -244,7 +244,9 @@ def cluster_pass(
     measure: bool,
     threads: int,
 ) -> float: ...
-def sieve_rows() -> int: ...
+
+SIEVE_LINE: int
+
 def sieve_pays() -> bool: ...
 def encode_rows(
     X: Array, shift: Array | None, unit: float, codes: Array, about: Array, threads: int
@@ -259,13 +261,14 @@ def sieved_pass(
     follow: bool,
     measure: bool,
     order: Array,
+    starts: Array | None,
     moved: Array | None,
     unit: float,
     balance: float,
     codes: Array,
     about: Array,
     threads: int,
-) -> tuple[float, float]: ...
+) -> tuple[float, float, float]: ...
 def bounded_pass(
     X: Array,
     w: Array | None,
