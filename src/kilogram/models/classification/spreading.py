@@ -233,13 +233,17 @@ def _is(y: np.ndarray, label: Any) -> np.ndarray:
 
 
 def _system(A: Any, alpha: float) -> Any:
-    """I - alpha D^-1/2 A D^-1/2; rows without neighbours keep to themselves."""
+    """I - alpha D^-1/2 A D^-1/2; rows without neighbours keep to themselves.
+
+    A dense A becomes it in place: at a few thousand rows fresh memory costs more than the kernel.
+    """
     d = np.asarray(A.sum(axis=1)).ravel()
     s = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     if not is_sparse(A):
-        S = -alpha * s[:, None] * A * s
-        S[np.diag_indices(len(s))] += 1.0
-        return S
+        A *= s[:, None]
+        A *= -alpha * s
+        A[np.diag_indices(len(s))] += 1.0
+        return A
     scale = scipy.sparse.diags_array(s)
     return scipy.sparse.csr_array(scipy.sparse.eye_array(len(s)) - alpha * (scale @ A @ scale))
 
