@@ -43,9 +43,10 @@ BOOSTING = {
     "max_leaf_nodes": [15, 31, 63],
     "min_samples_leaf": [5, 20, 60],
     "l2_regularization": [0.0, 1.0, 10.0],
+    "max_features": [0.5, 1.0],
 }
 START = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
-         "l2_regularization": 1.0}  # fmt: skip
+         "l2_regularization": 1.0, "max_features": 0.5}  # fmt: skip
 # Other settings than these must be better by this over the root of the rows.
 MARGIN = 0.3
 
