@@ -1,5 +1,7 @@
 """Rows, targets and weights near the ends of their type: a defined answer, or a clear error."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,29 @@ def test_light_rows_are_rows(size):
     alone = np.where(np.arange(60) == 3, 7, TWO)
     with pytest.raises(ValueError, match="only 1 sample in class 7"):
         kg.QuadraticDiscriminantAnalysis().fit(X, alone, sample_weight=np.full(60, size))
+
+
+def test_wide_classes_are_refused_before_their_covariances_are_formed(monkeypatch):
+    """10 rows of 5000 columns took minutes and gigabytes, to be refused in the end."""
+    from kilogram.models.classification import quadratic_discriminant as page
+
+    def never(*args):
+        raise AssertionError("no covariance should be formed")
+
+    monkeypatch.setattr(page, "class_statistic", never)
+    wide, y = RNG.standard_normal((10, 5000)), np.arange(10) % 2
+    with pytest.raises(np.linalg.LinAlgError, match="not full rank: 5 rows for 5000 columns"):
+        kg.QuadraticDiscriminantAnalysis().fit(wide, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [kg.QuadraticDiscriminantAnalysis(reg_param=0.5), kg.HuberRegressor(), kg.QuantileRegressor()],
+    ids=lambda model: type(model).__name__,
+)
+def test_products_of_columns_that_do_not_fit_are_named_with_their_size(model, monkeypatch):
+    room = importlib.import_module("kilogram.base.estimate")  # whose name is a function's too
+    monkeypatch.setattr(room, "memory_limit", lambda: 2**26)
+    wide, y = RNG.standard_normal((10, 3000)), np.arange(10) % 2
+    with pytest.raises(MemoryError, match=r"3000 by 3000, take .* may be used"):
+        model.fit(wide, y)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.base.budget import Budget
-from kilogram.operators.memory_plan import human_bytes
+from kilogram.operators.memory_plan import ALWAYS, human_bytes, memory_limit
 
 
 def human_seconds(seconds: float) -> str:
@@ -82,3 +82,16 @@ def within(model: Any, n: int, d: int, road: str, seconds: float, size: float) -
     """The Estimate of a model that has no choice of roads: `size` bytes against its budget."""
     limit = Budget(None, getattr(model, "max_memory", None)).bytes
     return Estimate(type(model).__name__, n, d, road, seconds, int(size), size <= limit)
+
+
+def ensure_room(model: Any, needed: float, what: str) -> None:
+    """MemoryError before the work, if `what` the model must hold takes more than there is."""
+    if needed <= ALWAYS:
+        return
+    limit = memory_limit()
+    if needed > limit:
+        raise MemoryError(
+            f"{type(model).__name__}: {what} take {human_bytes(int(needed))}, and "
+            f"{human_bytes(limit)} may be used. Take fewer columns (PCA makes some of many), or a "
+            "machine with more memory."
+        )

@@ -16,15 +16,18 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import like, namespace, to_numpy
-from kilogram.arrays.rows import is_streamed
+from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.base import Laws
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate, ensure_room, within
 from kilogram.base.labels import codes_of
 from kilogram.models.classification.covariances import check_shrinkage, class_covariances
 from kilogram.models.classification.discriminants import GaussianRule, normalised_priors
 from kilogram.models.classification.generative import GenerativeClassifier, class_statistic
 from kilogram.operators.memory_plan import rates
 from kilogram.statistics.class_scatters import ClassScatters
+
+WIDE = 256  # columns from which covariances take time to form
+COPIES = 3  # of the covariances at one time: sums, covariances, axes
 
 
 class QuadraticDiscriminantAnalysis(GenerativeClassifier):
@@ -117,7 +120,26 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         check_shrinkage(self.shrinkage, self.covariance_estimator)
 
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
+        self._refuse_narrow(X, y)
+        K, d = len(self.classes_), column_count(X)
+        ensure_room(self, COPIES * 8 * K * d * d, f"the covariances of {K} classes, {d} by {d},")
         return class_statistic(ClassScatters, X, y, w, self.classes_)
+
+    def _refuse_narrow(self, X: Any, y: Any) -> None:
+        """Classes of no more rows than columns are flat: no need to form covariances to see it."""
+        bare = self.solver == "svd" and self.reg_param == 0 and self.tol > 0
+        if not (bare and self._all_at_once) or is_streamed(X):
+            return
+        n, d = X.shape
+        if d < WIDE or n > len(self.classes_) * d:  # else found soon enough when they are formed
+            return
+        counts = np.bincount(codes_of(y, self.classes_), minlength=len(self.classes_))
+        self._refuse_lonely(counts.astype(float), y)
+        if (counts <= d).any():
+            c = int(np.argmax(counts <= d))
+            self._refuse_flat(
+                c, f"{counts[c]} rows for {d} columns leave some axis without variance"
+            )
 
     def _check_new(self, new: Any, X: Any) -> None:
         self._ensure_finite(new.means, X)
@@ -169,14 +191,19 @@ class QuadraticDiscriminantAnalysis(GenerativeClassifier):
         if self.solver == "svd":
             variances = (1 - self.reg_param) * variances + self.reg_param
         if not bool(xp.all(variances > self.tol)):
-            what = "shrinkage" if self.solver == "eigen" else "reg_param"
-            raise np.linalg.LinAlgError(
-                f"The covariance matrix of class {self.classes_[c]} is not full rank: its rows "
-                f"weigh {weights[c]:g} for {C.shape[0]} columns and its smallest variance is "
-                f"{float(xp.min(variances)):.2g}, not above tol={self.tol:g}. Increase the value "
-                f"of `{what}`, or lower tol if the columns are of a small scale."
+            self._refuse_flat(
+                c,
+                f"its rows weigh {weights[c]:g} for {C.shape[0]} columns and its smallest variance "
+                f"is {float(xp.min(variances)):.2g}, not above tol={self.tol:g}",
             )
         return variances, V
+
+    def _refuse_flat(self, c: int, why: str) -> None:
+        what = "shrinkage" if self.solver == "eigen" else "reg_param"
+        raise np.linalg.LinAlgError(
+            f"The covariance matrix of class {self.classes_[c]} is not full rank: {why}. Increase "
+            f"the value of `{what}`, or lower tol if the columns are of a small scale."
+        )
 
     def _gaussians(self) -> GaussianRule:
         """The classes as the rule wants them, on the host."""

@@ -27,16 +27,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from kilogram.arrays.namespace import to_numpy
-from kilogram.arrays.rows import is_streamed
+from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.base import Estimate, Laws, warn_if_unfinished
 from kilogram.base.checks import number
-from kilogram.base.estimate import within
+from kilogram.base.estimate import ensure_room, within
 from kilogram.models.regression.ridge import LinearPredictor
 from kilogram.models.regression.roads import Answer
 from kilogram.models.regression.robust_fit import huber_fit, huber_losses, is_scale
 from kilogram.models.regression.targets import Rows, enter_rows
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.solution import Solution
+
+COPIES = 4  # of the products of the columns at one time: moments, curvature, its factor, scratch
 
 
 class RobustPredictor(LinearPredictor):
@@ -46,6 +48,8 @@ class RobustPredictor(LinearPredictor):
         rows = enter_rows(self, X, y, sample_weight, **checks)
         if rows.flat is False:
             column_or_1d(to_numpy(rows.Y), warn=True)
+        d = column_count(rows.X)
+        ensure_room(self, COPIES * 8 * d * d, f"the products of {d} columns, {d} by {d},")
         return rows
 
     def _remember(self, found: Solution, rows: Rows) -> None:
