@@ -101,7 +101,7 @@ class TreesSearch(BaseEstimator):
         short = len(y) <= SHORT
         model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not told)
         space: Any = {"min_samples_leaf": list(LEAVES)}
-        start = {"min_samples_leaf": 1}
+        start: dict[str, Any] = {"min_samples_leaf": 1}
         if not short:
             space = BOOSTING | ({"max_iter": ROUNDS} if told else {})
             start = {name: START[name] for name in space}
