@@ -218,7 +218,11 @@ def test_ctrl_c_leaves_nothing_but_finished_folds(here, finished, monkeypatch):
         return judge(*rest)
 
     monkeypatch.setattr(room, "judge_fold", one)
-    done = kg("cook", "curved.csv", "--target", "y", *QUICK)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest ignore it
+    try:
+        done = kg("cook", "curved.csv", "--target", "y", *QUICK)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert done.exit_code == 130
     kept = [path for path in here.glob("kilogram-report/**/*") if path.is_file()]
     assert len(kept) == finished

@@ -103,7 +103,8 @@ class HuberRegressor(RobustPredictor):
     fit_intercept : bool, default=True
         Fit the offset b.
     tol : float, default=1e-5
-        The passes end when a step promises to lower the objective by less than tol^2 of it.
+        The passes end when a step promises to lower the objective by less than tol^3 (at least
+        1e-15) of it.
     scale : {"joint", "mad"} or float, default="joint"
         sigma: found with the coefficients (epsilon of 1 or more); 1.4826 times the median absolute
         residual of such a fit with epsilon 1.35, then held; or given.

@@ -111,7 +111,7 @@ def _solved(
         frame,
         _sums(frame, rows),
         point,
-        tol=max(model.tol**2, 1e-14),
+        tol=max(model.tol**3, 1e-15),
         max_iter=max(int(model.max_iter) - passes, 1),
         least=least,
     )
