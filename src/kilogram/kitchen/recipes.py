@@ -76,6 +76,8 @@ def recipes(
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="most_frequent")
     answer = "the mean" if numbers else "the most frequent class"
     kind = "Ridge regression" if numbers else "Ridge regression on the classes"
+    if not numbers and len(np.unique(y)) > 2:
+        kind += ", read by Fisher's rule"
     by = "leave-one-out" if not layout.positions("text") else "rows kept aside"
     shared = Shared()
     found = [
@@ -94,8 +96,8 @@ def recipes(
         ),
     ]
     if trees_serve(layout, measure, y):
-        found.append(Recipe("trees", "Trees", "A forest, or boosted trees for more than 3,000 "
-                            "rows; depth, number and rate searched.",
+        found.append(Recipe("trees", "Trees", "A forest; boosted trees for more than 3,000 rows, "
+                            "the better of both from 1,000 on; their settings searched.",
                             _trees(layout, measure, hunt)))  # fmt: skip
     return tuple(found)
 
