@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kilogram.kitchen.cook import Cooked
 
 TOP = 12
+# A score that falls by less is as good as untouched.
+LEAST_LOSS = 1e-3
 
 
 def pictures(cooked: Cooked) -> list[Picture]:
@@ -82,7 +84,7 @@ def columns(cooked: Cooked, found: Importance) -> Picture:
         ax.axvline(0, color=INK["soft"], lw=0.8)
         ax.set_yticks(range(len(best)), [short(found.columns[c], 22) for c in reversed(best)])
         ax.tick_params(axis="y", length=0)
-        longest = float(max(found.typical[best].max(), 1e-9))
+        longest = float(max(found.typical[best].max(), LEAST_LOSS))
         ax.set_xlim(max(-longest, min(0.0, found.losses[best].min())) - 0.02 * longest,
                     min(2.0 * longest, found.losses[best].max()) + 0.05 * longest)  # fmt: skip
         ax.set_xlabel(f"{cooked.measure.title} lost when the column is shuffled")
@@ -92,6 +94,8 @@ def columns(cooked: Cooked, found: Importance) -> Picture:
         rest = len(found.columns) - len(best)
         more = f" The {TOP} largest of {len(found.columns)}." if rest > 0 else ""
         more += f" {found.skipped} columns were not looked at." if found.skipped else ""
+        if found.typical[best].max() < LEAST_LOSS:
+            more += " None is missed alone: others tell what it tells."
         alt = f"Score lost when a column is shuffled, most important first: {said}."
         return Picture(
             "columns",
