@@ -11,7 +11,9 @@ rule is read off them instead:
                  fitted values lie too near to them
     score        sum over directions of (z m_k - m_k^2 / 2) / s^2 + log weight of class k
 
-The score is affine in F, and F linear in the targets: fitting Y A + c instead of Y gives it.
+The score is affine in F, and F linear in the targets: fitting Y A + c instead of Y gives it. A and
+c are scaled so that scores spread as far as the values: which of both answers may differ from fold
+to fold, and one scale makes probabilities of all. Of text the largest value is the better rule.
 """
 
 from __future__ import annotations
@@ -49,4 +51,11 @@ def fisher_rule(
     spread = np.maximum(spread, LEAST_SPREAD * (p @ means**2) + np.finfo(float).tiny)
     A = (B / spread) @ means.T
     c = np.log(p) - 0.5 * np.sum(means**2 / spread, axis=1)
-    return A, c - p @ A
+    c = c - p @ A
+    size = _spread(left_out) / max(_spread(left_out @ A + c), np.finfo(float).tiny)
+    return size * A, size * c
+
+
+def _spread(F: np.ndarray) -> float:
+    """How far the values of a row lie apart, typically."""
+    return float(np.std(F - F.mean(axis=1, keepdims=True)))

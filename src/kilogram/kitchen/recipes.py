@@ -77,7 +77,7 @@ def recipes(
     answer = "the mean" if numbers else "the most frequent class"
     kind = "Ridge regression" if numbers else "Ridge regression on the classes"
     if not numbers and len(np.unique(y)) > 2:
-        kind += ", read by Fisher's rule"
+        kind += ", read by the largest value or Fisher's rule"
     by = "leave-one-out" if not layout.positions("text") else "rows kept aside"
     shared = Shared()
     found = [

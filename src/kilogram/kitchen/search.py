@@ -8,9 +8,10 @@ of all alphas come from one eigendecomposition, so the search costs one fit per 
 `max_exact` rows the kernel twin is the linear one on Nystroem features, and of the widths only the
 one that is best on a sample, with few landmarks, and its neighbours are tried on all rows. Classes
 are indicator columns, tuned by the largest; of more than two the winner answers by Fisher's rule
-(`kilogram.kitchen.fisher_rule`). With `balanced` each class weighs the same in all. Where rows
-belong together or follow each other in time, whole folds are left out instead of single rows, and
-so they are for sparse rows, which have no closed form (`kilogram.kitchen.search_roads`).
+(`kilogram.kitchen.fisher_rule`) where that is right more often about the rows left out. With
+`balanced` each class weighs the same in all. Where rows belong together or follow each other in
+time, whole folds are left out instead of single rows, and so they are for sparse rows, which have
+no closed form (`kilogram.kitchen.search_roads`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
 variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
@@ -129,9 +130,10 @@ class TwinSearch(BaseEstimator, ABC):
         if not is_regressor(self) and Y.shape[1] > 2:
             values = left_out[place][:, :, column]
             A, c = fisher_rule(Y, self.model_.predict(X), values, rows, weights)
-            losses = self._losses(y[rows], self._answers(values @ A + c), held)
-            self.best_score_ = 1.0 - float(losses.mean()) / self._scale(y[rows])
-            self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
+            by_rule = self._losses(y[rows], self._answers(values @ A + c), held).mean()
+            if by_rule < losses[place, column].mean():
+                self.best_score_ = 1.0 - float(by_rule) / self._scale(y[rows])
+                self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
         return self
 
     def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
