@@ -77,6 +77,7 @@ def about_the_table(
             else:
                 shown += [_option(key, kind) for key, kind in shared.items()]
         signature: Any = inspect.Signature(shown)
+        # typer reads the options off the signature, which mypy does not know functions may be given
         run.__signature__ = signature  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in shown}
         return run
