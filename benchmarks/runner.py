@@ -79,10 +79,15 @@ def measure(task: Task, who: str) -> dict[str, Any]:
     return {"seconds": min(times), "peak": peak, "quality": dict(task.quality(result, data))}
 
 
+def _interpreter(who: str) -> str:
+    """PYTHON_MVLEARN=... names another Python, for a peer that needs older libraries than ours."""
+    return os.environ.get(f"PYTHON_{who.upper().replace('-', '_')}", sys.executable)
+
+
 def run_alone(task: Task, who: str, threads: int) -> dict[str, Any]:
     """A fresh process for one contestant; a crash is a result too."""
-    module = task.needs.get(who)
-    if module and importlib.util.find_spec(module) is None:
+    module, python = task.needs.get(who), _interpreter(who)
+    if module and python == sys.executable and importlib.util.find_spec(module) is None:
         return {"error": f"{module} is not installed"}
     limit = str(threads)
     env = {
@@ -91,7 +96,7 @@ def run_alone(task: Task, who: str, threads: int) -> dict[str, Any]:
         "OPENBLAS_NUM_THREADS": limit,
         "MKL_NUM_THREADS": limit,
     }
-    command = [sys.executable, "-m", "benchmarks", "--child", task.name, who]
+    command = [python, "-m", "benchmarks", "--child", task.name, who]
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:

@@ -57,13 +57,26 @@ class Case:
     target: str
     said: tuple[str, ...] = ()
 
+    def parted(self, seed: int) -> Case:
+        """As it is: it came in two parts."""
+        return self
 
-def _parted(frame: pd.DataFrame, target: str, *said: str, classes: bool = True) -> Case:
-    frame = frame.dropna(subset=[target])
-    train, test = train_test_split(
-        frame, test_size=0.25, random_state=0, stratify=frame[target] if classes else None
-    )
-    return Case(train, test, target, said)
+
+@dataclass(frozen=True)
+class Whole:
+    """A table that comes in one part, of which a quarter is to be kept aside."""
+
+    frame: pd.DataFrame
+    target: str
+    said: tuple[str, ...] = ()
+    classes: bool = True
+
+    def parted(self, seed: int) -> Case:
+        """Two parts, other ones for every seed."""
+        frame = self.frame.dropna(subset=[self.target])
+        stratify = frame[self.target] if self.classes else None
+        train, test = train_test_split(frame, test_size=0.25, random_state=seed, stratify=stratify)
+        return Case(train, test, self.target, self.said)
 
 
 def adult(data: Path) -> Case:
@@ -75,14 +88,14 @@ def adult(data: Path) -> Case:
     return Case(parts[0], parts[1], target, ("--accept", "KG-A04"))
 
 
-def diamonds(data: Path) -> Case:
-    return _parted(pd.read_csv(data / "dirty/diamonds.csv.gz"), "price", classes=False)
+def diamonds(data: Path) -> Whole:
+    return Whole(pd.read_csv(data / "dirty/diamonds.csv.gz"), "price", classes=False)
 
 
-def sms_spam(data: Path) -> Case:
+def sms_spam(data: Path) -> Whole:
     frame = pd.read_csv(data / "sms_spam.csv.gz")
     # copies of a message on both sides would be remembered
-    return _parted(frame.drop_duplicates(), frame.columns[0])
+    return Whole(frame.drop_duplicates(), frame.columns[0])
 
 
 def newsgroups(data: Path) -> Case:
@@ -90,58 +103,58 @@ def newsgroups(data: Path) -> Case:
     return Case(train, test.dropna(), "label", ("--text", "text"))
 
 
-def auto_imports(data: Path) -> Case:
+def auto_imports(data: Path) -> Whole:
     frame = pd.read_csv(data / "dirty/auto_imports.csv.gz", header=None, na_values="?")
     frame.columns = [f"c{k}" for k in frame.columns]
-    return _parted(frame, frame.columns[-1], classes=False)
+    return Whole(frame, frame.columns[-1], classes=False)
 
 
-def horse_colic(data: Path) -> Case:
+def horse_colic(data: Path) -> Whole:
     frame = pd.read_csv(data / "dirty/horse_colic.csv.gz", header=None, na_values="?")
     frame.columns = [f"c{k}" for k in frame.columns]
-    return _parted(frame.drop(columns="c2"), "c23")
+    return Whole(frame.drop(columns="c2"), "c23")
 
 
-def penguins(data: Path) -> Case:
+def penguins(data: Path) -> Whole:
     frame = pd.read_csv(data / "dirty/penguins_raw.csv.gz")
-    return _parted(frame.drop(columns=["Species"]), "Body Mass (g)", classes=False)
+    return Whole(frame.drop(columns=["Species"]), "Body Mass (g)", classes=False)
 
 
-def california(data: Path) -> Case:
+def california(data: Path) -> Whole:
     held = np.load(data / "uci_regression/california.npz")
     frame = pd.DataFrame(held["X"], columns=[f"x{k}" for k in range(held["X"].shape[1])])
-    return _parted(frame.assign(value=held["y"]), "value", classes=False)
+    return Whole(frame.assign(value=held["y"]), "value", classes=False)
 
 
-def wine(data: Path) -> Case:
+def wine(data: Path) -> Whole:
     frame = pd.read_csv(data / "uci_regression/wine_white.csv.gz")
     frame.columns = [*(f"x{k}" for k in range(frame.shape[1] - 1)), "quality"]
     frame = frame.drop_duplicates()
-    return _parted(frame, "quality", "--task", "regression", classes=False)
+    return Whole(frame, "quality", ("--task", "regression"), classes=False)
 
 
-def spambase(data: Path) -> Case:
+def spambase(data: Path) -> Whole:
     frame = pd.read_csv(data / "keel/spambase.csv.gz", header=None).drop_duplicates()
     frame.columns = [*(f"x{k}" for k in range(frame.shape[1] - 1)), "spam"]
-    return _parted(frame, "spam")
+    return Whole(frame, "spam")
 
 
-def faces(data: Path) -> Case:
+def faces(data: Path) -> Whole:
     held = np.load(data / "orl_faces.npz")
     X = held["X"][:, ::4, ::4].reshape(len(held["X"]), -1).astype(float)
     frame = pd.DataFrame(X, columns=[f"p{k}" for k in range(X.shape[1])])
-    return _parted(frame.assign(who=[f"person {k}" for k in held["y"]]), "who")
+    return Whole(frame.assign(who=[f"person {k}" for k in held["y"]]), "who")
 
 
-def mfeat(data: Path) -> Case:
+def mfeat(data: Path) -> Whole:
     held = np.load(data / "mfeat.npz")
     names = sorted(set(held.files) - {"y"})
     X = np.hstack([held[name] for name in names])
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
-    return _parted(frame.assign(digit=[f"digit {k}" for k in held["y"]]), "digit")
+    return Whole(frame.assign(digit=[f"digit {k}" for k in held["y"]]), "digit")
 
 
-TABLES: dict[str, Callable[[Path], Case]] = {
+TABLES: dict[str, Callable[[Path], Case | Whole]] = {
     one.__name__: one
     for one in (adult, diamonds, sms_spam, newsgroups, auto_imports, horse_colic, penguins,
                 california, wine, spambase, faces, mfeat)
@@ -278,9 +291,9 @@ def gain(
     return float(low), float(high)
 
 
-def trial(name: str, data: Path, max_time: float, out: Path | None) -> Row:
+def trial(name: str, data: Path, max_time: float, out: Path | None, seed: int) -> Row:
     """One table from file to row."""
-    case = TABLES[name](data)
+    case = TABLES[name](data).parted(seed)
     with tempfile.TemporaryDirectory() as passing:
         folder = Path(passing) if out is None else out / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -307,6 +320,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--table", action="append", choices=sorted(TABLES), help="default: all")
     parser.add_argument("--max-time", type=float, default=180.0)
+    parser.add_argument("--seed", type=int, default=0, help="of the rows kept aside")
     parser.add_argument("--out", type=Path, help="folder for reports and rows.json")
     said = parser.parse_args()
     if "KILOGRAM_DATA" not in os.environ:
@@ -317,7 +331,7 @@ def main() -> None:
         rows = json.loads(file.read_text())
     print(HEAD)
     for name in said.table or TABLES:
-        row = trial(name, data, said.max_time, said.out)
+        row = trial(name, data, said.max_time, said.out, said.seed)
         print(row.line, flush=True)
         rows[name] = asdict(row)
         if file is not None:
