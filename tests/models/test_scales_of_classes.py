@@ -35,6 +35,48 @@ def test_float32_rows_of_any_size(name, scale, y):
     assert np.isfinite(model.decision_function(rows)).all()
 
 
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("priors", ["uniform", "empirical"])
+@pytest.mark.parametrize(
+    ("metric", "scale"),
+    [(m, s) for m in ("euclidean", "manhattan") for s in (2.0**-140, 1e-30, 1e30, 2.0**124)]
+    + [("mahalanobis", s) for s in (2.0**-140, 2.0**-100, 1e-30)],
+)
+def test_nearest_centroids_of_float32_rows_of_any_size(metric, priors, scale, y):
+    """Scores were products of two tiny numbers, 0 for every class, or of two huge ones."""
+    model = kg.NearestCentroid(metric, priors=priors)
+    rows = (X * scale).astype(np.float32)
+    same = rows.astype(np.float64) / scale
+    want = model.fit(same, y)
+    expected, values = want.predict(same), want.decision_function(same)
+    got = model.fit(rows, y).decision_function(rows)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(model.predict(rows), expected)
+    np.testing.assert_allclose(got, values, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "model", [kg.GaussianNB(), *map(kg.NearestCentroid, ("euclidean", "mahalanobis"))], ids=repr
+)
+def test_float64_rows_whose_squares_underflow_are_refused(model):
+    """Variances of 0 answered with the priors, or with one class for all."""
+    with pytest.raises(ValueError, match=r"so small that their squares underflow float64"):
+        model.fit(X * 1e-200, TWO)
+    with pytest.raises(ValueError, match=r"so small that their squares underflow float64"):
+        model.fit([(X * 1e-200, TWO)])
+    far = model.fit(X, TWO).predict(X)
+    np.testing.assert_array_equal(model.fit(X * 1e-140, TWO).predict(X * 1e-140), far)
+    model.fit(np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1])  # no squares, no small numbers
+
+
+def test_missing_values_beside_tiny_ones():
+    rows = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    with pytest.raises(ValueError, match="squares underflow"):
+        kg.GaussianNB().fit(rows * 1e-200, TWO)
+    with pytest.raises(ValueError, match="too small to divide by"):
+        kg.GaussianNB(var_smoothing=0).fit(X * 1e-153 * [1.0, 1.0, 0.01], TWO)
+
+
 @pytest.mark.parametrize("kind", [ClassMoments, ClassScatters])
 def test_sums_of_tiny_float32_rows(kind):
     rows = (X * 2.0**-100).astype(np.float32)
@@ -118,7 +160,7 @@ def test_wide_classes_are_refused_before_their_covariances_are_formed(monkeypatc
 )
 def test_products_of_columns_that_do_not_fit_are_named_with_their_size(model, monkeypatch):
     room = importlib.import_module("kilogram.base.estimate")  # whose name is a function's too
-    monkeypatch.setattr(room, "memory_limit", lambda: 2**26)
+    monkeypatch.setattr(room, "memory_limit", lambda said=None: 2**26)
     wide, y = RNG.standard_normal((10, 3000)), np.arange(10) % 2
     with pytest.raises(MemoryError, match=r"3000 by 3000, take .* may be used"):
         model.fit(wide, y)

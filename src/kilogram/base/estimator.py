@@ -55,11 +55,20 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if is_streamed(X) or float(squares) > FELT * math.prod(X.shape):
             return
         far, kind = _reach(X, dtype)
+        if math.isnan(far):
+            far, kind = _reach(_known(X), dtype)
         if 0 < far < float(kind.smallest_normal) ** 0.5:
             raise ValueError(
                 f"{type(self).__name__}: the values of X are not 0, but so small that their "
                 f"squares underflow {kind.dtype}. Multiply X by a large number first."
             )
+
+
+def _known(X: Any) -> Any:
+    """X with 0 for what is missing, by which no largest value is changed."""
+    values = X.data if is_sparse(X) else X
+    xp = namespace(values)
+    return xp.where(xp.isnan(values), xp.zeros_like(values), values)
 
 
 def _reach(X: Any, dtype: Any) -> tuple[float, Any]:

@@ -66,7 +66,12 @@ def common_scale(*tables: Any, dtype: Any = None) -> float:
     least = float(kind.smallest_normal) ** 0.5 / float(kind.eps)  # near rows differ by eps
     if not math.isfinite(far) or far == 0.0 or least <= far <= most:
         return 1.0
-    return math.ldexp(1.0, math.frexp(far)[1] - 1)
+    return power_below(far)
+
+
+def power_below(size: float) -> float:
+    """The largest power of two up to a positive number: dividing by it costs no digit."""
+    return math.ldexp(1.0, math.frexp(size)[1] - 1)
 
 
 def divided(X: Any, scale: float) -> Any:

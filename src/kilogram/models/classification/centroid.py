@@ -14,6 +14,7 @@ is `make_pipeline(KernelPCA(...), NearestCentroid())`.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
@@ -21,11 +22,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import eigh
-from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.labels import codes_of
 from kilogram.functions.bayes import most_probable
+from kilogram.functions.distances import power_below
+from kilogram.functions.medians import weighted_medians
 from kilogram.models.classification.generative import (
     GenerativeClassifier,
     class_statistic,
@@ -36,18 +39,6 @@ from kilogram.statistics.class_variances import ClassVariances
 from kilogram.statistics.classes import ClassMoments
 
 METRICS = ("euclidean", "manhattan", "mahalanobis")
-
-
-def weighted_medians(X: np.ndarray, w: np.ndarray | None) -> np.ndarray:
-    """Of each column: the middle value, or the mean of the two, of rows repeated as they weigh."""
-    if w is None:
-        return np.median(X, axis=0)
-    order = np.argsort(X, axis=0, kind="stable")
-    reached, half = np.cumsum(w[order], axis=0), w.sum() / 2
-    at = np.arange(X.shape[1])
-    lower = np.argmax(reached >= half * (1 - 1e-12), axis=0)
-    upper = np.argmax(reached > half * (1 + 1e-12), axis=0)
-    return (X[order[lower, at], at] + X[order[upper, at], at]) / 2
 
 
 class NearestCentroid(GenerativeClassifier):
@@ -138,6 +129,8 @@ class NearestCentroid(GenerativeClassifier):
 
     def _learn(self, found: Any, X: Any, y: Any, w: Any) -> None:
         self._check_new(found, X)
+        rows = found.means if is_streamed(X) else X
+        self._ensure_felt(rows, namespace(found.spread).max(found.spread), np.float64)
         self._learn_priors(to_numpy(found.weights))
         self.centroids_ = found.means
         if self.metric == "mahalanobis":
@@ -233,14 +226,18 @@ class NearestCentroid(GenerativeClassifier):
 
     def _joint(self, block: Any) -> Any:
         """-distance^2 + 2 log prior, in units of the deviation within the classes."""
-        return self._distances(block, scaled=True) + 2 * put(self._log_priors, block)
+        return put(self._distances(block, scaled=True), block) + 2 * put(self._log_priors, block)
 
     def _linear(self, block: Any) -> Any:
-        """m_c'x - |m_c|^2 / 2 about the middle of the centroids: largest for the nearest."""
+        """m_c'x - |m_c|^2 / 2 about the middle of the centroids: largest for the nearest.
+
+        Over a power of two, so that no score is a product of two tiny or two huge numbers.
+        """
         xp = namespace(self.centroids_)
         origin = xp.mean(self.centroids_, axis=0)
         m = self.centroids_ - origin
         W = m if self._scale is None else (m @ self._scale) @ self._scale.T
+        W = W / _unit(W)
         offset = put(-xp.sum(W * m, axis=1) / 2, block)
         if is_sparse(block):
             return block @ put(W, block).T + offset - put(W @ origin, block)
@@ -248,17 +245,18 @@ class NearestCentroid(GenerativeClassifier):
 
     def _distances(self, block: Any, *, scaled: bool) -> Any:
         """Minus the squared distances, or for unscaled manhattan the distances, (m, K)."""
-        block = dense(block)
-        xp = namespace(block)
+        spread = _or_one(self.within_class_std_dev_)
+        factor = 1 / spread if self._scale is None else self._scale
+        block = wide_enough(dense(block), self.centroids_, factor)
         m = put(self.centroids_, block)
         if self._scale is not None:
             T = put(self._scale, block)
             origin = m[0, :]
             block, m = (block - origin) @ T, (m - origin) @ T
         elif scaled:
-            spread = put(self.within_class_std_dev_, block)
-            spread = xp.where(spread > 0, spread, xp.ones_like(spread))
+            spread = put(spread, block)
             block, m = block / spread, m / spread
+        xp = namespace(block)
         apart = [block - m[c, :] for c in range(m.shape[0])]
         if self.metric == "manhattan":
             sums = xp.stack([xp.sum(xp.abs(a), axis=1) for a in apart], axis=1)
@@ -278,6 +276,18 @@ class NearestCentroid(GenerativeClassifier):
             return self._named(most_probable(self._linear(block)))
 
         return self._mapped(nearest, X)
+
+
+def _or_one(spread: Any) -> Any:
+    """The deviations; 1 for what does not vary."""
+    xp = namespace(spread)
+    return xp.where(spread > 0, spread, xp.ones_like(spread))
+
+
+def _unit(W: Any) -> float:
+    """The power of two next to the largest number."""
+    far = float(namespace(W).max(namespace(W).abs(W)))
+    return power_below(far) if far > 0 and math.isfinite(far) else 1.0
 
 
 def _lost(found: ClassVariances) -> Any:

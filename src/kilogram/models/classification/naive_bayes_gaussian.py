@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, narrowed, to_numpy, wide_enough
+from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.models.classification.discriminants import checked_priors
 from kilogram.models.classification.generative import (
@@ -91,10 +92,18 @@ class GaussianNB(GenerativeClassifier):
         shares = to_numpy(found.weights)
         self.class_prior_ = like(checked_priors(self.priors, shares / shares.sum()), found.means)
         known, spread = found.seen > 0, found.total_variance
+        rows = found.means if is_streamed(X) else X
+        self._ensure_felt(rows, xp.max(found.squares), np.float64)
         self.theta_ = xp.where(known, found.means, found.mean[None, :])
         self.epsilon_ = float(self.var_smoothing) * float(xp.max(spread))
         variances = xp.where(known, found.variances, spread[None, :]) + self.epsilon_
         self.var_ = self._positive(variances, spread)
+        least = float(xp.min(self.var_))
+        if least * float(xp.finfo(self.var_.dtype).max) < 1:
+            raise ValueError(
+                f"GaussianNB: variances fall to {least:.1g}, too small to divide by. Multiply X by "
+                "a large number first."
+            )
 
     def _positive(self, variances: Any, spread: Any) -> Any:
         """Variances of 0 are an error, unless nothing varies: then no column says a thing."""

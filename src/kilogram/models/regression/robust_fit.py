@@ -10,6 +10,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows
+from kilogram.functions.medians import weighted_medians
 from kilogram.models.regression.least_squares_factors import rounding
 from kilogram.models.regression.least_squares_roads import solve_moments
 from kilogram.models.regression.primal import Normal
@@ -49,12 +50,7 @@ class Absolute:
 
     def median(self) -> float:
         """The weighted median; the middle of two where it lies between them."""
-        order = np.argsort(self.r)
-        r, half = self.r[order], np.cumsum(self.w[order])
-        total = half[-1]
-        low = int(np.searchsorted(half, 0.5 * total * (1 - 1e-12)))
-        high = int(np.searchsorted(half, 0.5 * total * (1 + 1e-12)))
-        return 0.5 * float(r[low] + r[min(high, len(r) - 1)])
+        return float(weighted_medians(self.r[:, None], self.w)[0])
 
 
 def huber_fit(
