@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kilogram.native.factors import Rule, factor_pass, factor_sparse, factor_sweep, padded
+from kilogram.native.factors import (
+    Rule,
+    factor_gram,
+    factor_pass,
+    factor_sparse,
+    factor_sweep,
+    padded,
+    run_ahead,
+    sparse_times,
+)
 from kilogram.native.simd import set_simd_level, simd_level, simd_levels
 from kilogram.solvers.factor.halves import Parts, plain_half
 from kilogram.solvers.factor.independent import Contrast, plain_sums
@@ -144,3 +153,53 @@ def test_misfits_are_refused():
         factor_pass(X, W[:5].copy(), H, parts.B, parts.c, RULES[0])
     with pytest.raises((ValueError, TypeError)):
         factor_pass(X[:, :3], W, H, parts.B, parts.c, RULES[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_begin_elsewhere_are_left_as_they_are(dtype):
+    for rule in RULES:
+        X, W, H, _ = rows(130, 40, 7, dtype)
+        parts, C = Parts.of(H, rule), sp.csr_array(X)
+        here, F = padded(W), padded(H.T)
+        start, there = here.copy(), np.full_like(here, 0.5)
+        there[:, 7:] = 0.0
+        a = factor_sparse(C, here, F, parts.B, parts.c, rule)
+        b = factor_sparse(C, there, F, parts.B, parts.c, rule, start=start, value=False)
+        np.testing.assert_array_equal(there, here)
+        np.testing.assert_array_equal(start, padded(W))
+        assert a.violation == b.violation
+        assert b.loss == 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8, 11, 20, 37, 70])
+def test_products_of_padded_rows(dtype, k):
+    """Squares beside sums, products with sparse rows, a run ahead: as NumPy does."""
+    rng = np.random.default_rng(k)
+    tol = 1e-12 if dtype == np.float64 else 1e-5
+    for n in (1, 2, 127, 129, 1000):
+        F, s = rng.random((n, k)).astype(dtype), rng.random(n).astype(dtype)
+        wide = F.astype(np.float64)
+        for by in (None, s):
+            sF = wide if by is None else wide * s[:, None].astype(float)
+            want = np.c_[sF.T @ wide, sF.sum(axis=0)]
+            np.testing.assert_allclose(factor_gram(padded(F), k, by), want, rtol=10 * tol)
+        X = sp.csr_array(np.where(rng.random((9, n)) < 0.3, rng.random((9, n)), 0.0).astype(dtype))
+        room = padded(np.ones((9, k), dtype))
+        got = sparse_times(X, padded(F), room)[:, :k]
+        np.testing.assert_allclose(got, X.toarray() @ F, rtol=30 * tol, atol=tol)
+        before = padded(rng.random((n, k)).astype(dtype))
+        want = np.maximum(0, F + 0.7 * (F - before[:, :k]))
+        np.testing.assert_allclose(
+            run_ahead(padded(F), before, 0.7, before)[:, :k], want, rtol=30 * tol, atol=tol
+        )
+
+
+def test_misfits_of_padded_rows_are_refused():
+    X, F = sp.csr_array(np.eye(4)), padded(np.ones((4, 3)))
+    with pytest.raises((ValueError, TypeError)):
+        sparse_times(X, F, np.empty((3, F.shape[1])))
+    with pytest.raises((ValueError, TypeError)):
+        factor_gram(F, F.shape[1] + 1)
+    with pytest.raises((ValueError, TypeError)):
+        run_ahead(F, F[:2].copy(), 0.5, F.copy())

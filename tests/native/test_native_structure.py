@@ -122,3 +122,32 @@ def test_equal_rows():
         tree = link_matrix(np.zeros((70, 70)), name)
         assert tree.heights.max() == 0
         assert tree.weights[-1] == 70
+
+
+@TYPES
+@pytest.mark.parametrize("shape", ["cloud", "widening", "both"])
+def test_mutual_neighbours_and_chains_grow_one_tree(machine, shape, dtype):
+    """In a cloud many pairs merge at once; where gaps widen one pair at a time does."""
+    gaps = np.c_[1.07 ** np.arange(150), np.zeros((150, 2))]
+    parts = {"cloud": [rows(400, 3)], "widening": [gaps], "both": [rows(300, 3), gaps + 5]}
+    X = np.concatenate(parts[shape])
+    D = cdist(X, X)
+    for name in ("complete", "average", "ward"):
+        Z = linkage(pdist(X), name)
+        tree = link_matrix((D**2 if name == "ward" else D).astype(dtype), name)
+        heights = np.sqrt(tree.heights) if name == "ward" else tree.heights
+        np.testing.assert_allclose(heights, Z[:, 2], rtol=1e-9 if dtype == np.float64 else 1e-3)
+        if dtype == np.float64:
+            np.testing.assert_array_equal(tree.children, np.sort(Z[:, :2]))
+            np.testing.assert_array_equal(tree.weights[len(X) :], Z[:, 3])
+
+
+def test_ties_are_merged_in_some_order(machine):
+    """Of a lattice every row has several nearest: every cluster still merges once, upwards."""
+    X = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
+    for name in ("complete", "average", "ward"):
+        tree = link_matrix(cdist(X, X), name)
+        assert (np.diff(tree.heights) >= 0).all()
+        assert tree.heights[0] == 1.0
+        assert tree.weights[-1] == 64
+        assert sorted(tree.children.ravel()) == list(range(126))

@@ -311,7 +311,13 @@ def link_rows(
     X: Array, size: Array, ward: bool, children: Array, heights: Array, weights: Array
 ) -> None: ...
 def link_matrix(
-    D: Array, size: Array, linkage: str, children: Array, heights: Array, weights: Array
+    D: Array,
+    size: Array,
+    linkage: str,
+    children: Array,
+    heights: Array,
+    weights: Array,
+    threads: int,
 ) -> None: ...
 def density_sums(
     kind: int,
@@ -378,6 +384,7 @@ def factor_sparse(
     entries: Array,
     columns: Array,
     starts: Array,
+    from_: Array,
     W: Array,
     F: Array,
     B: Array,
@@ -389,8 +396,14 @@ def factor_sparse(
     l2: float,
     floor: float,
     measure: bool,
+    value: bool,
     threads: int,
 ) -> tuple[float, float]: ...
+def sparse_times(
+    entries: Array, columns: Array, starts: Array, F: Array, out: Array, threads: int
+) -> None: ...
+def factor_gram(F: Array, s: Array | None, gram: Array, threads: int) -> None: ...
+def run_ahead(now: Array, before: Array, b: float, out: Array, threads: int) -> None: ...
 def factor_lanes(wide: bool) -> int: ...
 def contrast_pass(
     X: Array,

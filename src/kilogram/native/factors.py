@@ -96,10 +96,22 @@ def factor_sweep(H: Array, A: Array, B: Array, sweeps: int, l1: float) -> Terms:
 
 
 def factor_sparse(
-    X: Any, W: Array, F: Array, B: Array, c: Array, rule: Rule, measure: bool = False
+    X: Any,
+    W: Array,
+    F: Array,
+    B: Array,
+    c: Array,
+    rule: Rule,
+    measure: bool = False,
+    *,
+    start: Array | None = None,
+    value: bool = True,
 ) -> Terms:
-    """Improve the loadings W (n, ld) of the rows of a CSR matrix in place; F (d, ld) are the
-    components column by column. Rows of W and F are padded with zeros: see `padded`.
+    """Improve the loadings W (n, ld) of the rows of a CSR matrix; F (d, ld) are the components
+    column by column. Rows of W and F are padded with zeros: see `padded`.
+
+    They begin at `start`, which is left as it is, or without it at W. Without `value` a loss that
+    is not measured is not told.
     """
     found = run(
         _core.factor_sparse,
@@ -107,6 +119,7 @@ def factor_sparse(
         X.data,
         X.indices,
         X.indptr,
+        W if start is None else start,
         W,
         F,
         B,
@@ -118,8 +131,28 @@ def factor_sparse(
         _l2(rule),
         rule.floor,
         measure,
+        value,
     )
     return Terms(*found)
+
+
+def sparse_times(X: Any, F: Array, out: Array) -> Array:
+    """out (n, ld) = X F of a CSR matrix and rows F (d, ld), padded: see `padded`."""
+    run(_core.sparse_times, 4.0 * X.nnz * F.shape[1], X.data, X.indices, X.indptr, F, out)
+    return out
+
+
+def factor_gram(F: Array, k: int, s: Array | None = None) -> Array:
+    """F'SF beside the sums F's, (k, k + 1) in float64, of padded rows F (n, ld), weights s (n,)."""
+    gram = np.empty((k, k + 1))
+    run(_core.factor_gram, float(F.size) * k, F, vector(s, len(F), F.dtype, "s"), gram)
+    return gram
+
+
+def run_ahead(now: Array, before: Array, b: float, out: Array) -> Array:
+    """out = max(0, now + b (now - before)), entry by entry; out may be one of the others."""
+    run(_core.run_ahead, float(now.size), now, before, b, out)
+    return out
 
 
 def padded(W: Array) -> Array:

@@ -64,7 +64,7 @@ def link_matrix(D: Array, linkage: str, w: Array | None = None) -> Tree:
     if not D.flags.c_contiguous or not D.flags.writeable:
         raise ValueError("D must be C-contiguous and writeable: it is overwritten")
     size, *tree = _room(len(matrix("D", D)), w, D.dtype)
-    _core.link_matrix(D, size, linkage, *tree)
+    run(_core.link_matrix, 4.0 * D.size, D, size, linkage, *tree)
     return Tree(*tree)
 
 

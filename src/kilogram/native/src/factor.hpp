@@ -37,7 +37,8 @@ template <class T> FactorTerms factor_pass(const FactorPass<T>& pass, int thread
 // For kPoisson the loss lacks the sum of p.
 template <class T, class I> struct SparseFactorPass {
   SparseRows<T, I> X;
-  T* W;  // (n, ld)
+  const T* from;  // (n, ld): where the loadings begin
+  T* W;           // (n, ld): where they end; may be `from`
   const T* F;
   const T *B, *c;
   i64 k, ld;
@@ -45,10 +46,23 @@ template <class T, class I> struct SparseFactorPass {
   i64 sweeps;
   T tol, l1, l2, floor;
   bool measure;
+  bool value;  // the loss of the loadings found is wanted, which costs as much as a sweep
 };
 
 template <class T, class I>
 FactorTerms factor_sparse(const SparseFactorPass<T, I>& pass, int threads);
+
+// out (n, ld) = X F, both padded as above
+template <class T, class I>
+void sparse_times(const SparseRows<T, I>& X, const T* F, i64 ld, T* out, int threads);
+
+// gram (k, k + 1) = F' S F beside the sums F' s, for the rows of F (n, ld); s (n) or null
+template <class T>
+void factor_gram(const T* F, i64 n, i64 ld, i64 k, const T* s, double* gram, int threads);
+
+// out = max(0, now + b (now - before)), entry by entry; out may be either
+template <class T>
+void run_ahead(const T* now, const T* before, T b, i64 size, T* out, int threads);
 
 // H (k, d) against A (k, d) and B (k, k): the sweeps of `factor_pass` without its products
 template <class T>

@@ -29,17 +29,20 @@ template <class T> constexpr i64 kWide = kBytes / i64(sizeof(T));
 
 template <class V> KG_INLINE V most(V a, V b) { return a > b ? a : b; }
 
-// The gradient of four vectors of rows at a time: g = l1 - a_j + sum_l B_jl w_l.
+// Vectors of rows that go together: as many sums as multiply-adds take to come back.
+template <class T> constexpr int kSide = kTile / kWide<T> < 8 ? int(kTile / kWide<T>) : 8;
+
+// The gradient of N vectors of rows at a time: g = l1 - a_j + sum_l B_jl w_l.
 template <class T, int N>
 KG_INLINE void gradient(const T* w, const T* a, const T* row, i64 k, T start,
                         typename Lanes<T>::type (&g)[N]) {
   typedef typename Lanes<T>::type V;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int v = 0; v < N; ++v) g[v] = start - reinterpret_cast<const V*>(a)[v];
   for (i64 l = 0; l < k; ++l) {
     const V b = row[l] - V{};
     const V* x = reinterpret_cast<const V*>(w + l * kTile);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < N; ++v) g[v] += b * x[v];
   }
 }
@@ -61,7 +64,7 @@ template <class T>
 __attribute__((noinline)) double one_sweep(T* w, const T* a, const T* B, i64 k, T l1, T* moved,
                                            T* size) {
   typedef typename Lanes<T>::type V;
-  constexpr int N = 4;
+  constexpr int N = kSide<T>;
   V change = {}, top = {}, sum = {};
   for (i64 j = 0; j < k; ++j) {
     const T curve = B[j * k + j];
@@ -71,7 +74,7 @@ __attribute__((noinline)) double one_sweep(T* w, const T* a, const T* B, i64 k, 
       V g[N];
       gradient<T, N>(w + c, a + j * kTile + c, B + j * k, k, l1, g);
       V* x = reinterpret_cast<V*>(w + j * kTile + c);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < N; ++v) {
         const V old = x[v], next = most<V>(old - g[v] * step, V{});
         const V pull = old > V{} ? g[v] : most<V>(-g[v], V{});
@@ -102,14 +105,14 @@ double sweep(T* w, const T* a, const T* B, i64 k, T l1, i64 times, T tol) {
 
 template <class T> double quadratic(const T* w, const T* a, const T* B, i64 k, T l1) {
   typedef typename Lanes<T>::type V;
-  constexpr int N = 4;
+  constexpr int N = kSide<T>;
   double sum = 0;
   for (i64 j = 0; j < k; ++j) {
     V row = {};
     for (i64 c = 0; c < kTile; c += N * kWide<T>) {
       V g[N];
       gradient<T, N>(w + c, a + j * kTile + c, B + j * k, k, l1, g);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < N; ++v)  // Bw - a + l1 and - a + l1 average to Bw / 2 - a + l1
         row += reinterpret_cast<const V*>(w + j * kTile + c)[v] *
                (g[v] + (l1 - reinterpret_cast<const V*>(a + j * kTile + c)[v]));
@@ -191,37 +194,90 @@ template <class T, class I, int N>
 KG_INLINE void gather_part(const T* x, const I* c, i64 m, const T* F, i64 k, T* a) {
   typedef typename Lanes<T>::type V;
   V sum[N];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int v = 0; v < N; ++v) sum[v] = V{};
   for (i64 i = 0; i < m; ++i) {
     const V* f = reinterpret_cast<const V*>(F + i64(c[i]) * k);
     const V xi = x[i] - V{};
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < N; ++v) sum[v] += xi * f[v];
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int v = 0; v < N; ++v) reinterpret_cast<V*>(a)[v] = sum[v];
 }
 
+// All vectors of a row of F at once where there are registers for their sums: F is met at random.
 template <class T, class I>
 void gather(const T* x, const I* c, i64 m, const T* F, i64 k, T* a) {
   constexpr i64 W = kWide<T>;
   i64 j = 0;
-  for (; j + 4 * W <= k; j += 4 * W) gather_part<T, I, 4>(x, c, m, F + j, k, a + j);
-  if (j + 3 * W <= k) {
-    gather_part<T, I, 3>(x, c, m, F + j, k, a + j);
-    j += 3 * W;
-  } else if (j + 2 * W <= k) {
-    gather_part<T, I, 2>(x, c, m, F + j, k, a + j);
-    j += 2 * W;
-  } else if (j + W <= k) {
-    gather_part<T, I, 1>(x, c, m, F + j, k, a + j);
-    j += W;
+  for (; j + 8 * W <= k; j += 8 * W) gather_part<T, I, 8>(x, c, m, F + j, k, a + j);
+  switch ((k - j) / W) {
+    case 7: gather_part<T, I, 7>(x, c, m, F + j, k, a + j); break;
+    case 6: gather_part<T, I, 6>(x, c, m, F + j, k, a + j); break;
+    case 5: gather_part<T, I, 5>(x, c, m, F + j, k, a + j); break;
+    case 4: gather_part<T, I, 4>(x, c, m, F + j, k, a + j); break;
+    case 3: gather_part<T, I, 3>(x, c, m, F + j, k, a + j); break;
+    case 2: gather_part<T, I, 2>(x, c, m, F + j, k, a + j); break;
+    case 1: gather_part<T, I, 1>(x, c, m, F + j, k, a + j); break;
+    default: break;
   }
-  for (; j < k; ++j) {
+  for (j += (k - j) / W * W; j < k; ++j) {
     T sum = 0;
     for (i64 i = 0; i < m; ++i) sum += x[i] * F[i64(c[i]) * k + j];
     a[j] = sum;
+  }
+}
+
+// G[j .. j + J][v .. v + N vectors] += the products of these columns of F
+template <class T, int J, int N>
+__attribute__((noinline)) void gram_block(const T* F, i64 n, i64 ld, i64 j, i64 v, const T* s, i64 k,
+                                          double* G) {
+  typedef typename Lanes<T>::type V;
+  V sum[J][N] = {};
+  for (i64 i = 0; i < n; ++i) {
+    const T* row = F + i * ld;
+    V b[N];
+#pragma GCC unroll 4
+    for (int c = 0; c < N; ++c) b[c] = reinterpret_cast<const V*>(row + v)[c];
+    const T by = s ? s[i] : T(1);
+#pragma GCC unroll 4
+    for (int r = 0; r < J; ++r) {
+      const V a = row[j + r] * by - V{};
+#pragma GCC unroll 4
+      for (int c = 0; c < N; ++c) sum[r][c] += a * b[c];
+    }
+  }
+  for (int r = 0; r < J; ++r)
+    for (i64 c = v; c < v + N * kWide<T>; ++c)
+      if (j + r < k && c < k)
+        G[(j + r) * k + c] += static_cast<double>(reinterpret_cast<const T*>(&sum[r])[c - v]);
+}
+
+template <class T>
+void gram(const T* F, i64 n, i64 ld, i64 k, const T* s, double* G, double* sums) {
+  constexpr i64 W = kWide<T>;
+  constexpr int J = 3, N = 4;
+  for (i64 j = 0; j < k; j += J) {
+    i64 v = j / W * W;
+    const bool whole = j + J <= ld;
+    for (; whole && v + N * W <= ld; v += N * W) gram_block<T, J, N>(F, n, ld, j, v, s, k, G);
+    for (; whole && v < ld; v += W) gram_block<T, J, 1>(F, n, ld, j, v, s, k, G);
+    for (i64 r = j; !whole && r < k; ++r)
+      for (i64 c = v; c < ld; c += W) gram_block<T, 1, 1>(F, n, ld, r, c, s, k, G);
+  }
+  for (i64 j = 0; j < k; ++j) {
+    T sum = 0;
+    for (i64 i = 0; i < n; ++i) sum += (s ? s[i] : T(1)) * F[i * ld + j];
+    sums[j] += static_cast<double>(sum);
+  }
+}
+
+template <class T> void ahead(const T* now, const T* before, T b, i64 n, T* out) {
+#pragma omp simd
+  for (i64 i = 0; i < n; ++i) {
+    const T v = now[i] + b * (now[i] - before[i]);
+    out[i] = v > 0 ? v : T(0);
   }
 }
 
@@ -319,6 +375,8 @@ template <class T> constexpr FactorLoops<T> factor_table() {
           contrast<T>,
           tile_dots<T>,
           tile_add<T>,
+          gram<T>,
+          ahead<T>,
           kWide<T>};
 }
 

@@ -44,6 +44,12 @@ template <class T> struct FactorLoops {
   // A (k, d) += w[:, :m] x
   void (*add)(const T* w, std::int64_t k, const T* x, std::int64_t ldx, std::int64_t m,
               std::int64_t d, T* A);
+  // G (k, k) += F' S F, the upper triangle, and sums (k) += F' s, for rows of F (n, ld); s null: ones.
+  // Few rows at a time: short sums in T, long ones in float64.
+  void (*gram)(const T* F, std::int64_t n, std::int64_t ld, std::int64_t k, const T* s, double* G,
+               double* sums);
+  // out = max(0, now + b (now - before)), n entries
+  void (*ahead)(const T* now, const T* before, T b, std::int64_t n, T* out);
   std::int64_t lanes;
 };
 

@@ -59,6 +59,18 @@ template <class T> void bind_dense(nb::module_& m) {
         factor_sweep<T>(H.data(), A.data(), B.data(), k, d, sweeps, T(l1), threads);
     return Terms(found.violation, found.loss);
   }, "H"_a.noconvert(), "A"_a.noconvert(), "B"_a.noconvert(), "sweeps"_a, "l1"_a, "threads"_a);
+  m.def("factor_gram", [](InC<T> F, std::optional<InV<T>> s, Out<double, 2> gram, int threads) {
+    const i64 n = F.shape(0), ld = F.shape(1), k = gram.shape(0);
+    fits(k <= ld && i64(gram.shape(1)) == k + 1 && (!s || i64(s->shape(0)) == n));
+    Release release;
+    factor_gram<T>(F.data(), n, ld, k, s ? s->data() : nullptr, gram.data(), threads);
+  }, "F"_a.noconvert(), "s"_a.noconvert().none(), "gram"_a.noconvert(), "threads"_a);
+  m.def("run_ahead", [](InC<T> now, InC<T> before, double b, Out<T, 2> out, int threads) {
+    fits(now.shape(0) == out.shape(0) && now.shape(1) == out.shape(1) &&
+         before.shape(0) == out.shape(0) && before.shape(1) == out.shape(1));
+    Release release;
+    run_ahead<T>(now.data(), before.data(), T(b), i64(out.size()), out.data(), threads);
+  }, "now"_a.noconvert(), "before"_a.noconvert(), "b"_a, "out"_a.noconvert(), "threads"_a);
   m.def("contrast_pass", [](In<T> X, InC<T> M, int kind, double alpha, Out<T, 2> G,
                             Out<double, 1> slope, Out<double, 1> value, int threads) {
     const Rows<T> x = rows_of<T>(X);
@@ -71,23 +83,42 @@ template <class T> void bind_dense(nb::module_& m) {
      "slope"_a.noconvert(), "value"_a.noconvert(), "threads"_a);
 }
 
+// n rows in CSR
+template <class T, class I>
+bool holds(const InV<T>& entries, const InV<I>& columns, const InV<I>& starts, i64 n) {
+  return i64(starts.shape(0)) == n + 1 && starts.data()[n] <= i64(entries.shape(0)) &&
+         entries.shape(0) == columns.shape(0);
+}
+
 template <class T, class I> void bind_sparse_rows(nb::module_& m) {
-  m.def("factor_sparse", [](InV<T> entries, InV<I> columns, InV<I> starts, Out<T, 2> W, InC<T> F,
-                            InC<T> B, InV<T> c, int update, i64 sweeps, double tol, double l1,
-                            double l2, double floor, bool measure, int threads) {
+  m.def("factor_sparse", [](InV<T> entries, InV<I> columns, InV<I> starts, InC<T> from, Out<T, 2> W,
+                            InC<T> F, InC<T> B, InV<T> c, int update, i64 sweeps, double tol,
+                            double l1, double l2, double floor, bool measure, bool value,
+                            int threads) {
     const i64 n = W.shape(0), k = B.shape(0), ld = W.shape(1);
-    fits(i64(starts.shape(0)) == n + 1 && i64(F.shape(1)) == ld && i64(B.shape(1)) == k &&
-         i64(c.shape(0)) == k && ld >= k && starts.data()[n] <= i64(entries.shape(0)) &&
-         entries.shape(0) == columns.shape(0));
+    fits(holds<T, I>(entries, columns, starts, n) && i64(F.shape(1)) == ld &&
+         i64(B.shape(1)) == k && i64(c.shape(0)) == k && ld >= k && i64(from.shape(0)) == n &&
+         i64(from.shape(1)) == ld);
     const SparseRows<T, I> x{entries.data(), columns.data(), starts.data(), n, i64(F.shape(0))};
-    const SparseFactorPass<T, I> pass{x, W.data(), F.data(), B.data(), c.data(), k, ld, update,
-                                      sweeps, T(tol), T(l1), T(l2), T(floor), measure};
+    const SparseFactorPass<T, I> pass{x, from.data(), W.data(), F.data(), B.data(), c.data(), k, ld,
+                                      update, sweeps, T(tol), T(l1), T(l2), T(floor), measure,
+                                      value};
     Release release;
     const FactorTerms found = factor_sparse<T, I>(pass, threads);
     return Terms(found.violation, found.loss);
-  }, "entries"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "W"_a.noconvert(),
-     "F"_a.noconvert(), "B"_a.noconvert(), "c"_a.noconvert(), "update"_a, "sweeps"_a, "tol"_a,
-     "l1"_a, "l2"_a, "floor"_a, "measure"_a, "threads"_a);
+  }, "entries"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(),
+     "from_"_a.noconvert(), "W"_a.noconvert(), "F"_a.noconvert(), "B"_a.noconvert(),
+     "c"_a.noconvert(), "update"_a, "sweeps"_a, "tol"_a, "l1"_a, "l2"_a, "floor"_a, "measure"_a,
+     "value"_a, "threads"_a);
+  m.def("sparse_times", [](InV<T> entries, InV<I> columns, InV<I> starts, InC<T> F, Out<T, 2> out,
+                           int threads) {
+    const i64 n = out.shape(0), ld = out.shape(1);
+    fits(holds<T, I>(entries, columns, starts, n) && i64(F.shape(1)) == ld);
+    const SparseRows<T, I> x{entries.data(), columns.data(), starts.data(), n, i64(F.shape(0))};
+    Release release;
+    sparse_times<T, I>(x, F.data(), ld, out.data(), threads);
+  }, "entries"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "F"_a.noconvert(),
+     "out"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

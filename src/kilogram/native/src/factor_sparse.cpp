@@ -39,6 +39,7 @@ template <class T, class I> class SparseTile {
   void take(i64 first, i64 m, FactorTerms& terms) {
     load(first, m);
     if (p_.update == kPoisson) {
+      if (p_.from != p_.W) keep(first, m);
       for (i64 t = 0; t < p_.sweeps; ++t) {
         for (i64 i = 0; i < m; ++i) {
           const bool measure = p_.measure && t == 0;
@@ -60,7 +61,7 @@ template <class T, class I> class SparseTile {
       terms.violation += f_.sweep(w_, a_, p_.B, p_.k, p_.l1, p_.sweeps, p_.tol);
     else
       for (i64 t = 0; t < p_.sweeps && multiplied(p_.B, nullptr, t, terms); ++t) {}
-    terms.loss += f_.quadratic(w_, a_, p_.B, p_.k, p_.l1);
+    if (p_.value) terms.loss += f_.quadratic(w_, a_, p_.B, p_.k, p_.l1);
     keep(first, m);
   }
 
@@ -72,7 +73,7 @@ template <class T, class I> class SparseTile {
   void load(i64 first, i64 m) {
     std::fill(w_, w_ + 2 * p_.k * kTile, T(0));
     for (i64 i = 0; i < m; ++i)
-      for (i64 j = 0; j < p_.k; ++j) w_[j * kTile + i] = p_.W[(first + i) * p_.ld + j];
+      for (i64 j = 0; j < p_.k; ++j) w_[j * kTile + i] = p_.from[(first + i) * p_.ld + j];
   }
   void spread(i64 i) {
     for (i64 j = 0; j < p_.k; ++j) a_[j * kTile + i] = row_[j];
@@ -112,8 +113,60 @@ FactorTerms factor_sparse(const SparseFactorPass<T, I>& pass, int threads) {
   return all;
 }
 
-#define KG_INSTANTIATE(T, I) \
-  template FactorTerms factor_sparse<T, I>(const SparseFactorPass<T, I>&, int);
+template <class T, class I>
+void sparse_times(const SparseRows<T, I>& X, const T* F, i64 ld, T* out, int threads) {
+  constexpr i64 together = 128;  // rows
+  const FactorLoops<T>& f = factor_loops<T>();
+  const i64 parts = ceil_div(X.n, together);
+#pragma omp parallel for schedule(dynamic, 2) num_threads(threads)
+  for (i64 p = 0; p < parts; ++p)
+    for (i64 i = p * together; i < std::min(X.n, (p + 1) * together); ++i)
+      gather(f, X.entries + X.starts[i], X.columns + X.starts[i],
+             i64(X.starts[i + 1]) - i64(X.starts[i]), F, ld, out + i * ld);
+}
+
+template <class T>
+void factor_gram(const T* F, i64 n, i64 ld, i64 k, const T* s, double* gram, int threads) {
+  constexpr i64 together = 128, most = 16;  // rows, and lanes: the threads do not change the result
+  const i64 blocks = ceil_div(n, together), lanes = std::max<i64>(1, std::min(most, blocks));
+  const FactorLoops<T>& f = factor_loops<T>();
+  const Scratch<double> sums(lanes, k * k + k);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (i64 lane = 0; lane < lanes; ++lane) {
+    double* mine = sums.block(lane);
+    std::fill(mine, mine + k * k + k, 0.0);
+    for (i64 b = lane * blocks / lanes; b < (lane + 1) * blocks / lanes; ++b) {
+      const i64 first = b * together;
+      f.gram(F + first * ld, std::min(together, n - first), ld, k, s ? s + first : nullptr, mine,
+             mine + k * k);
+    }
+  }
+  for (i64 j = 0; j < k; ++j)
+    for (i64 l = 0; l <= k; ++l) {
+      const i64 from = l == k ? k * k + j : std::min(j, l) * k + std::max(j, l);
+      double sum = 0;
+      for (i64 lane = 0; lane < lanes; ++lane) sum += sums.block(lane)[from];
+      gram[j * (k + 1) + l] = sum;
+    }
+}
+
+template <class T>
+void run_ahead(const T* now, const T* before, T b, i64 size, T* out, int threads) {
+  constexpr i64 together = i64(1) << 12;
+  const FactorLoops<T>& f = factor_loops<T>();
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (i64 i = 0; i < size; i += together)
+    f.ahead(now + i, before + i, b, std::min(together, size - i), out + i);
+}
+
+template void factor_gram<float>(const float*, i64, i64, i64, const float*, double*, int);
+template void factor_gram<double>(const double*, i64, i64, i64, const double*, double*, int);
+template void run_ahead<float>(const float*, const float*, float, i64, float*, int);
+template void run_ahead<double>(const double*, const double*, double, i64, double*, int);
+
+#define KG_INSTANTIATE(T, I)                                                     \
+  template FactorTerms factor_sparse<T, I>(const SparseFactorPass<T, I>&, int);  \
+  template void sparse_times<T, I>(const SparseRows<T, I>&, const T*, i64, T*, int);
 KG_INSTANTIATE(float, std::int32_t)
 KG_INSTANTIATE(float, i64)
 KG_INSTANTIATE(double, std::int32_t)

@@ -1,6 +1,7 @@
 // Merge trees from a stored matrix of distances, by the formula of Lance and Williams: the distance
 // of a union from a third cluster follows from those of its parts. See linkage.cpp for the rows.
-#include "linkage_chain.hpp"
+#include "linkage_rounds.hpp"
+#include "linkage_square.hpp"
 #include "loops.hpp"
 #include "structure.hpp"
 
@@ -31,83 +32,16 @@ template <class T> void tree_of_matrix(const T* D, i64 n, Merge* merges) {
 
 namespace {
 
-// A square matrix of distances between slots; those done with lie at infinity, and every time half of
-// them are, the others move together.
-template <class T> class Square {
- public:
-  Square(T* D, i64 n) : m(n), name(n), live(n, 1), D_(D), alive_(n) {
-    std::iota(name.begin(), name.end(), 0);
-    for (i64 i = 0; i < n; ++i) D_[i * n + i] = kFar<T>;
-  }
-  T* row(i64 i) const { return D_ + i * m; }
-  // slot a becomes the union of a and b, with distance f(d_ka, d_kb, k); b is done with
-  template <class F> void merge(i64 a, i64 b, F f) {
-    T *ra = row(a), *rb = row(b);
-    for (i64 k = 0; k < m; ++k) {
-      if (!live[k] || k == a || k == b) continue;
-      const T v = f(ra[k], rb[k], k);
-      ra[k] = v;
-      T* rk = row(k);
-      rk[a] = v;
-      rk[b] = kFar<T>;
-    }
-    ra[b] = kFar<T>;
-    live[b] = 0;
-    --alive_;
-  }
-  bool loose() const { return alive_ > 1 && 2 * alive_ < m; }
-  // order[new] = old
-  std::vector<i64> tighten() {
-    std::vector<i64> order;
-    for (i64 i = 0; i < m; ++i)
-      if (live[i]) order.push_back(i);
-    const i64 k = order.size();
-    for (i64 i = 0; i < k; ++i) {
-      const T* old = D_ + order[i] * m;
-      for (i64 j = 0; j < k; ++j) D_[i * k + j] = old[order[j]];
-      name[i] = name[order[i]];
-    }
-    m = k;
-    live.assign(k, 1);
-    return order;
-  }
-
-  i64 m;  // slots, done with or not
-  std::vector<std::int32_t> name;
-  std::vector<char> live;
-
- private:
-  T* D_;
-  i64 alive_;
-};
-
-template <class T> struct LanceWilliams {
-  Linkage linkage;
-  T a, b, ab;       // sizes of the two, and their distance
-  const T* size;
-  T operator()(T x, T y, i64 k) const {
-    switch (linkage) {
-      case kComplete: return std::max(x, y);
-      case kAverage: return (a * x + b * y) / (a + b);
-      case kWard: return ((size[k] + a) * x + (size[k] + b) * y - size[k] * ab) / (size[k] + a + b);
-      default: return std::max(T(0), (a * x + b * y - a * b / (a + b) * ab) / (a + b));
-    }
-  }
-};
-
 template <class T> void follow(const std::vector<i64>& order, std::vector<T>& values) {
   for (std::size_t i = 0; i < order.size(); ++i) values[i] = values[order[i]];
 }
 
-}  // namespace
-
-template <class T>
-void chain_of_matrix(T* D, i64 n, const T* size_of, Linkage linkage, Merge* merges) {
-  Square<T> square(D, n);
-  std::vector<T> size(size_of, size_of + n);
-  Chain chain(n);
+// A chain of nearest neighbours, until all or half of the slots are merged; mergers so far
+template <class T, Linkage linkage>
+i64 follow_chain(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* merges) {
+  Chain chain(square.m);
   i64 first = 0;
-  for (i64 t = 0; t + 1 < n;) {
+  while (t + 1 < n && !square.loose()) {
     if (chain.empty()) {
       while (!square.live[first]) ++first;
       chain.push(first);
@@ -122,15 +56,49 @@ void chain_of_matrix(T* D, i64 n, const T* size_of, Linkage linkage, Merge* merg
     }
     chain.pop();
     chain.pop();
-    merges[t++] = {square.name[a], square.name[b], double(row[b])};
-    square.merge(a, b, LanceWilliams<T>{linkage, size[a], size[b], row[b], size.data()});
+    const T ab = row[b];
+    merges[t++] = {square.name[a], square.name[b], double(ab)};
+    square.merge(a, b, [&, sa = size[a], sb = size[b]](T x, T y, i64 k) {
+      return lance_williams<linkage>(x, y, sa, sb, ab, size[k]);
+    });
     size[a] += size[b];
-    if (!square.loose()) continue;
-    const std::vector<i64> order = square.tighten();
-    follow(order, size);
-    for (std::size_t i = 0; i < order.size(); ++i) chain.moved(order[i], i);
-    first = 0;
   }
+  return t;
+}
+
+// Rounds while they merge enough of the clusters to be worth a reading of the matrix, else a chain
+template <class T, Linkage linkage>
+void merge_all(T* D, i64 n, const T* size_of, Merge* merges, int threads) {
+  constexpr i64 few = 24;
+  Square<T> square(D, n);
+  std::vector<T> size(size_of, size_of + n);
+  std::vector<i64> near;
+  nearest_slots(square, near, threads);
+  for (i64 t = 0; t + 1 < n;) {
+    const std::vector<Union> all = united(near);
+    if (few * (square.m - i64(all.size())) >= square.m) {
+      for (const auto& [a, b] : all)
+        if (b != a) merges[t++] = {square.name[a], square.name[b], double(square.row(a)[b])};
+      Round<T, linkage>(square, size, all).run(near, threads);
+    } else {
+      t = follow_chain<T, linkage>(square, size, n, t, merges);
+      if (t + 1 == n) break;
+      follow(square.tighten(), size);
+      nearest_slots(square, near, threads);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges, int threads) {
+  if (linkage == kComplete)
+    merge_all<T, kComplete>(D, n, size, merges, threads);
+  else if (linkage == kAverage)
+    merge_all<T, kAverage>(D, n, size, merges, threads);
+  else
+    merge_all<T, kWard>(D, n, size, merges, threads);
 }
 
 namespace {
@@ -186,7 +154,9 @@ template <class T> void closest_pairs(T* D, i64 n, const T* size_of, bool medoid
       centre.merge(a, b);
       square.merge(a, b, [&](T, T, i64 k) { return centre.distance(a, k); });
     } else {
-      square.merge(a, b, LanceWilliams<T>{kCentroid, size[a], size[b], ab, size.data()});
+      square.merge(a, b, [&, sa = size[a], sb = size[b]](T x, T y, i64 k) {
+        return lance_williams<kCentroid>(x, y, sa, sb, ab, size[k]);
+      });
       size[a] += size[b];
     }
     least[b] = kFar<T>;
@@ -205,7 +175,7 @@ template <class T> void closest_pairs(T* D, i64 n, const T* size_of, bool medoid
 
 #define KG_INSTANTIATE(T)                                                \
   template void tree_of_matrix<T>(const T*, i64, Merge*);                \
-  template void chain_of_matrix<T>(T*, i64, const T*, Linkage, Merge*);  \
+  template void chain_of_matrix<T>(T*, i64, const T*, Linkage, Merge*, int);  \
   template void closest_pairs<T>(T*, i64, const T*, bool, Merge*);
 KG_INSTANTIATE(float)
 KG_INSTANTIATE(double)

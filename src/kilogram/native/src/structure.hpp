@@ -40,8 +40,9 @@ template <class T> void tree_of_rows(const Rows<T>& X, Merge* merges);
 template <class T> void tree_of_matrix(const T* D, i64 n, Merge* merges);
 // Ward's linkage from the rows, without a matrix; heights are squared. size (n): weights of the rows.
 template <class T> void ward_of_rows(const Rows<T>& X, const T* size, Merge* merges);
-// Chains of nearest neighbours over D (n, n), which is overwritten: complete, average, Ward's.
-template <class T> void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges);
+// Nearest neighbours merged over D (n, n), which is overwritten: complete, average, Ward's.
+template <class T>
+void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges, int threads);
 // The closest pair again and again, for linkages that may bring a merged cluster nearer: centroid on
 // squared distances, which are overwritten; or, with `medoids`, the distance of the medoids.
 template <class T>

@@ -92,7 +92,7 @@ template <class T> void bind(nb::module_& m) {
   }, "X"_a.noconvert(), "size"_a.noconvert(), "ward"_a, "children"_a.noconvert(),
      "heights"_a.noconvert(), "weights"_a.noconvert());
   m.def("link_matrix", [](Out<T, 2> D, InV<T> size, const std::string& linkage, Children children,
-                          Heights heights, Heights weights) {
+                          Heights heights, Heights weights, int threads) {
     const i64 n = D.shape(0);
     check_square<T>(n, D.shape(1), size);
     const bool pairs = linkage == "centroid" || linkage == "medoid";
@@ -104,10 +104,10 @@ template <class T> void bind(nb::module_& m) {
       else
         chain_of_matrix<T>(D.data(), n, size.data(),
                            linkage == "complete" ? kComplete : linkage == "average" ? kAverage : kWard,
-                           merges);
+                           merges, threads);
     });
   }, "D"_a.noconvert(), "size"_a.noconvert(), "linkage"_a, "children"_a.noconvert(),
-     "heights"_a.noconvert(), "weights"_a.noconvert());
+     "heights"_a.noconvert(), "weights"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ def _descent(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
             ceiling, b, ahead, F = b, b / 1.5, best, float("inf")
         else:
             before, best, F = best, H, now
-            ahead = xp.clip(H + b * (H - before), min=0.0)
+            ahead = table.onward(H, before, b)
             b, ceiling = min(ceiling, 1.05 * b), min(1.0, 1.01 * ceiling)
         message = "the projected gradient is above tol times that of the start."
         if tick(step, now):

@@ -5,7 +5,7 @@ or the negative parts are kept, whichever pair is larger; "a" fills zeros with s
 "ar" with small random numbers. (The paper fills with the mean itself, which is in the units of X
 where W and H share them: of numbers in the thousands it would bury the start.) Random rows of X
 averaged ("acol") give components that look like data. The singular vectors come from X'X where it
-is small, from Lanczos' method where X is sparse, else from subspace iteration, one reading of X
+is small, from block Lanczos where X is sparse, else from subspace iteration, one reading of X
 each time.
 """
 
@@ -15,15 +15,18 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import svds
 
 from kilogram.arrays.linalg import eigh, qr
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows, row_count, take_rows
+from kilogram.arrays.threads import one_team
+from kilogram.native.factors import padded, sparse_times
+from kilogram.solvers import eigen
 
-ENOUGH = 1e-6  # relative error of singular values that a start may have
+ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have
 SMALL = 400  # columns for which X'X is decomposed as it is
 ROUNDS = 4
+STEPS = 12  # of block Lanczos at most: a start need not be better
 NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")
 
 
@@ -64,8 +67,14 @@ def _times(A: Any, s: Any) -> Any:
 def _scores(block: Any, V: np.ndarray) -> np.ndarray:
     block = _filled(block)
     if is_sparse(block):
-        return np.asarray(block @ V.astype(block.dtype), dtype=np.float64)
+        return np.asarray(_product(block.tocsr(), V), dtype=np.float64)
     return np.asarray(to_numpy(block @ like(V, block)), dtype=np.float64)
+
+
+def _product(X: Any, V: np.ndarray) -> np.ndarray:
+    """X V of a CSR matrix, by all threads."""
+    F = padded(V.astype(X.dtype, copy=False))
+    return sparse_times(X, F, np.empty((X.shape[0], F.shape[1]), X.dtype))[:, : V.shape[1]]
 
 
 def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
@@ -89,13 +98,31 @@ def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[A
 
 
 def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Leading values of X'SX and their vectors: a product with one vector reads few entries."""
+    """Leading values of X'SX and their vectors, by products with the smaller of X'SX and XSX'."""
     root = X if s is None else _times(X, np.sqrt(np.asarray(to_numpy(s), dtype=np.float64)))
-    root = root.astype(np.float64) if root.dtype != np.float64 else root
-    first = rng.standard_normal(min(X.shape))
-    _, sigma, Vt = svds(root.tocsr(), k, v0=first, tol=ENOUGH)
-    order = np.argsort(-sigma)
-    return sigma[order] ** 2, Vt[order].T
+    root = (root.astype(np.float64) if root.dtype != np.float64 else root).tocsr()
+    wide = X.shape[0] <= X.shape[1]
+    products = Products(root if wide else root.T.tocsr())
+    with one_team(k):
+        found: Any = eigen.leading(
+            products, k, tol=ENOUGH, max_iter=STEPS, rng=rng, ref=np.empty(0), block=k + 4
+        )
+    values, vectors = found.value
+    if not wide:
+        return values, vectors
+    sigma = np.sqrt(np.maximum(values, 0.0))
+    return values, _product(products.Rt, vectors) / np.where(sigma > 0, sigma, 1.0)
+
+
+class Products:
+    """R R' of a CSR matrix R (n, d), known by two passes over its entries."""
+
+    def __init__(self, R: Any):
+        self.R, self.Rt = R, R.T.tocsr()
+        self.shape = (R.shape[0], R.shape[0])
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        return _product(self.R, _product(self.Rt, V))
 
 
 def _gathered(found: Any) -> np.ndarray:

@@ -14,7 +14,15 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
-from kilogram.native.factors import Rule, factor_pass, factor_sparse, factor_sweep, padded
+from kilogram.native.factors import (
+    Rule,
+    factor_gram,
+    factor_pass,
+    factor_sparse,
+    factor_sweep,
+    padded,
+    run_ahead,
+)
 from kilogram.solvers.factor.halves import Half, Parts, half, sparse_loss, swept
 
 
@@ -48,6 +56,10 @@ class DenseTable:
         """Better components for W as it is: H, the violation met and the value reached."""
         return improved(H, self.A, self.gram, rule)
 
+    def onward(self, H: Any, before: Any, b: float) -> Any:
+        """H, the best so far, and b times its last change; nothing below 0."""
+        return plain_onward(H, before, b)
+
     def scale(self, c: np.ndarray) -> None:
         """Multiply the columns of W by c (k,)."""
         self.W *= c.astype(self.W.dtype)
@@ -73,6 +85,9 @@ class BlockTable:
     def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
         return improved(H, self.A, self.gram, rule)
 
+    def onward(self, H: Any, before: Any, b: float) -> Any:
+        return plain_onward(H, before, b)
+
     def scale(self, c: np.ndarray) -> None:
         """Multiply the columns of W by c (k,)."""
         self.W = self.W * like(c, self.W)[None, :]
@@ -80,7 +95,11 @@ class BlockTable:
 
 
 class SparseTable:
-    """X (n, d) in CSR and its transpose; both factors are rows of k numbers, padded."""
+    """X (n, d) in CSR and its transpose; both factors are rows of k numbers, padded.
+
+    Three rooms hold components: the best, those that ran ahead of it, and the next. What is told
+    is a view of a room, which is written to again only when no step reads it any more.
+    """
 
     def __init__(self, X: Any, W: Any, s: Any):
         self.X = X.tocsr()
@@ -92,31 +111,55 @@ class SparseTable:
         self._W = padded(np.asarray(W, dtype=X.dtype))
         self.k = W.shape[1]
         self.gram = np.empty((self.k, self.k + 1))
-        self._seen: tuple[Any, Any] = (None, None)  # components, and the same in padded rows
+        shape = (X.shape[1], self._W.shape[1])
+        self._rooms = [np.zeros(shape, dtype=X.dtype) for _ in range(3)]
+        self._best: Any = None
 
     def loadings(self, H: Any, rule: Rule, measure: bool = False) -> tuple[float, float]:
-        parts, F = Parts.of(H, rule), padded(H.T)
-        self._seen = H, F
+        F = self._room(H)
+        _, B, c = self._normal(F, None, rule)
         plain = measure and self.s is None and rule.update == "poisson"
         loss = 0.0
         if plain:  # the pass leaves out the entries that are 0
             loss = float(self._W.sum(axis=0)[: self.k] @ H.sum(axis=1))
         elif measure:
             loss = sparse_loss(self.X, self.W, self.s, H, rule)
-        found = factor_sparse(self.X, self._W, F, parts.B, parts.c, rule, plain)
-        return found.violation, (loss + found.loss if plain or not measure else loss)
+        found = factor_sparse(self.X, self._W, F, B, c, rule, plain, value=False)
+        return found.violation, loss + found.loss
 
     def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
-        W = self.W
-        sW = W if self.s is None else W * np.asarray(self.s, W.dtype)[:, None]
-        self.gram = np.c_[sW.T @ W, sW.sum(axis=0)]
-        B = np.ascontiguousarray(self.gram[:, : self.k])
-        B.flat[:: self.k + 1] += rule.l2
-        c = self.gram[:, self.k] + rule.l1
-        F = self._seen[1] if self._seen[0] is H else padded(H.T)
-        self._seen = None, None  # F changes in place
-        found = factor_sparse(self.Xt, F, self._W, B, c, rule)
-        return F[:, : self.k].T, found.violation, found.loss  # column by column in memory
+        W, F = self._W, self._room(H)
+        self.gram, B, c = self._normal(W, self.s, rule)
+        out = self._free(F, self._best)
+        found = factor_sparse(self.Xt, out, W, B, c, rule, start=F)
+        return self._told(out), found.violation, found.loss
+
+    def onward(self, H: Any, before: Any, b: float) -> Any:
+        self._best, last = self._room(H), self._room(before)
+        out = self._free(self._best, last)
+        run_ahead(self._best, last, b, out)
+        return self._told(out)
+
+    def _normal(self, F: np.ndarray, s: Any, rule: Rule) -> tuple[Any, Any, Any]:
+        """F'SF beside the sums F's; the same + l2 I; the sums + l1."""
+        k = self.k
+        gram = factor_gram(F, k, s)
+        B = np.ascontiguousarray(gram[:, :k])
+        B.flat[:: k + 1] += rule.l2
+        return gram, B.astype(F.dtype), (gram[:, k] + rule.l1).astype(F.dtype)
+
+    def _told(self, room: np.ndarray) -> np.ndarray:
+        return room[:, : self.k].T  # column by column in memory
+
+    def _room(self, H: Any) -> np.ndarray:
+        """The room that H is a view of, or a copy of components from elsewhere."""
+        for room in self._rooms:
+            if getattr(H, "base", None) is room:
+                return room
+        return padded(np.asarray(H.T, dtype=self._W.dtype))
+
+    def _free(self, *used: Any) -> np.ndarray:
+        return next(room for room in self._rooms if not any(room is u for u in used))
 
     @property
     def W(self) -> np.ndarray:
@@ -152,6 +195,11 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: Rule) -> tuple[Any, float, 
             moved = met if sweep == 0 else moved
         H = Ht.T
     return H, moved, float(xp.sum(H * (0.5 * (B @ H) - A + rule.l1)))
+
+
+def plain_onward(H: Any, before: Any, b: float) -> Any:
+    """max(0, H + b (H - before))."""
+    return namespace(H).clip(H + b * (H - before), min=0.0)
 
 
 def scaled_gram(gram: np.ndarray, c: np.ndarray) -> np.ndarray:
