@@ -269,6 +269,42 @@ def sieved_pass(
     about: Array,
     threads: int,
 ) -> tuple[float, float, float]: ...
+def held_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    C: Array,
+    labels: Array,
+    sums: Array,
+    follow: bool,
+    measure: bool,
+    order: Array,
+    moved: Array | None,
+    unit: float,
+    balance: float,
+    codes: Array,
+    about: Array,
+    drift: Array,
+    least: Array,
+    lower: Array,
+    threads: int,
+) -> tuple[float, float, float]: ...
+def greedy_start(
+    X: Array, w: Array | None, uniforms: Array, chosen: Array, threads: int
+) -> int: ...
+def lloyd_steps(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    origin: Array,
+    centres: Array,
+    labels: Array,
+    sums: Array,
+    follow: bool,
+    most: int,
+    tol: float,
+    threads: int,
+) -> tuple[int, bool]: ...
 def bounded_pass(
     X: Array,
     w: Array | None,

@@ -41,7 +41,7 @@ def cluster_pass(
     x = matrix("X", X)
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = _kept(labels, sums, n, d, k)
+    labels, sums, follow = kept(labels, sums, n, d, k)
     away = np.empty(n, x.dtype) if distances else None
     found = run(
         _core.cluster_pass,
@@ -105,7 +105,7 @@ def bounded_pass(
     x = matrix("X", X)
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = _kept(labels, sums, n, d, k)
+    labels, sums, follow = kept(labels, sums, n, d, k)
     moved = bounds.moved(C)
     found, bounds.looked = run(
         _core.bounded_pass,
@@ -194,7 +194,7 @@ def sieved_pass(
     x = sieve.X
     (n, d), k = x.shape, len(C)
     C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = _kept(labels, sums, n, d, k)
+    labels, sums, follow = kept(labels, sums, n, d, k)
     found, looked, opened = run(
         _core.sieved_pass,
         float(n) * d * k,
@@ -218,7 +218,7 @@ def sieved_pass(
     return Step(labels, sums, found if inertia else 0.0, None)
 
 
-def _kept(
+def kept(
     labels: Array | None, sums: Array | None, n: int, d: int, k: int
 ) -> tuple[Array, Array, bool]:
     """Labels and sums to write to, and whether they hold those of an earlier pass."""

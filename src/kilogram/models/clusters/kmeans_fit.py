@@ -12,8 +12,9 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, row_blocks, take_rows
 from kilogram.models.clusters.centres import answer_like, host, unit_rows
+from kilogram.native.kmeans_start import is_small
 from kilogram.solvers.cluster import starts
-from kilogram.solvers.cluster.lloyd import Farthest, lloyd, macqueen
+from kilogram.solvers.cluster.lloyd import Farthest, Leap, lloyd, macqueen
 from kilogram.solvers.cluster.passes import Passes
 from kilogram.solvers.cluster.sums import ClusterSums, nearest
 from kilogram.solvers.solution import Solution
@@ -117,7 +118,8 @@ class Fit:
         self.model, self.X, self.w, self.about = model, X, w, about
         self.best: Any = Solution(None, 0, np.inf)
         self.found: np.ndarray | None = None  # labels of the best start, where they are at hand
-        self.passes = Passes(X, w, about.origin) if is_numpy(X) else None
+        unit = float(np.sqrt(about.variance * len(about.origin)))  # the length of most rows
+        self.passes = Passes(X, w, about.origin, unit) if is_numpy(X) else None
 
     def run(self, C: np.ndarray, rng: np.random.Generator, tick: Any) -> bool:
         """One start; True when the time is up."""
@@ -139,6 +141,7 @@ class Fit:
                 tol=float(self.model.tol) * self.about.variance,
                 project=unit_rows if self.model.spherical else None,
                 tick=heard,
+                leap=self._leap(),
             )
         if self.best.value is None or found.objective < self.best.objective:
             self.best = found
@@ -146,6 +149,14 @@ class Fit:
         if self.passes is not None:
             self.passes.forget()
         return late[0]
+
+    def _leap(self) -> Leap | None:
+        """Many steps in one call, on few rows, unless somebody wants to hear of each."""
+        heard = self.model.max_time is not None or hasattr(self.model, "_skl_callbacks")
+        if self.passes is None or heard or self.model.spherical:
+            return None
+        n, d = self.X.shape
+        return self.passes.leap if is_small(n, d, int(self.model.n_clusters)) else None
 
     def _step(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         if self.passes is not None:

@@ -42,6 +42,37 @@ template <class T> struct BoundedPass {
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& pass, int threads);
 
+// The rows that greedy k-means++ chooses. chosen[0] is given; for every other centre `trials` rows are
+// drawn by `uniforms` (k - 1, trials) in proportion to the distances left, and the best is taken.
+template <class T> struct GreedyStart {
+  Rows<T> X;
+  const double* w;  // (n) or null
+  i64 k, trials;
+  const double* uniforms;
+  i64* chosen;  // (k)
+};
+
+// Returns how many were chosen before every row lay on one of them.
+template <class T> i64 greedy_start(const GreedyStart<T>& start, int threads);
+
+// At most `most` steps of Lloyd, from and to `centres` (k, d), which are not less `origin` (d); pass.C
+// is not looked at, pass.shift is `origin` in T. They end when the centres move by no more than tol in
+// all, squared, or where a cluster has no rows: that step is left to the caller.
+template <class T> struct LloydSteps {
+  ClusterPass<T> pass;
+  double* centres;
+  const double* origin;
+  i64 most;
+  double tol;
+};
+
+struct LloydTerms {
+  i64 steps;  // taken
+  bool rests;
+};
+
+template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& steps, int threads);
+
 // out (k, n) = |x - c|^2; norms (n) are |x - shift|^2
 template <class T>
 void distances_to(const Rows<T>& X, const T* shift, const T* C, i64 k, const T* norms, T* out,

@@ -24,6 +24,12 @@ class Coded {
     return {codes_.data(), scale_.data(), reach_.data(), half_.data(), radius_.data(), quads_, blocks_};
   }
 
+  CodedBlocks block(i64 b) const {
+    const i64 at = b * kFour;
+    return {codes_.data() + b * size(), scale_.data() + at, reach_.data() + at, half_.data() + at,
+            radius_.data() + at, quads_, 1};
+  }
+
   // The point c, in units, for all centres within `radius` of it.
   void set(i64 at, const double* c, double radius) {
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;

@@ -59,3 +59,24 @@ i64 pick(const float* scores, const CodedBlocks& centres, const float* spread, c
   }
   return count;
 }
+
+void bounds(const float* scores, const CodedBlocks& centres, const float* spread, const float* half,
+            const float* inverse, const std::int32_t* own, float* out) {
+  const Float lowest = Float{} - __builtin_huge_valf();
+  for (i64 b = 0; b < centres.blocks; ++b, out += kRows) {
+    float left[kRows];
+    for (int v = 0; v < kTwo; ++v) {
+      const Int32 mine = *reinterpret_cast<const Int32*>(own + v * kLanes);
+      Float top = lowest;
+      for (i64 p = b * kFour; p < (b + 1) * kFour; ++p) {
+        const Float high = at(scores + p * kRows, v) + centres.reach[p] * at(spread, v);
+        const Float other = mine == static_cast<std::int32_t>(p) ? lowest : high;
+        top = other > top ? other : top;
+      }
+      const Float gap = (at(half, v) - top) * 2 / at(inverse, v);
+      *reinterpret_cast<Float*>(left + v * kLanes) = gap > 0 ? gap : Float{};
+    }
+#pragma omp simd
+    for (i64 i = 0; i < kRows; ++i) out[i] = __builtin_sqrtf(left[i]) * (1 - 2e-6f);
+  }
+}

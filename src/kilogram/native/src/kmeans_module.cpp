@@ -1,4 +1,5 @@
-// Bindings of the step of k-means (kmeans.cpp, kmeans_bounds.cpp, kmeans_sieve.cpp).
+// Bindings of the step of k-means (kmeans.cpp, kmeans_bounds.cpp, kmeans_sieve.cpp,
+// kmeans_held.cpp, kmeans_start.cpp).
 #include "blas.hpp"
 #include "kmeans.hpp"
 #include "kmeans_sieve.hpp"
@@ -37,12 +38,10 @@ template <class T> const T* pointer(const std::optional<InV<T>>& v) { return v ?
 using Release = nb::gil_scoped_release;
 
 template <class T>
-ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
-                    const std::optional<InV<T>>& shift, const InC<T>& C,
-                    const Out<std::int32_t, 1>& labels, const std::optional<Out<T, 1>>& distances,
-                    const Out<double, 2>& sums, bool follow, bool measure) {
-  const Rows<T> x = checked<T>(X, shift, C);
-  const i64 k = C.shape(0);
+ClusterPass<T> fitted(const Rows<T>& x, const std::optional<InV<T>>& w, const T* shift, const T* C,
+                      i64 k, const Out<std::int32_t, 1>& labels,
+                      const std::optional<Out<T, 1>>& distances, const Out<double, 2>& sums,
+                      bool follow, bool measure) {
   if (i64(labels.shape(0)) != x.n || (w && i64(w->shape(0)) != x.n) ||
       (distances && i64(distances->shape(0)) != x.n) || i64(sums.shape(0)) != k ||
       i64(sums.shape(1)) != x.d + 1)
@@ -51,8 +50,17 @@ ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
   for (i64 i = 0; follow && i < x.n; ++i)
     outside |= static_cast<std::uint32_t>(labels.data()[i]) >= static_cast<std::uint32_t>(k);
   if (outside) throw std::invalid_argument("a label is negative or not below the number of centres");
-  return {x, pointer<T>(w), pointer<T>(shift), C.data(), k, labels.data(),
+  return {x, pointer<T>(w), shift, C, k, labels.data(),
           distances ? distances->data() : nullptr, sums.data(), follow, measure};
+}
+
+template <class T>
+ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
+                    const std::optional<InV<T>>& shift, const InC<T>& C,
+                    const Out<std::int32_t, 1>& labels, const std::optional<Out<T, 1>>& distances,
+                    const Out<double, 2>& sums, bool follow, bool measure) {
+  return fitted<T>(checked<T>(X, shift, C), w, pointer<T>(shift), C.data(), C.shape(0), labels,
+                   distances, sums, follow, measure);
 }
 
 void check_order(const InV<std::int32_t>& order, i64 k) {
@@ -129,6 +137,34 @@ template <class T> void bind_sieve(nb::module_& m) {
      "about"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_held(nb::module_& m) {
+  m.def("held_pass", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InC<T> C,
+                        Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow, bool measure,
+                        InV<std::int32_t> order, std::optional<InV<float>> moved, double unit,
+                        double balance, InV<std::uint8_t> codes, Out<float, 2> about,
+                        InV<float> drift, Out<float, 1> least, Out<float, 2> lower, int threads) {
+    const std::optional<InV<T>> from(shift);
+    const auto pass = made<T>(X, w, from, C, labels, std::nullopt, sums, follow, measure);
+    check_places(order, std::nullopt, pass.k);
+    check_codes(codes, about, pass.X.n, pass.X.d);
+    const i64 places = order.shape(0), blocks = ceil_div(places, 4);
+    if (blocks > 64 || i64(drift.shape(0)) != blocks || i64(least.shape(0)) != pass.X.n ||
+        i64(lower.shape(0)) != pass.X.n || i64(lower.shape(1)) != blocks ||
+        (moved && (i64(moved->shape(0)) != pass.k || !follow)))
+      throw std::invalid_argument("order, moves or bounds do not fit the rows and centres");
+    const SievedPass<T> sieved{pass, order.data(), places, nullptr, 0, pointer<float>(moved), unit,
+                               balance, codes.data(), reinterpret_cast<Sieved*>(about.data())};
+    const HeldPass<T> held{sieved, bool(moved), drift.data(), least.data(), lower.data()};
+    Release release;
+    const PassTerms terms = held_pass<T>(held, threads);
+    return std::make_tuple(terms.inertia, terms.looked, terms.opened);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert(), "C"_a.noconvert(),
+     "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a, "order"_a.noconvert(),
+     "moved"_a.noconvert().none(), "unit"_a, "balance"_a, "codes"_a.noconvert(),
+     "about"_a.noconvert(), "drift"_a.noconvert(), "least"_a.noconvert(), "lower"_a.noconvert(),
+     "threads"_a);
+}
+
 template <class T> void bind(nb::module_& m) {
   m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                            Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
@@ -173,11 +209,49 @@ template <class T> void bind(nb::module_& m) {
      "out"_a.noconvert(), "threads"_a);
 }
 
+template <class T> void bind_start(nb::module_& m) {
+  m.def("greedy_start", [](In<T> X, std::optional<InV<double>> w, InC<double> uniforms,
+                           Out<i64, 1> chosen, int threads) {
+    const i64 n = X.shape(0), k = chosen.shape(0), trials = uniforms.shape(1);
+    check_int(n, "the number of rows");
+    if (k < 1 || i64(uniforms.shape(0)) != k - 1 || trials < 1 || (w && i64(w->shape(0)) != n) ||
+        chosen.data()[0] < 0 || chosen.data()[0] >= n)
+      throw std::invalid_argument("rows, weights, draws and the first row do not fit together");
+    const GreedyStart<T> start{{X.data(), n, i64(X.shape(1)), X.stride(0), X.stride(1)},
+                               pointer<double>(w), k, trials, uniforms.data(), chosen.data()};
+    Release release;
+    return greedy_start<T>(start, threads);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "uniforms"_a.noconvert(), "chosen"_a.noconvert(),
+     "threads"_a);
+  m.def("lloyd_steps", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InV<double> origin,
+                          Out<double, 2> centres, Out<std::int32_t, 1> labels, Out<double, 2> sums,
+                          bool follow, i64 most, double tol, int threads) {
+    const i64 n = X.shape(0), d = X.shape(1), k = centres.shape(0);
+    check_int(n, "the number of rows");
+    if (k < 1 || i64(centres.shape(1)) != d || i64(shift.shape(0)) != d ||
+        i64(origin.shape(0)) != d)
+      throw std::invalid_argument("X, shift, origin and centres do not fit together");
+    const ClusterPass<T> pass =
+        fitted<T>({X.data(), n, d, X.stride(0), X.stride(1)}, w, shift.data(), nullptr, k, labels,
+                  std::nullopt, sums, follow, false);
+    const LloydSteps<T> steps{pass, centres.data(), origin.data(), most, tol};
+    Release release;
+    const LloydTerms terms = lloyd_steps<T>(steps, threads);
+    return std::pair<i64, bool>(terms.steps, terms.rests);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert(), "origin"_a.noconvert(),
+     "centres"_a.noconvert(), "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "most"_a,
+     "tol"_a, "threads"_a);
+}
+
 }  // namespace
 
 void bind_kmeans(nb::module_& m) {
   m.attr("SIEVE_LINE") = kLine;
   m.def("sieve_pays", &sieve_pays);
+  bind_start<float>(m);
+  bind_start<double>(m);
+  bind_held<float>(m);
+  bind_held<double>(m);
   bind_sieve<float>(m);
   bind_sieve<double>(m);
   bind<float>(m);

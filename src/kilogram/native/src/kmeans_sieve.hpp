@@ -53,4 +53,16 @@ template <class T> struct SievedPass {
 // `looked` is the number of exact distances per row, `opened` the share of the centres sieved.
 template <class T> PassTerms sieved_pass(const SievedPass<T>& pass, int threads);
 
+// The same with bounds from pass to pass, in units: `upper` of about, lower (n, blocks) from every block
+// of four places, the own centre left out, plus what the block had drifted by then, and least (n), no
+// more than the least of them. At most 64 blocks, no groups, the same order in every pass.
+template <class T> struct HeldPass {
+  SievedPass<T> sieved;
+  bool known;          // whether there are bounds; with them `moved` and labels
+  const float* drift;  // (blocks): how far the farthest of each block went, summed over all passes
+  float *least, *lower;
+};
+
+template <class T> PassTerms held_pass(const HeldPass<T>& pass, int threads);
+
 }  // namespace kg

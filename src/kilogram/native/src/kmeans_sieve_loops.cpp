@@ -208,8 +208,27 @@ __attribute__((noinline)) void distances(const T* __restrict rows, const T* __re
   }
 }
 
+template <class T>
+double lowered(const T* __restrict near, const double* __restrict w, i64 n, T* __restrict away) {
+  double sum = 0;
+  if (w) {
+#pragma omp simd reduction(+ : sum)
+    for (i64 i = 0; i < n; ++i) {
+      away[i] = away[i] < near[i] ? away[i] : near[i];
+      sum += w[i] * static_cast<double>(away[i]);
+    }
+  } else {
+#pragma omp simd reduction(+ : sum)
+    for (i64 i = 0; i < n; ++i) {
+      away[i] = away[i] < near[i] ? away[i] : near[i];
+      sum += static_cast<double>(away[i]);
+    }
+  }
+  return sum;
+}
+
 template <class T> constexpr PairLoops<T> pair_table() {
-  return {kBytes / i64(sizeof(T)), distances<T>};
+  return {kBytes / i64(sizeof(T)), distances<T>, lowered<T>};
 }
 
 }  // namespace
@@ -219,9 +238,9 @@ extern const SieveLoops sieve;
 extern const PairLoops<float> pairs_f32;
 extern const PairLoops<double> pairs_f64;
 #if defined(__AVX2__)
-const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, gate, sift};
+const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, bounds, gate, sift};
 #else
-const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, gate, sift};
+const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, bounds, gate, sift};
 #endif
 const PairLoops<float> pairs_f32 = pair_table<float>();
 const PairLoops<double> pairs_f64 = pair_table<double>();

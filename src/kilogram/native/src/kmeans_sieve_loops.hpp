@@ -54,6 +54,10 @@ struct SieveLoops {
   // raises least[row] to what the best of the scores leaves for others, less margin[row]; then as sift
   std::int64_t (*pick)(const float* scores, const CodedBlocks& centres, const float* spread,
                        const float* margin, float* least, const std::int32_t* own, Pair* out);
+  // out[block][row] = the distance of the nearest centre of each block, from below, with
+  // half[row] = |x|^2 / 2 over the step; those of a row with its own[row] left out
+  void (*bounds)(const float* scores, const CodedBlocks& centres, const float* spread,
+                 const float* half, const float* inverse, const std::int32_t* own, float* out);
   // open[place] = whether the group of that place may be near enough for a row, which is when
   // scale <X, G> + reach spread[row] + radius upper[row] - half inverse[row] >= least[row]
   void (*gate)(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
@@ -70,6 +74,8 @@ template <class T> struct PairLoops {
   std::int64_t lanes;
   void (*distances)(const T* rows, const T* centres, std::int64_t ld, const Pair* pairs,
                     std::int64_t count, T* out);
+  // away = min(away, near), n of them; returns sum w away, w null: 1
+  double (*lowered)(const T* near, const double* w, std::int64_t n, T* away);
 };
 
 const SieveLoops& sieve_loops();

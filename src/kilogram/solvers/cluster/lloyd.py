@@ -18,6 +18,8 @@ from kilogram.solvers.cluster.sums import ClusterSums
 from kilogram.solvers.solution import Solution
 
 Project = Callable[[np.ndarray], np.ndarray]
+# of centres, at most so many steps and tol: the centres after them, how many, whether they rest
+Leap = Callable[[np.ndarray, int, float], tuple[np.ndarray, int, bool]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,25 +80,34 @@ def lloyd(
     tol: float,
     project: Project | None,
     tick: Callable[[int, float | None], bool],
+    leap: Leap | None = None,
 ) -> Solution:
     """From centres C (k, d) until they move by no more than tol in all, squared.
 
-    `step(C)` gives the sums of the clusters, `step(C, inertia=True)` the inertia too.
+    `step(C)` gives the sums of the clusters, `step(C, inertia=True)` the inertia too. `leap` takes
+    many steps at a time, and none where a cluster has lost its rows: that one is taken here.
     """
     converged, message = False, "the centres still move."
     n_iter = 0
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        if leap is not None:
+            C, taken, converged = leap(C, max_iter - n_iter, tol)
+            n_iter += taken
+            if converged or n_iter == max_iter:
+                break
+        n_iter += 1
         found = step(C)
         new = moved_centres(found, C, origin, farthest)
         new = new if project is None else project(new)
         shift = float(((new - C) ** 2).sum())
         C = new
         if shift <= tol:
-            converged, message = True, ""
+            converged = True
             break
         if tick(n_iter, None):
             message = "the time was up, and the centres still move."
             break
+    message = "" if converged else message
     return Solution(C, n_iter, step(C, inertia=True).inertia, converged, message)
 
 

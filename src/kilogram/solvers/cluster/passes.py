@@ -2,9 +2,10 @@
 
     plain     every distance, at the pace of a matrix product
     sieve     rows and centres as bytes tell which centres can be nearest; only those are measured
+    held      the sieve with bounds: rows that cannot have another centre are not even read
     bounds    once few rows still change their cluster: what lies too far to matter is left out
 
-All three end at the same labels, up to ties. They keep labels and sums from one pass to the next.
+All end at the same labels, up to ties. They keep labels and sums from one pass to the next.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from kilogram.native.kmeans import (
     sieve_pays,
     sieved_pass,
 )
+from kilogram.native.kmeans_held import Held, held_pass
+from kilogram.native.kmeans_start import lloyd_steps
 from kilogram.solvers.cluster.sums import ClusterSums
 
 BOUNDED = 24  # centres from which on bounds that leave distances out can pay
@@ -43,11 +46,15 @@ TRIED = 2000  # rows that tell how many distances the sieve would let through
 
 
 class Passes:
-    """Passes over the rows X (n, d) with weights w, centres being told less `origin`."""
+    """Passes over the rows X (n, d) with weights w, centres being told less `origin`.
 
-    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray):
-        self.X, self.w, self.origin = X, w, origin
+    `unit` is about the length of a row less `origin`.
+    """
+
+    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray, unit: float):
+        self.X, self.w, self.origin, self.unit = X, w, origin, unit
         self.sieve: Sieve | None = None
+        self.held: Held | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -62,6 +69,8 @@ class Passes:
         self.settled = False
         if self.sieve is not None:
             self.sieve.forget()
+        if self.held is not None:
+            self.held.forget()
 
     def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
@@ -79,6 +88,19 @@ class Passes:
             self.settled = bool(changed < SETTLED * len(before))
         self.labels, self.sums = step.labels, step.sums
         return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+
+    def leap(self, C: np.ndarray, most: int, tol: float) -> tuple[np.ndarray, int, bool]:
+        """At most so many steps of Lloyd from C, in one call, for few rows; see `lloyd`."""
+        (n, d), k = self.X.shape, len(C)
+        centres, follow = np.array(C, dtype=np.float64, order="C"), self.labels is not None
+        if self.labels is None or self.sums is None:
+            self.labels, self.sums = np.empty(n, np.int32), np.empty((k, d + 1))
+        self.bounds, self.settled = None, False  # of labels that change without them
+        kept = (self.labels, self.sums)
+        steps, rests = lloyd_steps(
+            self.X, self.w, self.origin, centres, *kept, follow=follow, most=most, tol=tol
+        )
+        return centres, steps, rests
 
     def _bounds_pay(self, k: int) -> bool:
         """With few centres the sieve is as fast as the bounds, and needs no time to begin."""
@@ -108,22 +130,23 @@ class Passes:
     def _tried(self, centres: np.ndarray) -> bool:
         (n, d), k = self.X.shape, len(centres)
         some = self.X[:: max(1, n // TRIED)]
-        with np.errstate(over="ignore"):
-            unit = float(np.sqrt(((some - self.origin) ** 2).sum(axis=1).mean()))
-        if not 1e-30 < unit < 1e30:
+        if not 1e-30 < self.unit < 1e30:
             return False
         self.places = Places(np.arange(k, dtype=np.int32))
-        trial = Sieve(np.ascontiguousarray(some), self.origin, unit)
+        trial = Sieve(np.ascontiguousarray(some), self.origin, self.unit)
         sieved_pass(trial, centres, self.places)
         if not _worth(trial.looked, d, k, self.X.itemsize):
             return False
         if self.sieve is None:
-            self.sieve = Sieve(self.X, self.origin, unit)
+            self.sieve = Sieve(self.X, self.origin, self.unit)
         return True
 
     def _sieved(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
         assert self.sieve is not None
         assert self.places is not None
+        if self.X.shape[1] >= WIDE and len(centres) < GATED:
+            self.held = Held(self.sieve, len(centres)) if self.held is None else self.held
+            return held_pass(self.held, centres, self.w, **kept)
         if kept["labels"] is not None and self.gating and len(centres) >= GATED:
             return self._gated(centres, kept)
         return sieved_pass(self.sieve, centres, self.places, self.w, **kept)

@@ -20,6 +20,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows, take_rows
+from kilogram.native.kmeans_start import greedy_rows
 from kilogram.solvers.cluster.lloyd import Farthest
 from kilogram.solvers.cluster.sums import ClusterSums, nearest, row_norms, squared_distances
 
@@ -34,30 +35,49 @@ def host_rows(X: Any, indices: Any) -> np.ndarray:
     return np.asarray(rows.todense() if is_sparse(rows) else rows, dtype=np.float64)
 
 
-def greedy(
-    X: Any, w: np.ndarray | None, k: int, origin: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+def greedy(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """k-means++ with 2 + log k candidates for each centre, (k, d); X in memory."""
     n, trials = X.shape[0], 2 + int(np.log(k))
     u = None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
-    share = np.full(n, 1.0 / n) if u is None else u / u.sum()
-    first = int(rng.choice(n, p=share))
-    chosen = [first]
-    norms = row_norms(X, origin)
-    closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
-    while len(chosen) < k:
-        mass = np.cumsum(closest if u is None else u * closest)
-        if not mass[-1] > 0:  # fewer distinct rows than centres
-            chosen += [int(i) for i in rng.choice(n, k - len(chosen), p=share)]
-            break
-        at = np.searchsorted(mass, rng.random(trials) * mass[-1])
-        candidates = np.minimum(at, n - 1)
-        D = squared_distances(X, host_rows(X, candidates), origin, norms)
-        np.minimum(D, closest, out=D, casting="unsafe")
-        best = int(np.argmin(D.sum(axis=1) if u is None else D @ u.astype(D.dtype)))
-        closest = D[best].astype(np.float64, copy=False)
-        chosen.append(int(candidates[best]))
+    draws = rng.random(1 + (k - 1) * trials)  # all before, so that native code draws nothing
+    first, uniforms = _row_at(draws[0], u, n), draws[1:].reshape(k - 1, trials)
+    if is_numpy(X):
+        chosen = greedy_rows(X, first, uniforms, u)
+    else:
+        chosen = chosen_rows(X, first, uniforms, u, origin)
+    left = k - len(chosen)
+    if left:  # fewer distinct rows than centres
+        share = None if u is None else u / u.sum()
+        chosen = np.concatenate([chosen, rng.choice(n, left, p=share)])
     return host_rows(X, chosen)
+
+
+def _row_at(draw: float, u: np.ndarray | None, n: int) -> int:
+    """The row drawn in proportion to the weights u; every row alike if there are none."""
+    if u is None:
+        return min(int(draw * n), n - 1)
+    mass = np.cumsum(u)
+    at = int(np.searchsorted(mass, draw * mass[-1], side="right"))
+    return min(at, int(np.flatnonzero(u)[-1]))
+
+
+def chosen_rows(
+    X: Any, first: int, uniforms: np.ndarray, u: np.ndarray | None, origin: np.ndarray
+) -> np.ndarray:
+    """`native.kmeans_start.greedy_rows` for rows of any library, and what it is tested against."""
+    n, chosen, norms = X.shape[0], [first], row_norms(X, origin)
+    closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
+    for draws in uniforms:
+        mass = np.cumsum(closest if u is None else u * closest)
+        if not mass[-1] > 0:
+            break
+        candidates = np.minimum(np.searchsorted(mass, draws * mass[-1]), n - 1)
+        D = squared_distances(X, host_rows(X, candidates), origin, norms)
+        D = np.minimum(D, closest)
+        best = int(np.argmin(D.sum(axis=1) if u is None else D @ u))
+        closest = D[best]
+        chosen.append(int(candidates[best]))
+    return np.asarray(chosen, dtype=np.int64)
 
 
 def farthest_rows(X: Any, w: Any, C: np.ndarray, origin: np.ndarray, m: int) -> Farthest:

@@ -1,0 +1,61 @@
+"""Where k-means begins, and its first steps on few rows: whole loops in one call.
+
+On small data a call costs more than what it computes; these take the place of tens of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kilogram.native import _core
+from kilogram.native.buffers import Array, matrix, run, vector
+from kilogram.native.threads import SMALL_WORK
+
+
+def greedy_rows(X: Array, first: int, uniforms: Array, w: Array | None = None) -> Array:
+    """The rows of X (n, d) that greedy k-means++ chooses from the row `first` on, at most k.
+
+    `uniforms` (k - 1, trials) are the draws: for every centre that many candidates, taken with
+    probability w |x - nearest centre|^2. Fewer than k are chosen if all rows lie on them.
+    """
+    x = matrix("X", X)
+    (n, d), (more, trials) = x.shape, uniforms.shape
+    chosen = np.empty(more + 1, np.int64)
+    chosen[0] = first
+    draws = np.ascontiguousarray(uniforms, np.float64)
+    weights = vector(w, n, np.dtype(np.float64), "w")
+    count = run(_core.greedy_start, float(n) * d * trials, x, weights, draws, chosen)
+    return chosen[:count]
+
+
+def is_small(n: int, d: int, k: int) -> bool:
+    """Whether a step over so many rows is over before a second thread would have begun."""
+    return float(n) * d * k < SMALL_WORK
+
+
+def lloyd_steps(
+    X: Array,
+    w: Array | None,
+    origin: Array,
+    centres: Array,
+    labels: Array,
+    sums: Array,
+    *,
+    follow: bool,
+    most: int,
+    tol: float,
+) -> tuple[int, bool]:
+    """Steps of Lloyd's algorithm on one thread: how many, and whether the centres rest.
+
+    `centres` (k, d) float64, `labels` (n,) int32 and `sums` (k, d + 1) are overwritten; with
+    `follow` the last two hold those of a pass before. At most `most` steps; none whose pass leaves
+    a cluster without rows.
+    """
+    x = matrix("X", X)
+    n, d = x.shape
+    weights, shift = vector(w, n, x.dtype, "w"), vector(origin, d, x.dtype, "origin")
+    exact = np.ascontiguousarray(origin, np.float64)
+    steps, rests = _core.lloyd_steps(
+        x, weights, shift, exact, centres, labels, sums, follow, most, tol, 1
+    )
+    return int(steps), bool(rests)

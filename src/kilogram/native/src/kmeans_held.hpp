@@ -1,0 +1,294 @@
+// The rows of one thread in a pass behind the sieve with bounds, see kmeans_held.cpp.
+#pragma once
+#include "kmeans_coded.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace kg {
+
+// One thread's strip of rows on its way.
+template <class T> class Hold {
+  static constexpr i64 kFour = 4;  // centres of a block
+  static constexpr float kBelow = 1 - 2e-6f, kAbove = 1 + 2e-6f;  // what float32 loses, and more
+
+ public:
+  Hold(const HeldPass<T>& held, const CodedCentres<T>& centres)
+      : h_(held), s_(held.sieved), p_(s_.pass), c_(centres), f_(sieve_loops()), d_(p_.X.d),
+        lines_(lines_of(d_)), all_(c_.coded.blocks()), farthest_(held.known ? largest() : 0),
+        rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
+        scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
+        reach_(places()), spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
+        least_(f_.rows), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
+        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks),
+        found_(f_.rows * (places() + 1)), away_(found_.size()) {
+    std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
+  }
+
+  // The blocks that row i has to be held against, as bits; its bounds move with the centres.
+  std::uint64_t needed(i64 i) const {
+    float &upper = s_.about[i].upper, &least = h_.least[i];
+    upper = (upper + s_.moved[p_.labels[i]]) * kAbove;
+    least = (least - farthest_) * kBelow;
+    if (upper < least) return 0;
+    std::uint64_t bits;
+    least = loops<float>().least_bound(lower(i), h_.drift, all_.blocks, upper, &bits);
+    return bits;
+  }
+
+  // Up to a strip of the rows listed, `needed` telling their blocks; adds to sums, counts exact
+  // distances and blocks. `more` rows follow.
+  void take(const std::int32_t* rows, i64 m, i64 more, const std::uint64_t* needed, double* sums,
+            double* counted) {
+    m_ = m;
+    gather(rows, more, needed);
+    score();
+    const i64 pairs = likely();
+    f_.bounds(scores_.block(0), some_, spread_.data(), half_.data(), inverse_.data(), own_.data(),
+              bounds_.block(0));
+    counted[0] += double(decide(pairs));
+    counted[1] += double(m_ * some_.blocks) / double(all_.blocks);
+    for (i64 i = 0; i < m_; ++i) settle(i, sums);
+    for (const Pair& pair : pairs_) exact_[pair.place * f_.rows + pair.row] = -1;
+    for (i64 i = 0; i < m_; ++i) exact_[own_[i] * f_.rows + i] = -1;
+  }
+
+  // the weighted squared distance of row i from its own centre
+  double measure(i64 i) {
+    const T away = loops<T>().squared_distance(load(i, rows_.block(0)),
+                                               p_.C + i64(p_.labels[i]) * d_, d_);
+    return static_cast<double>(p_.w ? p_.w[i] : T(1)) * static_cast<double>(away);
+  }
+
+ private:
+  i64 places() const { return kFour * all_.blocks; }
+  float* lower(i64 i) const { return h_.lower + i * all_.blocks; }
+  float largest() const { return *std::max_element(s_.moved, s_.moved + p_.k) * kAbove; }
+  const T* load(i64 i, T* to) const {
+    loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, c_.ld);
+    return to;
+  }
+
+  // the codes of the rows and what is known of them; those that follow are called for
+  void gather(const std::int32_t* rows, i64 more, const std::uint64_t* needed) {
+    const i64 width = lines_ * kLine;
+    for (i64 i = 0; i < f_.rows; ++i) {
+      at_[i] = rows[std::min(i, m_ - 1)];
+      codes_[i] = s_.codes + at_[i] * width;
+      Sieved& row = s_.about[at_[i]];
+      inverse_[i] = row.inverse;
+      spread_[i] = row.spread;
+      half_[i] = row.half;
+      margin_[i] = row.half > -kAlways / 2 ? c_.coded.margin() * row.inverse : kAlways;
+      needed_[i] = h_.known ? needed[at_[i]] : ~std::uint64_t(0);
+      least_[i] = h_.known ? limit(row) : -kAlways;
+      if (!h_.known) row.upper = kAlways;
+      read_[i] = 0;
+      if (i >= more) continue;
+      const i64 next = rows[m_ + i];
+      __builtin_prefetch(s_.about + next, 1);
+      __builtin_prefetch(lower(next), 1);
+      for (i64 k = 0; k < width; k += 64) __builtin_prefetch(s_.codes + next * width + k);
+    }
+    f_.gather(codes_.data(), lines_, strip_.block(0));
+  }
+
+  // what the score of another centre has to reach, over the row's step
+  float limit(const Sieved& row) const {
+    const float away = row.upper * row.upper * wide_;
+    return away < float(kFarOut) ? row.half - away * row.inverse : -kAlways;
+  }
+
+  // The blocks that some row needs, and those of the rows' own centres; the places among them.
+  void score() {
+    std::uint64_t bits = 0;
+    for (i64 i = 0; i < m_; ++i) {
+      bits |= needed_[i];
+      if (p_.follow) bits |= std::uint64_t(1) << c_.place[p_.labels[at_[i]]] / kFour;
+    }
+    some_ = all_;
+    some_.reach = reach_.data();
+    some_.blocks = 0;
+    for (i64 b = 0; b < all_.blocks; ++b) {
+      if (!(bits >> b & 1)) continue;
+      const i64 j = some_.blocks++;
+      listed_[j] = b;
+      where_[b] = j;
+      std::copy(all_.reach + b * kFour, all_.reach + (b + 1) * kFour, reach_.data() + j * kFour);
+      f_.score(strip_.block(0), c_.coded.block(b), inverse_.data(),
+               scores_.block(0) + j * kFour * f_.rows);
+    }
+    if (!p_.follow) f_.best(scores_.block(0), kFour * some_.blocks, own_.data());
+    for (i64 i = 0; i < f_.rows; ++i) {
+      if (p_.follow) {
+        const std::int32_t place = c_.place[p_.labels[at_[i]]];
+        own_[i] = static_cast<std::int32_t>(where_[place / kFour] * kFour + place % kFour);
+      }
+      now_[i] = own_[i];
+    }
+  }
+
+  // the centre at a place of the blocks listed, or -1
+  std::int32_t centre(std::int32_t place) const {
+    const i64 at = listed_[place / kFour] * kFour + place % kFour;
+    return at < s_.places ? s_.order[at] : -1;
+  }
+  float high(const Pair& pair) const {
+    return scores_.block(0)[pair.place * f_.rows + pair.row] + reach_[pair.place] * spread_[pair.row];
+  }
+
+  // the pairs that neither codes nor bounds rule out
+  i64 likely() {
+    const i64 count = f_.pick(scores_.block(0), some_, spread_.data(), margin_.data(), least_.data(),
+                              own_.data(), found_.data());
+    i64 kept = 0;
+    for (i64 p = 0; p < count; ++p) {
+      const Pair pair = found_[p];
+      if (pair.row >= m_ || centre(pair.place) < 0) continue;
+      found_[kept] = pair;
+      kept += needed_[pair.row] >> listed_[pair.place / kFour] & 1;
+    }
+    return kept;
+  }
+
+  // The exact distances of what is left; of two equal ones the first centre's counts.
+  i64 decide(i64 count) {
+    pairs_.assign(found_.begin(), found_.begin() + count);
+    i64 rows = 0;
+    for (i64 i = 0; i < m_ && !p_.follow; ++i) found_[rows++] = opened(i);
+    for (const Pair& pair : pairs_)
+      if (!read_[pair.row]) found_[rows++] = opened(pair.row);
+    exact(rows);
+    for (i64 p = 0; p < rows; ++p) {
+      const i64 i = found_[p].row;
+      best_[i] = away_[p];
+      s_.about[at_[i]].upper = static_cast<float>(std::sqrt(double(away_[p])) * per_unit_);
+      least_[i] = std::max(least_[i], limit(s_.about[at_[i]]));
+    }
+    std::erase_if(pairs_, [this](const Pair& pair) { return high(pair) < least_[pair.row]; });
+    std::copy(pairs_.begin(), pairs_.end(), found_.begin());
+    exact(static_cast<i64>(pairs_.size()));
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      const auto [place, row] = pairs_[p];
+      if (away_[p] > best_[row] || (away_[p] == best_[row] && centre(place) > centre(now_[row])))
+        continue;
+      best_[row] = away_[p];
+      now_[row] = place;
+    }
+    for (const Pair& pair : pairs_) again(pair.row, pair.place / kFour);
+    return rows + static_cast<i64>(pairs_.size());
+  }
+
+  Pair opened(std::int32_t i) {
+    load(at_[i], rows_.block(0) + i * c_.ld);
+    read_[i] = 1;
+    return {own_[i], i};
+  }
+  Pair opened(i64 i) { return opened(static_cast<std::int32_t>(i)); }
+
+  // the distances of the first `count` pairs of found_, also as bounds from below
+  void exact(i64 count) {
+    for (i64 p = 0; p < count; ++p) found_[p].place = global(found_[p].place);
+    pair_loops<T>().distances(rows_.block(0), c_.exact(), c_.ld, found_.data(), count, away_.data());
+    for (i64 p = 0; p < count; ++p) {
+      const auto [place, row] = found_[p];
+      const i64 local = where_[place / kFour] * kFour + place % kFour;
+      const double from_below = std::min(std::sqrt(double(away_[p])) * under_unit_, 0.1 * kAlways);
+      exact_[local * f_.rows + row] = static_cast<float>(from_below);
+    }
+  }
+  std::int32_t global(std::int32_t place) const {
+    return static_cast<std::int32_t>(listed_[place / kFour] * kFour + place % kFour);
+  }
+
+  // the bound of row i to the j-th block listed, with what has been measured
+  void again(i64 i, i64 j) {
+    float nearest = std::numeric_limits<float>::infinity();
+    for (i64 r = 0; r < kFour; ++r) {
+      const Pair pair{static_cast<std::int32_t>(j * kFour + r), static_cast<std::int32_t>(i)};
+      if (pair.place == now_[i] || centre(pair.place) < 0) continue;
+      const float known = exact_[pair.place * f_.rows + i];
+      const float left = std::max(0.0f, half_[i] - high(pair)) * 2 / inverse_[i];
+      nearest = std::min(nearest, known >= 0 ? known : std::sqrt(left) * kBelow);
+    }
+    bounds_.block(0)[j * f_.rows + i] = nearest;
+  }
+
+  void settle(i64 i, double* sums) {
+    const i64 at = at_[i];
+    const std::int32_t label = centre(now_[i]);
+    const bool moves = !p_.follow || now_[i] != own_[i];
+    if (moves) {
+      const T w = p_.w ? p_.w[at] : T(1), *x = rows_.block(0) + i * c_.ld;
+      if (p_.follow) add(x, -w, sums + i64(p_.labels[at]) * (d_ + 1));
+      add(x, w, sums + i64(label) * (d_ + 1));
+      p_.labels[at] = label;
+      again(i, own_[i] / kFour);  // the centre left behind counts again
+    }
+    if (read_[i])
+      s_.about[at].upper = static_cast<float>(std::sqrt(double(best_[i])) * per_unit_);
+    else
+      tighten(i);
+    bound(i, moves ? own_[i] / kFour : -1);
+  }
+
+  // The codes bound the distance from the own centre as well.
+  void tighten(i64 i) const {
+    const Pair pair{own_[i], static_cast<std::int32_t>(i)};
+    const float low = high(pair) - 2 * reach_[pair.place] * spread_[i];
+    const float left = half_[i] * norms_ - low + margin_[i] + float(kNothing) * inverse_[i];
+    float& upper = s_.about[at_[i]].upper;
+    if (left > 0 && left < float(kFarOut))
+      upper = std::min(upper, std::sqrt(2 * left / inverse_[i]) * kAbove);
+  }
+
+  // What the blocks listed say now, where it is more than was known; nothing is of block `lost`.
+  void bound(i64 i, i64 lost) {
+    float* to = lower(at_[i]);
+    for (i64 j = 0; j < some_.blocks; ++j) {
+      const i64 b = listed_[j];
+      const float drift = h_.drift[b], now = bounds_.block(0)[j * f_.rows + i];
+      if (h_.known && j != lost && to[b] - drift >= now) continue;
+      to[b] = now + drift * (1 - 4e-7f);
+    }
+    std::uint64_t none;
+    h_.least[at_[i]] = loops<float>().least_bound(to, h_.drift, all_.blocks, 0, &none) * kBelow;
+  }
+
+  void add(const T* x, T w, double* sum) const {
+    loops<T>().add_row(x, d_, w, sum);
+    sum[d_] += static_cast<double>(w);
+  }
+
+  const HeldPass<T>& h_;
+  const SievedPass<T>& s_;
+  const ClusterPass<T>& p_;
+  const CodedCentres<T>& c_;
+  const SieveLoops& f_;
+  const i64 d_, lines_;
+  const CodedBlocks all_;
+  CodedBlocks some_{};
+  const float farthest_;
+  const float wide_ = static_cast<float>(0.5 * (1 + rounding(d_)));
+  const float norms_ = static_cast<float>(1 + 4 * rounding(d_));
+  const double per_unit_ = (1 + rounding(d_)) / s_.unit, under_unit_ = (1 - rounding(d_)) / s_.unit;
+  Scratch<T> rows_;
+  Scratch<std::uint8_t> strip_;
+  Scratch<float> scores_, bounds_;
+  std::vector<float> exact_;  // [place][row], -1 where not measured
+  std::vector<float> reach_, spread_, margin_, inverse_, half_, least_;
+  std::vector<i64> at_;
+  std::vector<std::uint64_t> needed_;
+  std::vector<std::int32_t> own_, now_;  // places among the blocks listed
+  std::vector<T> best_;
+  std::vector<char> read_;
+  std::vector<const std::uint8_t*> codes_;
+  std::vector<i64> listed_, where_;
+  std::vector<Pair> found_, pairs_;
+  std::vector<T> away_;
+  i64 m_ = 0;
+};
+
+}  // namespace kg
