@@ -135,3 +135,17 @@ def test_too_few_steps_say_so():
         with pytest.warns(match="usable"):
             model.fit(X, y)
         assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", ["HuberRegressor", "QuantileRegressor"])
+def test_max_memory_is_kept_or_refused(name):
+    """The products of the columns were made wherever the machine had room for them."""
+    X, y = rows(20, 300)
+    model = getattr(kg, name)(max_memory="1MiB")
+    assert not kg.estimate(model, *X.shape).fits
+    with pytest.raises(MemoryError, match=r"300 by 300, take .* 1 MiB may be .* larger max_memory"):
+        model.fit(X, y)
+    model.set_params(max_memory="64MiB").fit(X, y)
+    assert kg.estimate(model, *X.shape).fits
+    with pytest.raises(ValueError, match="memory"):
+        model.set_params(max_memory="plenty").fit(X, y)

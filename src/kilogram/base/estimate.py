@@ -85,13 +85,14 @@ def within(model: Any, n: int, d: int, road: str, seconds: float, size: float) -
 
 
 def ensure_room(model: Any, needed: float, what: str) -> None:
-    """MemoryError before the work, if `what` the model must hold takes more than there is."""
-    if needed <= ALWAYS:
+    """MemoryError before the work, if `what` the model must hold takes more than it may."""
+    said = getattr(model, "max_memory", None)
+    if said is None and needed <= ALWAYS:
         return
-    limit = memory_limit()
+    limit = memory_limit(said)
     if needed > limit:
         raise MemoryError(
             f"{type(model).__name__}: {what} take {human_bytes(int(needed))}, and "
-            f"{human_bytes(limit)} may be used. Take fewer columns (PCA makes some of many), or a "
-            "machine with more memory."
+            f"{human_bytes(limit)} may be used. Take fewer columns (PCA makes some of many), or "
+            f"{'a machine with more memory' if said is None else 'a larger max_memory'}."
         )

@@ -41,6 +41,8 @@ class QuantileRegressor(RobustPredictor):
         Largest duality gap at the end, relative to the objective.
     max_iter : int, default=100
         Most steps of the interior point; about 20 suffice.
+    max_memory : int, str or None, default=None
+        Bytes ("4GiB") that the products of the columns, d by d, may take; MemoryError beyond.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class QuantileRegressor(RobustPredictor):
         example={"alpha": 0.01},
         rtol=1e-6,
     )
+    _copies = 6
 
     def __init__(
         self,
@@ -84,12 +87,14 @@ class QuantileRegressor(RobustPredictor):
         fit_intercept: bool = True,
         tol: float = 1e-9,
         max_iter: int = 100,
+        max_memory: int | str | None = None,
     ):
         self.quantile = quantile
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
+        self.max_memory = max_memory
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the coefficients.
@@ -139,6 +144,5 @@ class QuantileRegressor(RobustPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 20.0 * (n * d * d / 2 + d**3 + 200 * n)
         seconds = work / rates(8).multiply_adds
-        return within(
-            self, n, d, "an interior point, about 20 steps", seconds, 8.0 * (20 * n + d * d)
-        )
+        size = 8.0 * (20 * n + self._copies * d * d)
+        return within(self, n, d, "an interior point, about 20 steps", seconds, size)

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from kilogram.arrays.memory import parse_memory
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.base import Estimate, Laws, warn_if_unfinished
@@ -38,18 +39,18 @@ from kilogram.models.regression.targets import Rows, enter_rows
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.solution import Solution
 
-COPIES = 4  # of the products of the columns at one time: moments, curvature, its factor, scratch
-
 
 class RobustPredictor(LinearPredictor):
     """What both remember: one target, W, b, how many steps, the objective."""
+
+    _copies: ClassVar[int]  # of the products of the columns at the peak, as measured
 
     def _enter_target(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Rows:
         rows = enter_rows(self, X, y, sample_weight, **checks)
         if rows.flat is False:
             column_or_1d(to_numpy(rows.Y), warn=True)
         d = column_count(rows.X)
-        ensure_room(self, COPIES * 8 * d * d, f"the products of {d} columns, {d} by {d},")
+        ensure_room(self, self._copies * 8 * d * d, f"the products of {d} columns, {d} by {d},")
         return rows
 
     def _remember(self, found: Solution, rows: Rows) -> None:
@@ -76,6 +77,7 @@ class RobustPredictor(LinearPredictor):
                 raise ValueError(f"{name} must be a number >= 0, got {getattr(me, name)!r}.")
         if not number(me.max_iter) >= 1:
             raise ValueError(f"max_iter must be at least 1, got {me.max_iter!r}.")
+        parse_memory(me.max_memory)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,7 +90,7 @@ class HuberRegressor(RobustPredictor):
 
     Minimises ``sum_i w_i (sigma + H(r_i / sigma) sigma) + alpha |W|^2`` with Huber's loss H over
     the coefficients and, unless it is given, the scale sigma. Takes scikit-learn's parameters and
-    reaches its optimum; `scale` is Kilogram's.
+    reaches its optimum; `scale` and `max_memory` are Kilogram's.
 
     Parameters
     ----------
@@ -108,6 +110,8 @@ class HuberRegressor(RobustPredictor):
     scale : {"joint", "mad"} or float, default="joint"
         sigma: found with the coefficients (epsilon of 1 or more); 1.4826 times the median absolute
         residual of such a fit with epsilon 1.35, then held; or given.
+    max_memory : int, str or None, default=None
+        Bytes ("4GiB") that the products of the columns, d by d, may take; MemoryError beyond.
 
     Attributes
     ----------
@@ -148,6 +152,7 @@ class HuberRegressor(RobustPredictor):
         budget="a few passes over the rows, of which max_iter is the most",
         rtol=1e-6,
     )
+    _copies = 12
 
     def __init__(
         self,
@@ -159,6 +164,7 @@ class HuberRegressor(RobustPredictor):
         fit_intercept: bool = True,
         tol: float = 1e-5,
         scale: str | float = "joint",
+        max_memory: int | str | None = None,
     ):
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -167,6 +173,7 @@ class HuberRegressor(RobustPredictor):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.scale = scale
+        self.max_memory = max_memory
 
     scale_: float
 
@@ -220,4 +227,5 @@ class HuberRegressor(RobustPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 10.0 * (n * d * d / 2 + d**3)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "about ten passes for moments", seconds, 8.0 * 4 * d**2 + 40 * n)
+        size = 8.0 * self._copies * d * d + 40 * n
+        return within(self, n, d, "about ten passes for moments", seconds, size)

@@ -153,10 +153,11 @@ class Frame:
         live = np.append(self.scales > 0, self.joint)
         at = np.flatnonzero(live)
         root = np.sqrt(D[at])
-        A = H[np.ix_(at, at)] / np.outer(root, root)
-        A[np.diag_indices(len(at))] += damping
+        H = H[np.ix_(at, at)]  # in place from here: matrices of this order are what memory holds
+        H /= np.outer(root, root)
+        H[np.diag_indices(len(at))] += damping
         move = np.zeros(len(g))
-        move[at] = -solved(A, g[at] / root, downhill=True) / root
+        move[at] = -solved(H, g[at] / root, downhill=True) / root
         shift = 0.0
         if self.fit_intercept:
             shift = -g_b / n_b - (float(mean @ move) if n > 0 else 0.0)

@@ -58,19 +58,20 @@ class Line:
         v = q[:n]
         m = Moments.of(self.X, v if is_sparse(self.X) else like(v, self.X))
         S, mean = (np.asarray(to_numpy(a), dtype=np.float64) for a in (m.scatter, m.mean))
+        weight = m.weight
         if not self.intercept:
-            S = S + m.weight * np.outer(mean, mean)
+            S += weight * np.outer(mean, mean)
         if self.penalised:
-            S = S + np.diag(q[n:])
+            S[np.diag_indices(len(mean))] += q[n:]
         root = np.sqrt(np.where(S.diagonal() > 0, S.diagonal(), 1.0))
-        A = S / np.outer(root, root)
+        S /= np.outer(root, root)
 
         def solve(a: np.ndarray) -> tuple[np.ndarray, float]:
             g, g_0 = self.sums(a)
             if not self.intercept:
-                return solved(A, g / root) / root, 0.0
-            w = solved(A, (g - mean * g_0) / root) / root
-            return w, g_0 / m.weight - float(mean @ w)
+                return solved(S, g / root) / root, 0.0
+            w = solved(S, (g - mean * g_0) / root) / root
+            return w, g_0 / weight - float(mean @ w)
 
         return solve
 
