@@ -10,7 +10,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kBufferBytes = i64(6) << 16;  // rows that wait for their class's product, per thread, in L2
+constexpr i64 kWaitingBytes = i64(5) << 16;  // rows that wait for their class's product, per thread, in L2
 constexpr i64 kLaneBytes = i64(1) << 26;    // all lanes' sums together
 
 i64 lane_count(i64 n, i64 doubles) {
@@ -62,51 +62,33 @@ template <class T> struct Strips {
   }
 };
 
-// The rows of one lane, one after another: each waits in the strips of its class, and full strips
-// are multiplied while they are in cache and the rows to come are on their way there. Two rows of a
-// class enter together: side by side they fill whole lines of the strips.
+// The rows of one lane. Those of a class wait, by their numbers, until they are as many as the strips
+// have steps; then they are put there and multiplied while the rows to come are on their way.
 template <class T> struct ClassRows {
   const Rows<T>& X;
   const T* shifts;
   const T* root_w;
-  i64 width;             // of the sums
-  std::vector<T*> strips;
-  std::vector<i64> filled;
-  std::vector<i64> single;  // a row of the class that has no neighbour yet, or -1
-  i64 depth, asked = 0;     // rows up to here are on their way
+  i64 width;  // of the sums
+  Strips<T> strips;
+  std::vector<i64> waiting, count;  // the numbers (K, depth), and how many
+  i64 asked = 0;                    // rows up to here are on their way
 
-  void multiply(i64 c, i64 i, double* S) {
-    asked = std::max(asked, i + 1);
-    const i64 rows = asked < i + 4 * depth ? depth : 0;
-    const Next<T> next = next_rows(&X, asked, rows);
-    loops<T>().gram(strips[c], filled[c], depth, X.d + 1, S + c * width * width, width, next.at,
-                    next.bytes);
-    asked += rows;
-    filled[c] = 0;
-  }
-  void put(i64 c, i64 first, i64 second, i64 count) {
-    const Strips<T> own{strips[c], X.d, depth};
-    const T* const x[2] = {X.at(first, 0), X.at(second, 0)};
-    const T* const shift[2] = {shifts + c * X.d, shifts + c * X.d};
-    const T root[2] = {root_w ? root_w[first] : T(1), root_w ? root_w[second] : T(1)};
-    loops<T>().put_rows(x, count, X.d, X.cs, shift, root_w ? root : nullptr, own.row(filled[c]),
-                        depth, nullptr);
-    for (i64 r = 0; root_w && r < count; ++r) *own.lane(X.d, filled[c] + r) = root[r];
-    filled[c] += count;
-  }
   void add(i64 i, i64 c, double* S) {
-    if (single[c] < 0) {
-      single[c] = i;
-      return;
-    }
-    put(c, single[c], i, 2);
-    single[c] = -1;
-    if (filled[c] == depth) multiply(c, i, S);
+    waiting[c * strips.depth + count[c]++] = i;
+    if (count[c] == strips.depth) multiply(c, i, S);
   }
-  void finish(i64 c, i64 end, double* S) {
-    if (single[c] >= 0) put(c, single[c], single[c], 1);
-    single[c] = -1;
-    if (filled[c]) multiply(c, end, S);
+  void multiply(i64 c, i64 i, double* S) {
+    const i64 *rows = waiting.data() + c * strips.depth, depth = strips.depth;
+    loops<T>().gather_strips(X.at(0, 0), rows, count[c], X.d, X.rs, X.cs, shifts + c * X.d, root_w,
+                             strips.z, depth);
+    for (i64 r = 0; root_w && r < count[c]; ++r) *strips.lane(X.d, r) = root_w[rows[r]];
+    asked = std::max(asked, i + 1);
+    const i64 ahead = asked < i + 4 * depth ? depth : 0;
+    const Next<T> next = next_rows(&X, asked, ahead);
+    loops<T>().gram(strips.z, count[c], depth, X.d + 1, S + c * width * width, width, next.at,
+                    next.bytes);
+    asked += ahead;
+    count[c] = 0;
   }
 };
 
@@ -119,23 +101,17 @@ template <class T>
 bool class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, const T* root_w,
                    double* S, i64 ld, int threads) {
   const i64 strip = loops<T>().strip, width = ceil_div(X.d + 1, strip) * strip, size = K * width * width;
-  const i64 fit = kBufferBytes / i64(sizeof(T)) / std::max<i64>(K * width, 1);
-  const i64 depth = std::clamp<i64>(fit / 2 * 2, 16, kChunk), room = depth * width;
+  const i64 fit = kWaitingBytes / i64(sizeof(T)) / std::max<i64>(K * width, 1);
+  const i64 depth = std::clamp<i64>(fit / 4 * 4, 16, kChunk);
   const i64 count = std::min(lane_count(X.n, size), std::max<i64>(1, X.n / (K * depth)));
-  const Scratch<T> buffers(threads, K * room);
+  const Scratch<T> buffers(threads, depth * width);
   const Scratch<double> lanes(count, size);
-  std::vector<ClassRows<T>> teams(threads, {X, shifts, root_w, width, std::vector<T*>(K), std::vector<i64>(K),
-                                            std::vector<i64>(K, -1), depth});
   bool wrong = false;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(|| : wrong)
   for (i64 lane = 0; lane < count; ++lane) {
-    const int thread = omp_get_thread_num();
-    ClassRows<T>& mine = teams[thread];
-    mine.asked = 0;
-    for (i64 c = 0; c < K; ++c) {
-      mine.strips[c] = buffers.block(thread) + c * room;
-      Strips<T>{mine.strips[c], X.d, depth}.prepare(T(1));
-    }
+    const Strips<T> strips{buffers.block(omp_get_thread_num()), X.d, depth};
+    strips.prepare(T(1));
+    ClassRows<T> mine{X, shifts, root_w, width, strips, std::vector<i64>(K * depth), std::vector<i64>(K)};
     double* sum = lanes.block(lane);
     std::fill(sum, sum + size, 0.0);
     const i64 end = (lane + 1) * X.n / count;
@@ -144,7 +120,8 @@ bool class_scatter(const Rows<T>& X, const i64* codes, i64 K, const T* shifts, c
         mine.add(i, codes[i], sum);
       else
         wrong = true;
-    for (i64 c = 0; c < K; ++c) mine.finish(c, end, sum);
+    for (i64 c = 0; c < K; ++c)
+      if (mine.count[c]) mine.multiply(c, end, sum);
   }
   for (i64 c = 0; c < K; ++c)
     add_triangles(lanes, count, c * width * width, width, X.d + 1, S + c * ld * ld, ld);

@@ -66,7 +66,7 @@ template <class T> void cos_array(const T* x, T* y, i64 n) {
 
 template <class T> constexpr Loops<T> table() {
   return {kStrip<T>,          pack_row_strips<T>, pack_column_strips<T>, strip_norms<T>,
-          product<T>, gram<T>, put_rows<T>, cross<T>, pack<T>,               pack_t<T>,
+          product<T>, gram<T>, put_rows<T>, gather_strips<T>, cross<T>, pack<T>,               pack_t<T>,
           add_norms<T>,       map<T>,             direct<T>,             cosine<T>,
           transpose<T>,       add<T>,             add_powers<T>,         add_counts<T>, add_presence<T>, column_ranges<T>, add_categories<T>, row_dots<T>,
           add_rows<T>,        logistic<T>,        softmax<T>,            kLanes<T>, thin<T>, half_rows<T>, kSteps<T>, pack_lanes<T>, solve_lanes<T>, subtract_rows<T>,

@@ -48,6 +48,11 @@ template <class T> struct Loops {
   void (*put_rows)(const T* const* x, std::int64_t rows, std::int64_t cols, std::int64_t cs,
                    const T* const* shift, const T* scale, T* out, std::int64_t stride,
                    double* const* sums);
+  // rows of x, by their numbers, into the steps of narrow strips of `stride` steps:
+  // out[strip][step][lane] = (x[rows[step]] - shift) * scale[rows[step]]; scale may be null
+  void (*gather_strips)(const T* x, const std::int64_t* rows, std::int64_t count, std::int64_t cols,
+                        std::int64_t rs, std::int64_t cs, const T* shift, const T* scale, T* out,
+                        std::int64_t stride);
   // S (wa, wb; ld) += a' b, strips of two chunks
   void (*cross)(const T* a, const T* b, std::int64_t depth, std::int64_t wa, std::int64_t wb,
                 double* S, std::int64_t ld);

@@ -235,6 +235,35 @@ void pack_column_strips(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T*
   }
 }
 
+// out[narrow strip][step][lane] = (x[rows[step]] - shift) * scale[rows[step]], strips `stride` steps
+// apart. A line's columns of all rows are taken together: their loads overlap, the shift stays in
+// registers and strips are written from end to end, which takes half the time of row after row.
+template <class T>
+void gather_strips(const T* x, const i64* rows, i64 count, i64 cols, i64 rs, i64 cs, const T* shift,
+                   const T* scale, T* out, i64 stride) {
+  typedef typename Vector<T>::type V;
+  constexpr i64 W = kLanes<T>;
+  const i64 whole = cs == 1 && !scale ? cols / (2 * W) * (2 * W) : 0;
+  for (i64 c = 0; c < whole; c += 2 * W) {
+    const V* own = reinterpret_cast<const V*>(shift + c);
+    const V s0 = own[0], s1 = own[1];
+    V *__restrict o0 = reinterpret_cast<V*>(out + c * stride), *__restrict o1 = o0 + stride;
+    for (i64 i = 0; i < count; ++i) {
+      const V* at = reinterpret_cast<const V*>(x + rows[i] * rs + c);
+      o0[i] = at[0] - s0;
+      o1[i] = at[1] - s1;
+    }
+  }
+  for (i64 c = whole; c < cols; ++c) {
+    T* __restrict o = out + c / W * W * stride + c % W;
+    const T s = shift[c];
+    for (i64 i = 0; i < count; ++i) {
+      const T v = x[rows[i] * rs + c * cs] - s;
+      o[i * W] = scale ? v * scale[rows[i]] : v;
+    }
+  }
+}
+
 // Rows of a chunk, one or two that become neighbours: out[narrow strip][row][lane] =
 // (x[row][col] - shift[row][col]) * scale[row], strips `stride` steps apart. With `sums`,
 // sums[row][col] += scale[row]^2 (x[row][col] - shift[row][col]).
