@@ -36,6 +36,7 @@ from kilogram.kitchen import Cooked, cook
 from kilogram.kitchen.usage import careful
 
 ASIDE = 4000
+CLASSES = 20  # up to so many different values are classes
 LARGE = ("california", "adult", "spambase")
 Draw = Callable[[np.random.Generator, int], tuple[pd.DataFrame, pd.DataFrame]]
 
@@ -83,7 +84,7 @@ def simulated(make: Callable[[np.random.Generator, int], pd.DataFrame]) -> Draw:
 def resampled(load: Callable[..., tuple[pd.DataFrame, pd.Series]]) -> Draw:
     """Rows drawn without replacement from a table of scikit-learn; the others are kept aside."""
     X, y = load(return_X_y=True, as_frame=True)
-    words = y.nunique() <= 20
+    words = y.nunique() <= CLASSES
     return partial(_drawn, X.assign(target=y.map("class {}".format) if words else y))
 
 
@@ -105,8 +106,10 @@ def _whole(name: str) -> pd.DataFrame:
         raise SystemExit(f"Say where the table {name} is: KILOGRAM_DATA=folder.")
     found = tables.TABLES[name](Path(os.environ["KILOGRAM_DATA"]))
     parts = [found.frame] if isinstance(found, tables.Whole) else [found.train, found.test]
-    frame = pd.concat(parts).rename(columns={found.target: "target"})
-    return frame.dropna(subset=["target"])
+    frame = pd.concat(parts).rename(columns={found.target: "target"}).dropna(subset=["target"])
+    if frame["target"].nunique() > CLASSES:
+        return frame
+    return frame.assign(target=frame["target"].map("class {}".format))
 
 
 TABLES: dict[str, Draw] = {

@@ -75,7 +75,7 @@ def cook(
     max_rows: Annotated[int, typer.Option(help="Cook a sample of longer tables.")] = 50_000,
     keep: Annotated[
         Keep | None,
-        typer.Option(help="Recipe of the model file.", show_default="simplest unbeaten"),
+        typer.Option(help="Recipe of the model file.", show_default="simplest near the best"),
     ] = None,
     search: Annotated[
         Hunt, typer.Option(help="How columns and models are tuned; path: penalties alone.")

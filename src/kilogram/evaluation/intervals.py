@@ -55,6 +55,14 @@ class Comparison:
     difference: Interval
     p_value: float
     verdict: Verdict
+    error: float  # standard error of the mean difference
+
+    @property
+    def lead(self) -> float:
+        """The mean difference in standard errors; 0 for none at all."""
+        if self.error > 0:
+            return self.difference.mean / self.error
+        return math.copysign(math.inf, self.difference.mean) if self.difference.mean else 0.0
 
 
 def corrected_error(scores: ArrayLike, n_train: float, n_test: float) -> float:
@@ -122,9 +130,8 @@ def compare(
     d = ours - theirs
     difference = corrected_interval(d, n_train, n_test, confidence=confidence)
     error = corrected_error(d, n_train, n_test)
-    return Comparison(
-        difference, _p_value(difference.mean, error, len(d)), verdict_of(difference, margin)
-    )
+    p = _p_value(difference.mean, error, len(d))
+    return Comparison(difference, p, verdict_of(difference, margin), error)
 
 
 def verdict_of(difference: Interval, margin: float = 0.0) -> Verdict:

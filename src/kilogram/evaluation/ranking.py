@@ -100,7 +100,7 @@ def compare_auc(
     half = float(stats.norm.ppf((1 + confidence) / 2)) * error
     found = Interval(d, d - half, d + half, confidence)
     p = (1.0 if d == 0 else 0.0) if error == 0 else float(2 * stats.norm.sf(abs(d) / error))
-    return Comparison(found, p, verdict_of(found))
+    return Comparison(found, p, verdict_of(found), error)
 
 
 def rows_interval(

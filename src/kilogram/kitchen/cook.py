@@ -1,7 +1,7 @@
 """From a table and a question to an answer one can defend.
 
     read -> columns -> question -> audit -> recipes judged by nested cross-validation -> the
-    simplest not beaten -> fitted on all rows -> evidence for the pictures -> three sentences
+    simplest near the best -> fitted on all rows -> evidence for the pictures -> three sentences
 
 Each step is a file of this room; here they are only called in order. `Cooked` holds what came out,
 and nothing is written until `save` is called.
@@ -164,7 +164,7 @@ def cook(
     max_rows : int, default=50000
         Longer tables are cooked from a random sample of so many rows.
     keep : {"baseline", "linear", "kernel", "trees"}, default=None
-        The recipe of the model; None takes the simplest that no other beats.
+        The recipe of the model; None takes the simplest within one standard error of the best.
     search : {"halving", "grid", "random", "coarse", "bayes", "path"}, default="halving"
         How columns and models are tuned; "path" keeps the usual columns and tunes penalties alone.
     numeric, categorical, text, date, image, drop : collections of column names

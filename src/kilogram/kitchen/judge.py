@@ -153,12 +153,18 @@ def _needed(found: dict[str, list[Fold]]) -> float:
 
 
 def choose(judged: tuple[Judged, ...]) -> Judged:
-    """The simplest recipe that no other beats beyond doubt; they come simplest first."""
-    chosen = judged[0]
-    for other in judged[1:]:
-        if other.against(chosen).verdict == "better":
-            chosen = other
-    return chosen
+    """The simplest recipe within one standard error of the best; they come simplest first.
+
+    What is said beyond doubt needs more, but few folds leave much in doubt: keeping the simpler of
+    all that tie would give away gains that are likely real. The baseline, which comes first, stays
+    only where no other beats it beyond doubt.
+    """
+    baseline, *others = judged
+    able = [one for one in others if one.against(baseline).verdict == "better"]
+    if not able:
+        return baseline
+    best = max(able, key=lambda one: one.score.mean)
+    return next(one for one in able if one is best or best.against(one).lead <= 1)
 
 
 def best_above_baseline(judged: tuple[Judged, ...]) -> Judged:

@@ -91,7 +91,10 @@ def _structure(by_name: dict[str, Judged], chosen: Judged) -> str:
     if not {"linear", "kernel"} <= set(by_name):
         return "Linear and kernel were not both judged, so nothing is said of non-linear structure."
     gain = by_name["kernel"].against(by_name["linear"])
-    enough = ", so the simpler one is enough" if chosen.name == "linear" else ""
+    enough = {
+        "linear": ", so the simpler one is enough",
+        "kernel": " beyond doubt; but it leads by more than one standard error, and is kept",
+    }.get(chosen.name, "")
     how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
     smooth = " smooth" if chosen.name == "trees" else ""
     said = {
@@ -111,10 +114,10 @@ def _cuts(by_name: dict[str, Judged], chosen: Judged) -> str:
         return ""
     best = max((by_name["linear"], by_name["kernel"]), key=_mean)
     gain = by_name["trees"].against(best)
-    return (
-        f"; trees gain over the better of them ({signed(gain.difference.mean)}, "
-        f"{between(gain.difference, sign=True)}): there are jumps or thresholds"
-    )
+    how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
+    if gain.verdict == "better":
+        return f"; trees gain over the better of them ({how}): there are jumps or thresholds"
+    return f"; trees lead the better of them, not beyond doubt ({how}), and are kept"
 
 
 def _optimism(by_name: dict[str, Judged], chosen: Judged) -> str:

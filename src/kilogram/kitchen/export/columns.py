@@ -106,6 +106,9 @@ def _filled(g: Graph, part: SimpleImputer, x: str) -> str:
 
 
 def _scaled(g: Graph, part: Scaled, x: str) -> str:
+    if part.ends_ is not None:
+        low, high = (g.constant(end[None, :], DOUBLE) for end in part.ends_)
+        x = g.add("Min", g.add("Max", x, low), high)
     if part.shift_ is not None:
         moved = g.add("Add", x, g.constant(part.shift_[None, :], DOUBLE))
         x = g.add("Log", g.add("Max", moved, g.constant(1e-9 * part.shift_[None, :], DOUBLE)))

@@ -6,6 +6,10 @@ minmax     (x - min) / (max - min), in [0, 1] on the rows it was fitted on
 rank       share of the rows below x: any growing transform of x gives the same
 log        log(a + x), a = 1 - min(0, least x), then standard: for long tails to the right
 none       as it is
+
+With a reach r, values are first held within r times the range of the column beyond the ends of what
+was seen: 200 rows show little of a long tail, and a line drawn through them is worth nothing at a
+hundred times their spread (R2 of -6 on the other rows of the California table, 0.62 with r = 1/2).
 """
 
 from __future__ import annotations
@@ -39,21 +43,30 @@ class Scaled(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kind : {"standard", "whiten", "minmax", "rank", "log", "none"}, default="standard"
+    reach : float, default=None
+        How far beyond the ends of what was seen a value may lie, in ranges of its column; farther
+        ones count as lying there. None: anywhere.
 
     Examples
     --------
     >>> from kilogram.kitchen.featurise import Scaled
     >>> Scaled().fit([[0.0], [0.0], [1.0], [1.0]]).transform([[2.0]])
     array([[3.]])
+    >>> Scaled(reach=0.0).fit([[0.0], [0.0], [1.0], [1.0]]).transform([[2.0]])
+    array([[1.]])
     """
 
-    def __init__(self, kind: str = "standard"):
+    def __init__(self, kind: str = "standard", reach: float | None = None):
         self.kind = kind
+        self.reach = reach
 
     def fit(self, X: Any, y: Any = None) -> Self:
         if self.kind not in SCALES:
             raise ValueError(f"kind must be one of {', '.join(SCALES)}; got {self.kind!r}.")
+        if self.reach is not None and not self.reach >= 0:
+            raise ValueError(f"reach must be 0 or more, or None; got {self.reach!r}.")
         X = validate_data(self, X, dtype=np.float64)
+        self.ends_ = None if self.reach is None else _ends(X, self.reach)
         self.shift_ = 1.0 - np.minimum(X.min(axis=0), 0.0) if self.kind == "log" else None
         self.scaler_ = _scaler(self.kind, X)
         if self.scaler_ is not None:
@@ -63,6 +76,7 @@ class Scaled(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "scaler_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = X if self.ends_ is None else np.clip(X, *self.ends_)
         return X if self.scaler_ is None else self.scaler_.transform(self._logged(X))
 
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -77,6 +91,14 @@ class Scaled(TransformerMixin, BaseEstimator):
             return X
         # below what was seen there is no logarithm: such a value counts as the least one
         return np.log(np.maximum(X + self.shift_, 1e-9 * self.shift_))
+
+
+def _ends(X: np.ndarray, reach: float) -> np.ndarray:
+    """(2, d): the least and the greatest value that a column may have."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    with np.errstate(over="ignore"):  # a range beyond all numbers holds nothing back
+        beyond = reach * (high - low)
+        return np.stack([low - beyond, high + beyond])
 
 
 def _scaler(kind: str, X: np.ndarray) -> Any:

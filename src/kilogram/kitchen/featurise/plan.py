@@ -26,10 +26,12 @@ MAX_ENCODED = 4000
 class Plan:
     """How each kind of column is turned into numbers.
 
-    `components` None leaves text sparse, for models that take it so; `network` replaces HOG.
+    `components` None leaves text sparse, for models that take it so; `network` replaces HOG;
+    `reach` holds back numbers far from all that were seen, but not dates, which go on.
     """
 
     scale: str = "standard"
+    reach: float | None = 0.5
     indicators: bool = True
     circles: bool = True
     analyzer: str = "word"
@@ -95,7 +97,9 @@ def _numbers(plan: Plan, mixed: bool, dates: bool) -> Pipeline:
     fill = SimpleImputer(strategy="median", add_indicator=plan.indicators, keep_empty_features=True)
     steps: list[tuple[str, Any]] = [("cells", Numbers())] if mixed else []
     steps += [("parts", DateParts(plan.circles))] if dates else []
-    return Pipeline([*steps, ("fill", fill), ("scale", Scaled(plan.scale))])
+    return Pipeline(
+        [*steps, ("fill", fill), ("scale", Scaled(plan.scale, reach=None if dates else plan.reach))]
+    )
 
 
 def _one_hot(columns: int, rows: int) -> OneHotEncoder:
