@@ -1,5 +1,6 @@
 """Online classifiers: the perceptron's variants, steps, batches, partial_fit and refusals."""
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -81,6 +82,19 @@ def test_early_stopping_and_the_vote():
     assert voted.score(X, Y) > 0.9
     with pytest.raises(ValueError, match="in memory"):
         kg.Perceptron(average="voted").fit([(X, Y)])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_votes_come_as_the_rows_came_and_end_with_the_next_call():
+    """They were dense in memory, and went on after partial_fit had learned something else."""
+    voted = kg.Perceptron(average="voted", max_iter=2, tol=None).fit(X, Y)
+    lazy = da.from_array(X, chunks=(50, -1))
+    assert isinstance(voted.predict(lazy), da.Array)
+    np.testing.assert_array_equal(voted.predict(lazy).compute(), voted.predict(X))
+    assert voted.decision_function(X.astype(np.float32)).dtype == np.float32
+    for _ in range(20):
+        voted.partial_fit(X, 2 - Y)
+    assert voted.score(X, 2 - Y) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, to_numpy
-from kilogram.arrays.rows import column_count, is_streamed, map_rows
-from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.arrays.rows import column_count
+from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
 from kilogram.base.estimate import within
-from kilogram.base.labels import distinct_classes, enter_labels, largest, refuse_unknown
+from kilogram.base.labels import distinct_classes, enter_labels, refuse_unknown
+from kilogram.base.linear import LinearClassifier
 from kilogram.base.progress import Tick, ticking, with_callbacks
 from kilogram.models.classification.logistic_fit import class_factors
 from kilogram.models.classification.online_fit import (
@@ -44,7 +42,7 @@ from kilogram.solvers.solution import Solution
 from kilogram.solvers.stochastic.online import Machines, Pace, Rule, one_pass
 
 
-class OnlinePredictor(ClassifierMixin, Estimator):
+class OnlinePredictor(LinearClassifier):
     """What the online classifiers share: the passes, and linear answers."""
 
     loss: str
@@ -133,63 +131,13 @@ class OnlinePredictor(ClassifierMixin, Estimator):
 
     def _keep(self, machines: Machines, classes: np.ndarray, X: Any) -> None:
         W, b = machines.averaged()
-        dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
         self.machines_, self.classes_ = machines, classes
-        self.coef_, self.intercept_ = W.astype(dtype), b.astype(dtype)
+        self._keep_linear(W, b, X)
         self.t_ = machines.steps
-
-    def _values(self, X: Any, f: Any) -> Any:
-        check_is_fitted(self)
-        W, b = np.ascontiguousarray(self.coef_.T), self.intercept_
-
-        def rows(block: Any) -> Any:
-            if is_sparse(block):
-                return f(np.asarray(block @ W) + b)
-            return f(block @ like(W, block) + like(b, block))
-
-        X = self._enter(X, reset=False).X
-        return map_rows(rows, X) if is_streamed(X) else rows(X)
-
-    def decision_function(self, X: Any) -> Any:
-        """f of the rows of X: (m,) for two classes, else (m, n_classes).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        values : array of shape (m,) or (m, n_classes)
-        """
-        check_is_fitted(self)
-        two = len(self.classes_) == 2
-        return self._values(X, lambda Z: Z[:, 0] if two else Z)
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        y : array of shape (m,)
-        """
-        check_is_fitted(self)
-        classes = self.classes_
-        if is_streamed(X):
-            return map_rows(lambda v: largest(to_numpy(v), classes), self.decision_function(X))
-        return largest(to_numpy(self.decision_function(X)), classes)
 
     def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
         seconds = 4.0 * n * d * min(int(self.max_iter), 20) / rates(8).multiply_adds
         return within(self, n, d, "passes of one step per row", seconds, 8.0 * (n + 4 * d))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class OnlineClassifier(OnlinePredictor):

@@ -16,16 +16,16 @@ References: Rosenblatt 1958; Novikoff 1962; Freund and Schapire 1999.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import like, to_numpy
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
-from kilogram.base.labels import largest
 from kilogram.base.progress import Tick
 from kilogram.models.classification.online import ONLINE_LAWS, OnlinePredictor
 from kilogram.models.classification.online_fit import Source, run_passes
@@ -159,6 +159,10 @@ class Perceptron(OnlinePredictor):
         l2 = float(self.alpha) if self.penalty == "l2" else 0.0
         return Rule("perceptron", Pace(float(self.eta0), 1.0, 0.0, l2), bool(self.fit_intercept))
 
+    def _machines(self, source: Source, d: int, *, fresh: bool) -> Machines:
+        self.__dict__.pop("voters_", None)  # they voted on what an earlier call had learned
+        return super()._machines(source, d, fresh=fresh)
+
     def _run(self, source: Source, machines: Machines, tick: Tick) -> Solution:
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {VARIANTS}, got {self.variant!r}.")
@@ -169,7 +173,6 @@ class Perceptron(OnlinePredictor):
                 "validation_fraction must lie between 0 and 1, for rows to learn from and rows to "
                 f"hold out; got {self.validation_fraction!r}."
             )
-        self.__dict__.pop("voters_", None)
         plain = self.variant == "passes" and self.average != "voted" and not self.early_stopping
         if plain:
             return run_passes(self, source, machines, self._rule(), tick)[1]
@@ -252,39 +255,20 @@ class Perceptron(OnlinePredictor):
         machines.W[:], machines.b[:] = kept
         return Solution(machines, step, 1.0 - best)
 
-    def decision_function(self, X: Any) -> Any:
-        """f of the rows of X; with average="voted", the votes for minus those against.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        values : array of shape (m,) or (m, n_classes)
-        """
+    def _machine(self) -> Callable[[Any], Any]:
+        """As ever; of voters, the votes for less those against."""
         if not hasattr(self, "voters_"):
-            return super().decision_function(X)
-        X = to_numpy(self._enter(X, reset=False).X)
-        total: Any = 0.0
-        for W, b, votes in self.voters_:
-            total = total + votes * np.where(np.asarray(X @ W.T) + b > 0, 1.0, -1.0)
-        return total[:, 0] if len(self.classes_) == 2 else total
+            return super()._machine()
+        voters = self.voters_
 
-    def predict(self, X: Any) -> Any:
-        """The class of each row of X.
+        def votes(block: Any) -> Any:
+            rows = to_numpy(block)
+            total: Any = 0.0
+            for W, b, lasted in voters:
+                total = total + lasted * np.where(np.asarray(rows @ W.T) + b > 0, 1.0, -1.0)
+            return like(total, block)
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        y : array of shape (m,)
-        """
-        if hasattr(self, "voters_"):
-            return largest(self.decision_function(X), self.classes_)
-        return super().predict(X)
+        return votes
 
 
 def _is_wrong(data: Data, machines: Machines, *, joint: bool = False) -> np.ndarray:

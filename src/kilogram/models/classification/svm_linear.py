@@ -22,13 +22,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
-from kilogram.arrays.rows import map_rows, reduce_rows
+from kilogram.arrays.rows import reduce_rows
 from kilogram.base import Door, Laws, Twin
-from kilogram.base.labels import distinct_classes, enter_labels, largest, signs
+from kilogram.base.labels import distinct_classes, enter_labels, signs
+from kilogram.base.linear import LinearClassifier
 from kilogram.functions.losses import Hinge
 from kilogram.models.classification.svm_linear_fit import (
     Answer,
@@ -44,7 +44,7 @@ from kilogram.statistics import Counts
 LOSSES = {"squared_hinge": Hinge(), "hinge": Hinge().smoothed(0.5)}
 
 
-class LinearSVC(ClassifierMixin, LinearMachine):
+class LinearSVC(LinearClassifier, LinearMachine):
     """Linear support vector classifier for many rows.
 
     Minimises ``1/2 |w|^2 + sum_i C_i loss(1 - y_i f(x_i))``. Takes scikit-learn's parameters and
@@ -190,35 +190,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         """C_i of the rows."""
         C = float(self.C) * self.class_weight_[np.searchsorted(self.classes_, y)]
         return C if w is None else C * to_numpy(w).astype(np.float64)
-
-    def decision_function(self, X: Any) -> Any:
-        """Decision values of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        values : array of shape (m,) or (m, n_classes)
-            Of two classes, positive for the second.
-        """
-        values = self._linear_values(X)
-        return map_rows(lambda v: v[:, 0], values) if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> Any:
-        """The class of each row of X.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (m, d)
-
-        Returns
-        -------
-        y : array of shape (m,)
-        """
-        values = self.decision_function(X)
-        return map_rows(lambda v: largest(to_numpy(v), self.classes_), values)
 
     def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The objective of the fitted machines on the rows given, summed over the machines.

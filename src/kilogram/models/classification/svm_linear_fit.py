@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
-from kilogram.arrays.rows import column_count, is_streamed, map_rows
+from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.arrays.threads import blas_threads, by_team
-from kilogram.base import Budget, Estimate, Estimator, warn_if_unfinished
+from kilogram.base import Budget, Estimate, warn_if_unfinished
 from kilogram.base.estimate import within
+from kilogram.base.linear import LinearAnswers
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.losses import Bent
 from kilogram.models.classification.svm_kernel import entered, is_number, refuse_overflow
@@ -174,7 +174,7 @@ def fit_streamed(
     return answers
 
 
-class LinearMachine(Estimator, ABC):
+class LinearMachine(LinearAnswers, ABC):
     """f(x) = <x, w> + b, one or several."""
 
     @abstractmethod
@@ -222,25 +222,9 @@ class LinearMachine(Estimator, ABC):
 
     def _keep_coefficients(self, answer: Answer, X: Any) -> None:
         scale = penalties_of(self, answer.W.shape[1] - 1)[0]
-        dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
-        self.coef_ = answer.W[:, :-1].astype(dtype)
-        self.intercept_ = (scale * answer.W[:, -1]).astype(dtype)
+        self._keep_linear(answer.W[:, :-1], scale * answer.W[:, -1], X)
         self.n_iter_ = max(1, answer.steps)
         self.objective_, self.dual_gap_ = answer.objective, answer.gap
-
-    def _linear_values(self, X: Any) -> Any:
-        """Values (n, t), as X came."""
-        check_is_fitted(self)
-        W = np.ascontiguousarray(np.atleast_2d(self.coef_).T)
-        b = np.atleast_1d(self.intercept_)
-
-        def rows(block: Any) -> Any:
-            if is_sparse(block):
-                return np.asarray(block @ W) + b
-            return block @ like(W, block) + like(b, block)
-
-        X = self._enter(X, reset=False).X
-        return map_rows(rows, X) if is_streamed(X) else rows(X)
 
     def _start(self, t: int, d: int) -> Any:
         """Coefficients of the previous fit, for `warm_start`."""
@@ -258,11 +242,6 @@ class LinearMachine(Estimator, ABC):
         speed = rates(4 if dtype == "float32" else 8)
         seconds = (n * d * d + 24.0 * n * d) / speed.multiply_adds
         return within(self, n, d, "Newton's method", seconds, 8.0 * (n * d / 2 + 3 * d * d + 8 * n))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def column(v: Any, X: Any) -> Any:

@@ -22,7 +22,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
-from kilogram.arrays.rows import map_rows
 from kilogram.base import Laws, Twin
 from kilogram.functions.losses import Tube
 from kilogram.models.classification.svm_kernel import is_number
@@ -191,7 +190,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         -------
         y : array of shape (m,)
         """
-        return map_rows(lambda v: v[:, 0], self._linear_values(X))
+        return self._values(X, lambda Z: Z[:, 0])
 
     def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The objective of the fitted machine on the rows given.
