@@ -1,8 +1,9 @@
-"""The two things a fit may have to say: it stopped early, or it took a cheaper road."""
+"""What a fit may have to say: it stopped early, took a cheaper road, or begins anew."""
 
 from __future__ import annotations
 
 import warnings as _warnings
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
@@ -31,3 +32,16 @@ def warn_if_unfinished(name: str, found: Solution, advice: str) -> None:
 def announce_road(name: str, sentence: str) -> None:
     """Say that a cheaper road is taken, before the work starts."""
     _warnings.warn(f"{name}: {sentence}", MemoryRoadWarning, stacklevel=3)
+
+
+def begins_anew(model: Any, sums: str, fitted: str) -> bool:
+    """Whether `partial_fit` has no sums to add rows to; a warning if there was a fit without."""
+    if hasattr(model, sums):
+        return False
+    if hasattr(model, fitted):
+        _warnings.warn(
+            f"This {type(model).__name__} was fitted by `fit`, which keeps no moments to add rows "
+            "to: partial_fit begins anew with these rows.",
+            stacklevel=3,
+        )
+    return True

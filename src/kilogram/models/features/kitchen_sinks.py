@@ -30,6 +30,7 @@ from kilogram.base.labels import (
     signs,
 )
 from kilogram.base.progress import with_callbacks
+from kilogram.base.warnings import begins_anew
 from kilogram.models.features.sinks import KitchenSinks
 from kilogram.models.regression.targets import enter_rows
 
@@ -136,9 +137,8 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         -------
         self
         """
-        rows = enter_rows(
-            self, X, y, sample_weight, finite=is_sparse(X), reset=self._is_first_part()
-        )
+        first = begins_anew(self, "moments_", "coef_")
+        rows = enter_rows(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         return self._learn(rows.X, rows.Y, rows.w, flat=rows.flat, add=True)
 
     def predict(self, X: Any) -> Any:
@@ -257,7 +257,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         -------
         self
         """
-        first = self._is_first_part()
+        first = begins_anew(self, "moments_", "coef_")
         X, y, w = enter_labels(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         if first:
             self.classes_ = distinct_classes(y if classes is None else np.asarray(classes))

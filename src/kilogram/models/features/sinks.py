@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
@@ -104,16 +103,6 @@ class KitchenSinks(Estimator):
         if add:
             self.moments_ = moments
         return self
-
-    def _is_first_part(self) -> bool:
-        """Whether partial_fit begins: it was not called yet, or `fit` came between."""
-        if hasattr(self, "coef_") and not hasattr(self, "moments_"):
-            warnings.warn(
-                f"This {type(self).__name__} was fitted by `fit`, which keeps no moments to add "
-                "rows to: partial_fit begins anew with these rows.",
-                stacklevel=3,
-            )
-        return not hasattr(self, "moments_")
 
     def _keep_wide(self, X: Any, Y: Any, w: Any, *, flat: bool) -> None:
         """More features than rows: the equations of the rows, n of them, are the fewer."""

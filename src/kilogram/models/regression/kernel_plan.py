@@ -31,6 +31,11 @@ class Plan:
     stored: bool = True
     said: str = ""
 
+    @property
+    def solver(self) -> str:
+        """The road by the name a user knows."""
+        return "cholesky" if self.name in ("exact", "lean") else self.name
+
 
 @dataclass(frozen=True)
 class Ask:

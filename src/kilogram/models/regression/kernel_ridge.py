@@ -229,7 +229,7 @@ class KernelRidge(KernelPredictor):
     def _in_memory(self, plan: Plan, rows: Rows, limits: Limits) -> Fit:
         problem = (self.kernel_, rows, self.alpha, bool(self.fit_intercept))
         rng = generator(self.random_state)
-        self.solver_ = {"exact": "cholesky", "lean": "cholesky"}.get(plan.name, plan.name)
+        self.solver_ = plan.solver
         if plan.name == "cg":
             return kernel_fit.by_products(
                 *problem, max_memory=self.max_memory, rng=rng, limits=limits
@@ -286,9 +286,7 @@ class KernelRidge(KernelPredictor):
             streamed=self.approximation is not None,
         )
         plan = make_plan(ask)
-        road = self.approximation or {"exact": "cholesky", "lean": "cholesky"}.get(
-            plan.name, plan.name
-        )
+        road = self.approximation or plan.solver
         return Estimate(
             "KernelRidge",
             n,

@@ -7,10 +7,10 @@ number is squared; where columns are dependent the solution of smallest norm kee
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 from kilogram.arrays.namespace import is_sparse
+from kilogram.base.warnings import begins_anew
 from kilogram.models.regression.least_squares_factors import Fit
 from kilogram.models.regression.least_squares_roads import positive_moments, solve_moments
 from kilogram.models.regression.ridge import LinearPredictor
@@ -46,13 +46,7 @@ class MomentPredictor(LinearPredictor):
         -------
         self
         """
-        first = not hasattr(self, "moments_")
-        if first and hasattr(self, "coef_"):
-            warnings.warn(
-                "This LinearRegression was fitted by `fit`, which keeps no moments to add rows to: "
-                "partial_fit begins anew with these rows.",
-                stacklevel=2,
-            )
+        first = begins_anew(self, "moments_", "coef_")
         rows, new, flat = self._moments_of(X, y, sample_weight, reset=first)
         self.moments_: JointMoments = new if first else self.moments_ + new
         return self._refit(rows, flat)

@@ -17,7 +17,6 @@ References: Hoerl and Kennard 1970; Saunders, Gammerman and Vovk 1998.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -28,6 +27,7 @@ from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws, Twin, warn_if_unfinished
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
+from kilogram.base.warnings import begins_anew
 from kilogram.models.regression import primal
 from kilogram.models.regression.roads import (
     Answer,
@@ -257,13 +257,7 @@ default="auto"
         -------
         self
         """
-        first = not hasattr(self, "moments_")
-        if first and hasattr(self, "coef_"):
-            warnings.warn(
-                "This Ridge was fitted by `fit`, which keeps no moments to add rows to: "
-                "partial_fit begins anew with these rows.",
-                stacklevel=2,
-            )
+        first = begins_anew(self, "moments_", "coef_")
         rows = enter_rows(self, X, y, sample_weight, finite=False, reset=first)
         new, flat = joint_moments(rows)
         self._ensure_finite(new.scatter, rows.X)

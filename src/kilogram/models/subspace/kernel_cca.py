@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -33,7 +32,7 @@ from kilogram.kernels import Precomputed, as_kernel
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.subspace.cca import CCA
 from kilogram.models.subspace.kernel_views import View, second_view, view_scores
-from kilogram.models.subspace.view_scores import column_signs, correlations
+from kilogram.models.subspace.view_scores import column_signs, correlations, shuffled_share
 from kilogram.operators.memory_plan import choose_road, human_bytes, rates
 from kilogram.solvers.eigen.canonical import SmootherPairs, from_smoothers
 from kilogram.solvers.solution import Solution
@@ -282,13 +281,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         and keeps everything else; a small value says the agreement is real.
         """
         U, V = (to_numpy(scores) for scores in self.transform(X, y))
-        rng = check_random_state(self.random_state)
-        true = np.mean(correlations(U, V))
-        beaten = sum(
-            np.mean(correlations(U, V[rng.permutation(len(V))])) >= true
-            for _ in range(n_permutations)
-        )
-        return float((1 + beaten) / (1 + n_permutations))
+        return shuffled_share(U, V, n_permutations, check_random_state(self.random_state))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = (n**3 / 3 + 2 * n * n * d) / rates(8).multiply_adds

@@ -28,22 +28,22 @@ from kilogram.arrays.rows import is_streamed
 from kilogram.arrays.threads import blas_threads
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.warnings import announce_road
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.kernels.pairs import dense
-from kilogram.models.features.random_maps import generator
 from kilogram.models.subspace import kernel_pca_roads as roads
 from kilogram.models.subspace.kernel_pca_params import (
     check_parameters,
-    copied,
+    check_rows,
     expected_cost,
     jobs,
+    kept_values,
+    own_rows,
     pca_of_features,
-    shares,
+    search_of,
 )
 from kilogram.models.subspace.kernel_projection import KernelSubspace
 from kilogram.models.subspace.preimages import ridge_weights
-from kilogram.models.subspace.projection import signed, stored, turns
+from kilogram.models.subspace.projection import signed, stored
 from kilogram.solvers.solution import Solution
 
 
@@ -231,7 +231,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
         threads = nullcontext() if self.n_jobs is None else blas_threads(jobs(self.n_jobs))
         with threads, ticking(self, "step", budget.deadline) as tick:
             if self.approximation is None:
-                self._fit_exact(kernel, X, w, self._search(budget, tick))
+                self._fit_exact(kernel, X, w, search_of(self, budget, tick))
                 self._keep_rows(X, given, w)
             else:
                 self._fit_features(kernel, X, w)
@@ -255,78 +255,32 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
             return self.transform(X)
         return self.eigenvectors_ * namespace(self.eigenvalues_).sqrt(self.eigenvalues_)
 
-    def _search(self, budget: Budget, tick: Any) -> roads.Search:
-        return roads.Search(
-            self.eigen_solver,
-            self.tol,
-            self.max_iter,
-            self.iterated_power,
-            rng=lambda: generator(self.random_state),
-            callback=tick,
-            deadline=budget.deadline,
-            max_memory=self.max_memory,
-            announce=lambda sentence: announce_road("KernelPCA", sentence),
-        )
-
     def _fit_exact(self, kernel: Kernel, X: Any, w: Any, search: roads.Search) -> None:
         """The eigenpairs of the centred kernel matrix."""
-        if is_streamed(X):
-            raise ValueError(
-                "exact kernel PCA compares all rows with each other: rows that come in blocks need "
-                "approximation='nystroem' or 'fourier'."
-            )
-        n = X.shape[0]
-        if isinstance(kernel, Precomputed) and X.shape[1] != n:
-            raise ValueError(f"Precomputed matrix must be a square matrix. Input is {X.shape}.")
-        if not isinstance(kernel, Precomputed):
-            self._ensure_squares(X)
-            self._ensure_felt(X)
+        check_rows(self, kernel, X)
         self.kernel_ = kernel.resolve(X)
-        k = self.n_components
-        if k is not None and k > n:
-            raise ValueError(f"n_components={k} is more than the {n} rows of X can have.")
-        found = roads.decompose(self.kernel_, X, w, k, search)
-        values = roads.positive_part(found.values)
-        kept, xp = self._kept(values), namespace(values)
-        vectors = found.vectors[:, :kept]
-        if w is not None:
-            # signs are read off the scores, which a repeated row has and a weighted one must have
-            root = xp.sqrt(w)[:, None]
-            seen = vectors / xp.where(root > 0, root, xp.ones_like(root))
-            vectors = root * vectors * turns(seen.T).T
-        else:
-            vectors = vectors * turns(vectors.T).T
-        self.eigenvalues_, self.eigenvectors_ = values[:kept], vectors
+        found = roads.decompose(self.kernel_, X, w, self.n_components, search)
+        self.eigenvalues_ = kept_values(self, found.values)
+        self.eigenvectors_ = roads.oriented(found.vectors[:, : self.eigenvalues_.shape[0]], w)
         self.kernel_means_, self.solver_ = found.means, found.road
         self._finish(found.found)
 
     def _keep_rows(self, X: Any, given: Any, w: Any) -> None:
         """The training rows, and the way back to them if it is wanted."""
-        # a precomputed kernel is not read again, and a converted table is already our own
-        ours = not self.copy_X or isinstance(self.kernel_, Precomputed) or not shares(X, given)
-        self.X_fit_ = X if ours else copied(X)
+        self.X_fit_ = own_rows(self, X, given)
         if self.fit_inverse_transform:
-            Z = self._training_scores()
-            self.X_transformed_fit_ = Z
+            Z = self.X_transformed_fit_ = self._training_scores()
             self.dual_coef_ = ridge_weights(self.kernel_, Z, dense(X), w, self.alpha)
 
     def _fit_features(self, kernel: Kernel, X: Any, w: Any) -> None:
         """PCA of the features, from their moments."""
         phi, found = pca_of_features(self, kernel, X, w)
-        values = roads.positive_part(found.values)
-        kept = self._kept(values)
+        values = kept_values(self, found.values)
         ref = None if is_streamed(X) or is_sparse(X) else X
-        self.eigenvalues_, self.mean_ = stored(values[:kept], ref), stored(found.mean, ref)
-        self.components_ = stored(signed(found.directions[:kept, :]), ref)
+        self.eigenvalues_, self.mean_ = stored(values, ref), stored(found.mean, ref)
+        self.components_ = stored(signed(found.directions[: values.shape[0], :]), ref)
         self.feature_map_, self.kernel_, self.solver_ = phi, phi.kernel_, str(self.approximation)
         self._finish(found.found)
-
-    def _kept(self, values: Any) -> int:
-        """How many components stay: those above zero, where zeros are not wanted."""
-        if self.n_components is not None and not self.remove_zero_eig:
-            return int(values.shape[0])
-        xp = namespace(values)
-        return int(xp.sum(xp.astype(values > 0, xp.int64)))
 
     def _finish(self, found: Solution) -> None:
         own = getattr(self.kernel_, "gamma", None) if self.gamma is None else self.gamma

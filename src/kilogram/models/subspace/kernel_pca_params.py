@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, namespace
-from kilogram.arrays.rows import reduce_rows
+from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.arrays.threads import n_threads
-from kilogram.base import Estimate
+from kilogram.base import Budget, Estimate
 from kilogram.base.estimate import within
+from kilogram.base.warnings import announce_road
 from kilogram.kernels import Gaussian, Kernel, Precomputed, as_kernel
 from kilogram.models.features.fourier import FourierFeatures
 from kilogram.models.features.nystroem import Nystroem
-from kilogram.models.subspace.kernel_pca_roads import FULL_COPIES, SOLVERS
+from kilogram.models.features.random_maps import generator
+from kilogram.models.subspace.kernel_pca_roads import (
+    FULL_COPIES,
+    SOLVERS,
+    Search,
+    positive_part,
+)
 from kilogram.models.subspace.kernel_projection import BLOCK_ENTRIES, feature_block
 from kilogram.models.subspace.pca_roads import Search as LinearSearch
 from kilogram.models.subspace.pca_roads import Spectrum, primal
@@ -60,6 +67,23 @@ def check_parameters(model: Any) -> Kernel:
     return kernel
 
 
+def check_rows(model: Any, kernel: Kernel, X: Any) -> None:
+    """Refuse rows that the exact road cannot take."""
+    if is_streamed(X):
+        raise ValueError(
+            "exact kernel PCA compares all rows with each other: rows that come in blocks need "
+            "approximation='nystroem' or 'fourier'."
+        )
+    n, k = X.shape[0], model.n_components
+    if isinstance(kernel, Precomputed) and X.shape[1] != n:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is {X.shape}.")
+    if k is not None and k > n:
+        raise ValueError(f"n_components={k} is more than the {n} rows of X can have.")
+    if not isinstance(kernel, Precomputed):
+        model._ensure_squares(X)
+        model._ensure_felt(X)
+
+
 def _check_way_back(model: Any, kernel: Kernel) -> None:
     back = model.fit_inverse_transform or model.preimage == "fixed_point"
     if back and isinstance(kernel, Precomputed):
@@ -74,6 +98,21 @@ def _check_way_back(model: Any, kernel: Kernel) -> None:
             f"preimage='fixed_point' holds for the Gaussian kernel only, got {kernel!r}: use "
             "preimage='ridge'."
         )
+
+
+def search_of(model: Any, budget: Budget, tick: Any) -> Search:
+    """What the parameters say about the eigenproblem."""
+    return Search(
+        model.eigen_solver,
+        model.tol,
+        model.max_iter,
+        model.iterated_power,
+        rng=lambda: generator(model.random_state),
+        callback=tick,
+        deadline=budget.deadline,
+        max_memory=model.max_memory,
+        announce=lambda sentence: announce_road("KernelPCA", sentence),
+    )
 
 
 def pca_of_features(model: Any, kernel: Kernel, X: Any, w: Any) -> tuple[Any, Spectrum]:
@@ -118,11 +157,21 @@ def jobs(n_jobs: int) -> int:
     return n_jobs if n_jobs > 0 else max(1, n_threads() + 1 + n_jobs)
 
 
-def shares(X: Any, given: Any) -> bool:
-    """Whether a change of `given` would change X."""
-    return X is given or (is_numpy(X) and is_numpy(given) and np.may_share_memory(X, given))
+def own_rows(model: Any, X: Any, given: Any) -> Any:
+    """The training rows, copied if a change of what was `given` would change them.
 
-
-def copied(X: Any) -> Any:
-    """A copy of dense or sparse rows."""
+    A precomputed kernel is not read again, and a converted table is already our own.
+    """
+    shared = X is given or (is_numpy(X) and is_numpy(given) and np.may_share_memory(X, given))
+    if not shared or not model.copy_X or isinstance(model.kernel_, Precomputed):
+        return X
     return X.copy() if is_sparse(X) else namespace(X).asarray(X, copy=True)
+
+
+def kept_values(model: Any, values: Any) -> Any:
+    """The eigenvalues that stay: those above zero, where zeros are not wanted."""
+    values = positive_part(values)
+    if model.n_components is not None and not model.remove_zero_eig:
+        return values
+    xp = namespace(values)
+    return values[: int(xp.sum(xp.astype(values > 0, xp.int64)))]

@@ -21,6 +21,7 @@ from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel, Linear
+from kilogram.models.subspace.projection import turns
 from kilogram.operators import Centred, Gram, HalfGram, KernelMeans, half_bytes, memory_limit
 from kilogram.operators.memory_plan import human_bytes
 from kilogram.solvers.eigen import eigenpairs, full, leading, prefers_full, subspace_iteration
@@ -196,6 +197,19 @@ def _from_features(X: Any, w: Any, k: int | None, search: Search) -> Pairs:
     weights = xp.full_like(columns, 1.0 / n) if w is None else w / xp.sum(w)
     means = KernelMeans(columns, float(m @ m), weights)
     return Pairs(values, vectors, means, "features", found)
+
+
+def oriented(vectors: Any, w: Any) -> Any:
+    """D^1/2 u of eigenvectors u (n, k), each with the sign of its largest score.
+
+    Signs are read off the scores, which a repeated row has and a weighted one must have.
+    """
+    if w is None:
+        return vectors * turns(vectors.T).T
+    xp = namespace(vectors)
+    root = xp.sqrt(w)[:, None]
+    seen = vectors / xp.where(root > 0, root, xp.ones_like(root))
+    return root * vectors * turns(seen.T).T
 
 
 def positive_part(values: Any) -> Any:

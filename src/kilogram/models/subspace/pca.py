@@ -17,8 +17,6 @@ References: Pearson 1901; Hotelling 1933; Tipping and Bishop 1999.
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -26,26 +24,20 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, Twin, warn_if_unfinished
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.models.features.random_maps import generator
+from kilogram.base.warnings import begins_anew
 from kilogram.models.subspace.pca_choice import (
-    AUTO_TOL,
-    ROADS,
     Problem,
     check_parameters,
-    choose,
-    components_asked,
-    cost,
     counted,
     decompose,
-    eps_of,
+    expected_cost,
     final_count,
+    spectrum_so_far,
 )
-from kilogram.models.subspace.pca_roads import Rows, Search, Spectrum, primal, settled
+from kilogram.models.subspace.pca_roads import Rows, Spectrum
 from kilogram.models.subspace.probabilistic import Density
 from kilogram.models.subspace.projection import LinearSubspace, beside, signed, stored
-from kilogram.operators.memory_plan import rates
 from kilogram.statistics import Moments
 
 
@@ -233,7 +225,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         budget = Budget(self.max_time, self.max_memory)
         X, _, w = self._enter(X, None, sample_weight, finite=False, min_samples=2)
         with ticking(self, "step", budget.deadline) as tick:
-            spectrum = decompose(self._problem(Rows(X, w), budget, tick))
+            spectrum = decompose(Problem.of(self, Rows(X, w), budget, tick))
         self.__dict__.pop("moments_", None)  # they belong to rows of earlier calls
         self._remember(spectrum, X)
         return X
@@ -255,45 +247,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         self
         """
         check_parameters(self)
-        first = not hasattr(self, "moments_")
-        if first and hasattr(self, "components_"):
-            warnings.warn(
-                "This PCA was fitted by `fit`, which keeps no moments to add rows to: "
-                "partial_fit begins anew with these rows.",
-                stacklevel=2,
-            )
+        first = begins_anew(self, "moments_", "components_")
         X, _, w = self._enter(X, None, sample_weight, finite=False, reset=first)
         new = reduce_rows(Moments.of, X, w)
         self._ensure_finite(new.scatter, X)
         rows = counted(X, w) + (0 if first else self.n_samples_)
         self.moments_: Moments = new if first else self.moments_ + new
-        asked, d = self.n_components, X.shape[1]
-        # there are at most as many components as rows so far; more than columns will never do
-        few = isinstance(asked, Integral) and rows < int(asked) <= d
-        k = rows if few else components_asked(asked, rows, d, self.svd_solver)
-        found = primal(self.moments_, k, Search(), rows)
-        self._remember(settled(found, k, eps_of(X)), X)
+        self._remember(spectrum_so_far(self, self.moments_, rows, X), X)
         return self
-
-    def _problem(self, rows: Rows, budget: Budget, tick: Any) -> Problem:
-        search = Search(
-            tol=max(self.tol, AUTO_TOL) if self.svd_solver == "auto" else self.tol,
-            n_oversamples=self.n_oversamples,
-            n_iter=self.iterated_power,
-            normaliser=self.power_iteration_normalizer,
-            rng=lambda: generator(self.random_state),  # few roads need one
-            callback=tick,
-            deadline=budget.deadline,
-        )
-        return Problem(
-            rows,
-            self.n_components,
-            self.svd_solver,
-            search,
-            self._allows_missing,
-            memory=lambda: budget.bytes,
-            ensure_finite=lambda statistic: self._ensure_finite(statistic, rows.X),
-        )
 
     def _remember(self, found: Spectrum, X: Any) -> None:
         """Store the spectrum, in the library and float type of the rows."""
@@ -320,10 +281,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         self.n_iter_, self.converged_ = found.found.n_iter, found.found.converged
         warn_if_unfinished("PCA", found.found, "Raise max_time, or ask for a larger tol.")
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -332,9 +289,4 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerM
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        k = components_asked(self.n_components, n, d, self.svd_solver)
-        memory = Budget(None, self.max_memory).bytes
-        road = ROADS.get(self.svd_solver) or choose(n, d, k, sparse=False, memory=lambda: memory)
-        size = 4 if dtype == "float32" else 8
-        work, held = cost(road, n, d, k or min(n, d))
-        return within(self, n, d, road, work / rates(size).multiply_adds, held)
+        return expected_cost(self, n, d, dtype)

@@ -9,11 +9,15 @@ from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows
+from kilogram.base import Budget, Estimate
+from kilogram.base.estimate import within
+from kilogram.models.features.random_maps import generator
 from kilogram.models.subspace import missing as holed
 from kilogram.models.subspace import pca_roads as roads
 from kilogram.models.subspace.columns import Columns, columns_of
 from kilogram.models.subspace.pca_roads import Rows, Search, Spectrum
 from kilogram.models.subspace.probabilistic import most_probable_count
+from kilogram.operators.memory_plan import rates
 from kilogram.solvers.eigen.leading import block_width
 from kilogram.statistics import Moments
 
@@ -41,6 +45,28 @@ class Problem:
     allows_missing: bool
     memory: Callable[[], int]
     ensure_finite: Callable[[Any], None]
+
+    @classmethod
+    def of(cls, model: Any, rows: Rows, budget: Budget, tick: Any) -> Problem:
+        """As the parameters of a PCA say it."""
+        search = Search(
+            tol=max(model.tol, AUTO_TOL) if model.svd_solver == "auto" else model.tol,
+            n_oversamples=model.n_oversamples,
+            n_iter=model.iterated_power,
+            normaliser=model.power_iteration_normalizer,
+            rng=lambda: generator(model.random_state),  # few roads need one
+            callback=tick,
+            deadline=budget.deadline,
+        )
+        return cls(
+            rows,
+            model.n_components,
+            model.svd_solver,
+            search,
+            model._allows_missing,
+            memory=lambda: budget.bytes,
+            ensure_finite=lambda statistic: model._ensure_finite(statistic, rows.X),
+        )
 
 
 def check_parameters(model: Any) -> None:
@@ -144,6 +170,16 @@ def cost(road: str, n: int, d: int, k: int) -> tuple[float, float]:
     return 24.0 * n * d * b, 8.0 * d * (2 * k + 10 * b)
 
 
+def expected_cost(model: Any, n: int, d: int, dtype: str) -> Estimate:
+    """Time and memory of a fit, for `kg.estimate`."""
+    k = components_asked(model.n_components, n, d, model.svd_solver)
+    memory = Budget(None, model.max_memory).bytes
+    road = ROADS.get(model.svd_solver) or choose(n, d, k, sparse=False, memory=lambda: memory)
+    work, held = cost(road, n, d, k or min(n, d))
+    seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
+    return within(model, n, d, road, seconds, held)
+
+
 def counted(X: Any, w: Any) -> int:
     """The number of rows that weights stand for: a weight of 2 is the row twice."""
     if w is None:
@@ -172,6 +208,15 @@ def decompose(p: Problem) -> Spectrum:
     else:
         found = _from_rows(p, road, replace(stats, rows=n), k)
     return roads.settled(found, k, eps_of(X))
+
+
+def spectrum_so_far(model: Any, moments: Moments, n: int, X: Any) -> Spectrum:
+    """That of the n rows seen so far, X the last of them, from their moments."""
+    asked, d = model.n_components, X.shape[1]
+    # there are at most as many components as rows so far; more than columns will never do
+    few = isinstance(asked, Integral) and n < int(asked) <= d
+    k = n if few else components_asked(asked, n, d, model.svd_solver)
+    return roads.settled(roads.primal(moments, k, Search(), n), k, eps_of(X))
 
 
 def _from_rows(p: Problem, road: str, stats: Columns, k: int | None) -> Spectrum:

@@ -53,6 +53,10 @@ class LinearSubspace:
     noise_variance_: float
     whiten: bool
 
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
     def _projection(self) -> Projection:
         xp = namespace(self.mean_)
         spread = float(xp.sum(self.explained_variance_)) + self.noise_variance_

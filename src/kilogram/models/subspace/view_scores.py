@@ -103,3 +103,10 @@ def correlations(U: Any, V: Any, w: Any = None) -> Any:
     spread = (w @ U**2) * (w @ V**2)
     safe = xp.where(spread > 0, spread, xp.ones_like(spread))
     return (w @ (U * V)) / xp.sqrt(safe)
+
+
+def shuffled_share(U: np.ndarray, V: np.ndarray, times: int, rng: Any) -> float:
+    """Share of shuffled pairings that correlate as the true one does, which counts as one more."""
+    true = np.mean(correlations(U, V))
+    beaten = sum(np.mean(correlations(U, V[rng.permutation(len(V))])) >= true for _ in range(times))
+    return float((1 + beaten) / (1 + times))
