@@ -60,16 +60,7 @@ class TreeRegressor(TreeModel):
         return dense, target, np.ones(len(target)) if rows.w is None else host(rows.w)
 
     def predict(self, X: Any) -> Any:
-        """The mean of the leaf of each row, over all trees, (n,), as X came.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        y : array of shape (n,)
-        """
+        """The mean of the leaf of each row, over all trees, (n,), as X came."""
         return map_rows(lambda v: v[:, 0], self._values(X))
 
 
@@ -157,14 +148,5 @@ class TreeClassifier(TreeModel):
         return map_rows(lambda p: p[:, 1] - p[:, 0], shares)
 
     def predict(self, X: Any) -> Any:
-        """The class of the largest share, (n,); the first of several.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
-
-        Returns
-        -------
-        y : array of shape (n,)
-        """
+        """The class of the largest share, (n,); the first of several."""
         return map_rows(lambda p: largest(np.asarray(to_numpy(p)), self.classes_), self._values(X))
