@@ -29,6 +29,7 @@ class About:
 
     origin: np.ndarray
     variance: float
+    squares: float  # the sum of w |x - origin|^2
     sizes: np.ndarray  # not finite where a value is not
     dtype: Any
     put: Callable[[np.ndarray], Any]
@@ -53,11 +54,12 @@ def spread(X: Any, w: Any) -> About:
             one_row = X[:1, :]
             put = partial(_like_rows, reference=one_row)
     sizes = np.where(sizes > float(np.finfo(dtype).max), np.inf, sizes)
-    with np.errstate(over="ignore"):
-        origin = means.astype(dtype).astype(
-            np.float64
-        )  # rows lose nothing else when it is taken off
-    return About(origin, float(squares.mean()), sizes, dtype, put)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # rounded: rows lose nothing else when it is taken off
+        origin = means.astype(dtype).astype(np.float64)
+        off = float(((means - origin) ** 2).sum())
+    total = float(host(found.weights)[0]) * (float(squares.sum()) + off)
+    return About(origin, float(squares.mean()), total, sizes, dtype, put)
 
 
 def _as_it_is(found: np.ndarray) -> np.ndarray:
@@ -118,8 +120,7 @@ class Fit:
         self.model, self.X, self.w, self.about = model, X, w, about
         self.best: Any = Solution(None, 0, np.inf)
         self.found: np.ndarray | None = None  # labels of the best start, where they are at hand
-        unit = float(np.sqrt(about.variance * len(about.origin)))  # the length of most rows
-        self.passes = Passes(X, w, about.origin, unit) if is_numpy(X) else None
+        self.passes = Passes(X, w, about.origin, about.squares) if is_numpy(X) else None
 
     def run(self, C: np.ndarray, rng: np.random.Generator, tick: Any) -> bool:
         """One start; True when the time is up."""

@@ -144,8 +144,11 @@ template <class T> class Look {
   void begin(Row& row, i64 i, T* x) const {
     load(i, x);
     const bool known = b_.moved != nullptr;
-    row = {i, known ? p_.labels[i] : -1,
-           known ? left_.best[i] : std::numeric_limits<T>::max(),
+    const std::int32_t label = p_.follow ? p_.labels[i] : -1;  // most likely still the nearest
+    row = {i, label,
+           known        ? left_.best[i]
+           : label >= 0 ? exact(x, label)
+                        : std::numeric_limits<T>::max(),
            loops<T>().squared_distance(x, origin_.data(), d_),
            known ? left_.needed[i] : all_};
   }
@@ -217,7 +220,8 @@ template <class T> class Look {
   const std::uint64_t all_ = g_.count < 64 ? (std::uint64_t(1) << g_.count) - 1 : ~std::uint64_t(0);
 };
 
-// The rows left over, cluster by cluster, each cluster's in their order; all rows if none is known.
+// The rows left over, cluster by cluster, each cluster's in their order; all rows if none is known. Where
+// most are left, one after another in memory they are read sooner than they need fewer groups.
 template <class T> std::vector<std::int32_t> in_order(const BoundedPass<T>& b, const Left<T>& left) {
   const i64 n = b.pass.X.n;
   std::vector<std::int32_t> order;
@@ -226,12 +230,14 @@ template <class T> std::vector<std::int32_t> in_order(const BoundedPass<T>& b, c
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
+  const i64 count = n - std::count(left.needed.begin(), left.needed.end(), 0);
+  const auto key = [&](i64 i) { return 2 * count > n ? 0 : b.pass.labels[i]; };
   std::vector<i64> start(b.pass.k + 1, 0);
-  for (i64 i = 0; i < n; ++i) start[b.pass.labels[i] + 1] += left.needed[i] != 0;
+  for (i64 i = 0; i < n; ++i) start[key(i) + 1] += left.needed[i] != 0;
   std::partial_sum(start.begin(), start.end(), start.begin());
   order.resize(start.back());
   for (i64 i = 0; i < n; ++i)
-    if (left.needed[i]) order[start[b.pass.labels[i]]++] = static_cast<std::int32_t>(i);
+    if (left.needed[i]) order[start[key(i)]++] = static_cast<std::int32_t>(i);
   return order;
 }
 

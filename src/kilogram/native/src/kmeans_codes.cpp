@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <omp.h>
+#include <type_traits>
 #include <vector>
 
 namespace kg {
@@ -65,9 +66,16 @@ template <class T> class Encoder {
 
  private:
   Code encode(i64 i, std::uint8_t* codes) {
-    loops<T>().pack(e_.X.at(i, 0), 1, d_, e_.X.rs, e_.X.cs, e_.shift, nullptr, x_.data(), d_);
     const T scale = static_cast<T>(1 / e_.unit);
-    for (i64 k = 0; k < d_; ++k) v_[k] = static_cast<float>(x_[k] * scale);
+    const auto to = [&](T* out) {
+      loops<T>().pack(e_.X.at(i, 0), 1, d_, e_.X.rs, e_.X.cs, e_.shift, &scale, out, d_);
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      to(v_.data());
+    } else {
+      to(x_.data());
+      for (i64 k = 0; k < d_; ++k) v_[k] = static_cast<float>(x_[k]);
+    }
     return f_.encode(v_.data(), lines_, codes);
   }
 

@@ -17,24 +17,35 @@ namespace kg {
 namespace {
 
 constexpr i64 kFour = 4;
-constexpr i64 kPiece = 960;  // rows held against their bounds at a time, by one thread
-constexpr i64 kSorted = 4;   // blocks above which the rows of a cluster are taken side by side
+constexpr i64 kPiece = 960;    // rows held against their bounds at a time, by one thread
+constexpr i64 kFewBlocks = 4;  // of which any set may be needed
 
-// The rows that need some block; of many blocks, those of one place side by side.
+// The rows that need some block. Rows that need the same ones stand side by side: those of one cluster
+// where blocks are many, unless most rows need most of them anyway.
 template <class T>
 std::vector<std::int32_t> listed(const HeldPass<T>& h, const CodedCentres<T>& centres,
                                  const std::vector<std::uint64_t>& needed) {
   const ClusterPass<T>& p = h.sieved.pass;
-  const i64 n = p.X.n, places = h.sieved.places;
-  const bool sorted = h.known && ceil_div(places, kFour) > kSorted;
-  const auto key = [&](i64 i) { return sorted ? centres.place[p.labels[i]] : 0; };
-  std::vector<i64> start(places + 1, 0);
+  const i64 n = p.X.n, blocks = ceil_div(h.sieved.places, kFour);
+  if (!h.known) {
+    std::vector<std::int32_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  i64 wanted = 0;
+  for (i64 i = 0; i < n; ++i) wanted += __builtin_popcountll(needed[i]);
+  const bool few = blocks <= kFewBlocks, all = 2 * wanted > n * blocks;
+  const auto key = [&](i64 i) -> i64 {
+    const i64 place = centres.place[p.labels[i]];
+    return few ? i64(needed[i] | std::uint64_t(1) << place / kFour) : all ? 0 : place;
+  };
+  std::vector<i64> start(std::max(h.sieved.places, i64(1) << kFewBlocks) + 1, 0);
   for (i64 i = 0; i < n; ++i)
-    if (!h.known || needed[i]) ++start[key(i) + 1];
+    if (needed[i]) ++start[key(i) + 1];
   std::partial_sum(start.begin(), start.end(), start.begin());
   std::vector<std::int32_t> order(start.back());
   for (i64 i = 0; i < n; ++i)
-    if (!h.known || needed[i]) order[start[key(i)]++] = static_cast<std::int32_t>(i);
+    if (needed[i]) order[start[key(i)]++] = static_cast<std::int32_t>(i);
   return order;
 }
 

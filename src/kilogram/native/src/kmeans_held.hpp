@@ -22,7 +22,7 @@ template <class T> class Hold {
         scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
         reach_(places()), spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
         least_(f_.rows), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
-        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks),
+        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks), fresh_(all_.blocks),
         found_(f_.rows * (places() + 1)), away_(found_.size()) {
     std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
   }
@@ -34,7 +34,7 @@ template <class T> class Hold {
     least = (least - farthest_) * kBelow;
     if (upper < least) return 0;
     std::uint64_t bits;
-    least = loops<float>().least_bound(lower(i), h_.drift, all_.blocks, upper, &bits);
+    least = f_.below(lower(i), h_.drift, all_.blocks, upper, &bits);
     return bits;
   }
 
@@ -89,7 +89,8 @@ template <class T> class Hold {
       if (i >= more) continue;
       const i64 next = rows[m_ + i];
       __builtin_prefetch(s_.about + next, 1);
-      __builtin_prefetch(lower(next), 1);
+      __builtin_prefetch(p_.labels + next);
+      for (i64 b = 0; b < all_.blocks; b += 16) __builtin_prefetch(lower(next) + b, 1);
       for (i64 k = 0; k < width; k += 64) __builtin_prefetch(s_.codes + next * width + k);
     }
     f_.gather(codes_.data(), lines_, strip_.block(0));
@@ -111,6 +112,7 @@ template <class T> class Hold {
     some_ = all_;
     some_.reach = reach_.data();
     some_.blocks = 0;
+    std::fill(fresh_.begin(), fresh_.end(), -kAlways);
     for (i64 b = 0; b < all_.blocks; ++b) {
       if (!(bits >> b & 1)) continue;
       const i64 j = some_.blocks++;
@@ -148,9 +150,18 @@ template <class T> class Hold {
       const Pair pair = found_[p];
       if (pair.row >= m_ || centre(pair.place) < 0) continue;
       found_[kept] = pair;
-      kept += needed_[pair.row] >> listed_[pair.place / kFour] & 1;
+      const bool near = needed_[pair.row] >> listed_[pair.place / kFour] & 1;
+      kept += near;
+      if (near) fetch(at_[pair.row]);
     }
     return kept;
+  }
+
+  // the beginning of a row, which will be read; the rest follows by itself
+  void fetch(i64 i) const {
+    constexpr i64 line = 64 / i64(sizeof(T));
+    for (i64 k = 0; k < std::min(d_, 12 * line) && p_.X.cs == 1; k += line)
+      __builtin_prefetch(p_.X.at(i, k));
   }
 
   // The exact distances of what is left; of two equal ones the first centre's counts.
@@ -231,7 +242,7 @@ template <class T> class Hold {
       s_.about[at].upper = static_cast<float>(std::sqrt(double(best_[i])) * per_unit_);
     else
       tighten(i);
-    bound(i, moves ? own_[i] / kFour : -1);
+    bound(i, moves ? listed_[own_[i] / kFour] : -1);
   }
 
   // The codes bound the distance from the own centre as well.
@@ -247,14 +258,10 @@ template <class T> class Hold {
   // What the blocks listed say now, where it is more than was known; nothing is of block `lost`.
   void bound(i64 i, i64 lost) {
     float* to = lower(at_[i]);
-    for (i64 j = 0; j < some_.blocks; ++j) {
-      const i64 b = listed_[j];
-      const float drift = h_.drift[b], now = bounds_.block(0)[j * f_.rows + i];
-      if (h_.known && j != lost && to[b] - drift >= now) continue;
-      to[b] = now + drift * (1 - 4e-7f);
-    }
-    std::uint64_t none;
-    h_.least[at_[i]] = loops<float>().least_bound(to, h_.drift, all_.blocks, 0, &none) * kBelow;
+    if (!h_.known) std::fill(to, to + all_.blocks, -kAlways);
+    if (lost >= 0) to[lost] = -kAlways;
+    for (i64 j = 0; j < some_.blocks; ++j) fresh_[listed_[j]] = bounds_.block(0)[j * f_.rows + i];
+    h_.least[at_[i]] = f_.raise(to, h_.drift, fresh_.data(), all_.blocks) * kBelow;
   }
 
   void add(const T* x, T w, double* sum) const {
@@ -286,6 +293,7 @@ template <class T> class Hold {
   std::vector<char> read_;
   std::vector<const std::uint8_t*> codes_;
   std::vector<i64> listed_, where_;
+  std::vector<float> fresh_;  // of one row, [block]
   std::vector<Pair> found_, pairs_;
   std::vector<T> away_;
   i64 m_ = 0;

@@ -80,3 +80,35 @@ void bounds(const float* scores, const CodedBlocks& centres, const float* spread
     for (i64 i = 0; i < kRows; ++i) out[i] = __builtin_sqrtf(left[i]) * (1 - 2e-6f);
   }
 }
+
+float below(const float* lower, const float* drift, i64 blocks, float reach, std::uint64_t* bits) {
+  Float least = Float{} + __builtin_huge_valf();
+  std::uint64_t found = 0;
+  i64 b = 0;
+  for (; b + kLanes <= blocks; b += kLanes) {
+    const Float bound = at(lower + b, 0) - at(drift + b, 0);
+    least = bound < least ? bound : least;
+    found |= static_cast<std::uint64_t>(signs((Int32)(bound <= reach))) << b;
+  }
+  float one = least[0];
+  for (i64 l = 1; l < kLanes; ++l) one = least[l] < one ? least[l] : one;
+  for (; b < blocks; ++b) {
+    const float bound = lower[b] - drift[b];
+    one = bound < one ? bound : one;
+    found |= static_cast<std::uint64_t>(bound <= reach) << b;
+  }
+  *bits = found;
+  return one;
+}
+
+float raise(float* __restrict lower, const float* __restrict drift, const float* __restrict fresh,
+            i64 blocks) {
+  float least = __builtin_huge_valf();
+#pragma omp simd reduction(min : least)
+  for (i64 b = 0; b < blocks; ++b) {
+    const float old = lower[b] - drift[b], now = old > fresh[b] ? old : fresh[b];
+    least = now < least ? now : least;
+    lower[b] = now + drift[b] * (1 - 4e-7f);  // less than what rounding may add
+  }
+  return least;
+}

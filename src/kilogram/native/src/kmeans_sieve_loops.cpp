@@ -238,9 +238,9 @@ extern const SieveLoops sieve;
 extern const PairLoops<float> pairs_f32;
 extern const PairLoops<double> pairs_f64;
 #if defined(__AVX2__)
-const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, bounds, gate, sift};
+const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, bounds, below, raise, gate, sift};
 #else
-const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, bounds, gate, sift};
+const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, bounds, below, raise, gate, sift};
 #endif
 const PairLoops<float> pairs_f32 = pair_table<float>();
 const PairLoops<double> pairs_f64 = pair_table<double>();

@@ -58,6 +58,11 @@ struct SieveLoops {
   // half[row] = |x|^2 / 2 over the step; those of a row with its own[row] left out
   void (*bounds)(const float* scores, const CodedBlocks& centres, const float* spread,
                  const float* half, const float* inverse, const std::int32_t* own, float* out);
+  // The bounds of one row to every block, each plus what the block has drifted. `below`: the least of
+  // them, and a bit for each not above `reach`. `raise`: raises them to fresh[block]; the least.
+  float (*below)(const float* lower, const float* drift, std::int64_t blocks, float reach,
+                 std::uint64_t* bits);
+  float (*raise)(float* lower, const float* drift, const float* fresh, std::int64_t blocks);
   // open[place] = whether the group of that place may be near enough for a row, which is when
   // scale <X, G> + reach spread[row] + radius upper[row] - half inverse[row] >= least[row]
   void (*gate)(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,

@@ -42,17 +42,22 @@ MANY = 256  # centres from which on bounds beat the sieve, once the rows have se
 # centres from which on groups of them are held against the rows first, how many make a group, and
 # the share of the centres that may be left after it
 GATED, TOGETHER, OPENED = 128, 8, 0.6
+# numbers in X from which on the inertia is told from the sums, and the share of the squares that has
+# to be left for it: then cancellation costs two digits
+MANY_VALUES, TOLD = 1_000_000, 0.01
 TRIED = 2000  # rows that tell how many distances the sieve would let through
 
 
 class Passes:
     """Passes over the rows X (n, d) with weights w, centres being told less `origin`.
 
-    `unit` is about the length of a row less `origin`.
+    `squares` is the sum of w |x - origin|^2.
     """
 
-    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray, unit: float):
-        self.X, self.w, self.origin, self.unit = X, w, origin, unit
+    def __init__(self, X: np.ndarray, w: Any, origin: np.ndarray, squares: float):
+        self.X, self.w, self.origin, self.squares = X, w, origin, squares
+        weight = len(X) if w is None else float(np.sum(w, dtype=np.float64))
+        self.unit = float(np.sqrt(squares / weight))  # about the length of a row
         self.sieve: Sieve | None = None
         self.held: Held | None = None
         self.forget()
@@ -75,7 +80,9 @@ class Passes:
     def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
         centres = (C - self.origin).astype(self.X.dtype, copy=False)
-        kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums, "inertia": inertia}
+        told = inertia and float(self.X.size) >= MANY_VALUES
+        kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums}
+        kept["inertia"] = inertia and not told
         before = None if self.labels is None else self.labels.copy()
         if self.settled:
             step = self._bounded(centres, kept)
@@ -87,7 +94,22 @@ class Passes:
             changed = np.count_nonzero(before != step.labels)
             self.settled = bool(changed < SETTLED * len(before))
         self.labels, self.sums = step.labels, step.sums
-        return ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+        found = ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
+        return self._told(found, C) if told else found
+
+    def _told(self, found: ClusterSums, C: np.ndarray) -> ClusterSums:
+        """With the inertia, which the sums tell without another look at the rows:
+
+            sum_i w_i |x_i - m_c|^2 = sum_i w_i |x_i|^2 - 2 <S_c, m_c> + W_c |m_c|^2
+
+        summed over the clusters c. Where little is left of the squares, the rows are measured.
+        """
+        M = C - self.origin
+        away = (found.weights * (M * M).sum(axis=1)).sum() - 2 * float((found.sums * M).sum())
+        inertia = self.squares + float(away)
+        if not inertia > TOLD * self.squares:
+            return ClusterSums.of(self.X, self.w, C, self.origin)
+        return ClusterSums(found.sums, found.weights, inertia)
 
     def leap(self, C: np.ndarray, most: int, tol: float) -> tuple[np.ndarray, int, bool]:
         """At most so many steps of Lloyd from C, in one call, for few rows; see `lloyd`."""
