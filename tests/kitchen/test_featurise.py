@@ -112,6 +112,30 @@ def test_scales():
         Scaled("odd").fit(X)
 
 
+@pytest.mark.parametrize("kind", ["standard", "whiten", "minmax", "rank", "log", "none"])
+def test_numbers_far_beyond_those_seen_are_held_back(kind):
+    X = np.random.default_rng(0).uniform(-1, 3, size=(50, 2))
+    low, high = X.min(axis=0), X.max(axis=0)
+    part = Scaled(kind, reach=0.5).fit(X)
+    ends = np.stack([low - (high - low) / 2, high + (high - low) / 2])
+    assert part.transform(ends + [[-1e9], [1e9]]) == pytest.approx(part.transform(ends))
+    assert part.transform(X) == pytest.approx(Scaled(kind).fit(X).transform(X))
+    free = Scaled(kind).fit(X).transform(ends)  # up to there nothing is held back
+    assert part.transform(ends) == pytest.approx(free)
+    with pytest.raises(ValueError, match="reach must be 0 or more"):
+        Scaled(kind, reach=-1).fit(X)
+
+
+def test_dates_go_on_beyond_those_seen():
+    days = pd.date_range("2020-01-01", periods=60)
+    frame = pd.DataFrame({"day": days, "n": np.arange(60.0), "y": np.arange(60) % 7})
+    data = read_table(frame).data
+    layout = find_layout(data, "y")
+    part = featurise(layout, 60).fit(layout.array(data))
+    scales = {name: steps["scale"].reach for name, steps, _ in part.transformers_[:2]}
+    assert scales == {"numbers": 0.5, "dates": None}
+
+
 def test_text_that_holds_nothing():
     data = read_table(pd.DataFrame({"t": ["", "!", "?"] * 10, "x": np.arange(30) / 7})).data
     layout = find_layout(data, "x", told=Told(text=("t",)))
