@@ -118,7 +118,8 @@ def test_numbers_far_beyond_those_seen_are_held_back(kind):
     low, high = X.min(axis=0), X.max(axis=0)
     part = Scaled(kind, reach=0.5).fit(X)
     ends = np.stack([low - (high - low) / 2, high + (high - low) / 2])
-    assert part.transform(ends + [[-1e9], [1e9]]) == pytest.approx(part.transform(ends))
+    far = ends + np.array([[-1e9], [1e9]])
+    assert part.transform(far) == pytest.approx(part.transform(ends))
     assert part.transform(X) == pytest.approx(Scaled(kind).fit(X).transform(X))
     free = Scaled(kind).fit(X).transform(ends)  # up to there nothing is held back
     assert part.transform(ends) == pytest.approx(free)
