@@ -66,10 +66,14 @@ def main() -> None:
     parts, raw = [head], {}
     for task in _chosen(ask.only):
         rounds: dict[str, list] = {who: [] for who in task.run}
+        rates = (
+            machine.measure()
+        )  # they drift by a fifth in minutes: the floor is of this task's time
         for _ in range(1 if task.long else ask.rounds):
             for who in task.run:  # contestants alternate, so that drift of the machine is shared
                 print(f"  {task.name}: {who} ...", file=sys.stderr, flush=True)
                 rounds[who].append(run_alone(task, who, ask.threads))
+            rates = rates.or_better(machine.measure())
         results = {who: best_of(r) for who, r in rounds.items()}
         text = table.section(task, results, task.floor(rates))
         print(text, flush=True)

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -26,6 +26,11 @@ class Rates:
         """Seconds that no program can beat: the slowest of its three resources."""
         gemm = self.gemm64 if dtype == "f8" else self.gemm32
         return max(flops / gemm, bytes / self.read) + exps / self.exp
+
+    def or_better(self, other: Rates) -> Rates:
+        """The better of both, rate by rate."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Rates(*(max(pair) for pair in pairs))
 
 
 def _best(work, repeats: int = 4) -> float:
