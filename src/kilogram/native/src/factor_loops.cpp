@@ -257,12 +257,23 @@ __attribute__((noinline)) void gram_block(const T* F, i64 n, i64 ld, i64 j, i64 
 template <class T>
 void gram(const T* F, i64 n, i64 ld, i64 k, const T* s, double* G, double* sums) {
   constexpr i64 W = kWide<T>;
-  constexpr int J = 3, N = 4;
+  constexpr int J = 3;
   for (i64 j = 0; j < k; j += J) {
     i64 v = j / W * W;
     const bool whole = j + J <= ld;
-    for (; whole && v + N * W <= ld; v += N * W) gram_block<T, J, N>(F, n, ld, j, v, s, k, G);
-    for (; whole && v < ld; v += W) gram_block<T, J, 1>(F, n, ld, j, v, s, k, G);
+    while (whole && v < ld) {  // sums enough to hide a multiply-add, few enough for the registers
+      const i64 left = (ld - v) / W;
+      if (left >= 5 || left == 3) {
+        gram_block<T, J, 3>(F, n, ld, j, v, s, k, G);
+        v += 3 * W;
+      } else if (left >= 2) {
+        gram_block<T, J, 2>(F, n, ld, j, v, s, k, G);
+        v += 2 * W;
+      } else {
+        gram_block<T, J, 1>(F, n, ld, j, v, s, k, G);
+        v += W;
+      }
+    }
     for (i64 r = j; !whole && r < k; ++r)
       for (i64 c = v; c < ld; c += W) gram_block<T, 1, 1>(F, n, ld, r, c, s, k, G);
   }

@@ -100,7 +100,7 @@ template <class T> class Block {
       : pass_(pass), shape_(shape), f_(shape.f), factors_(factors), x_(room),
         z_(x_ + shape.columns * shape.ld), logs_(z_ + shape.columns * shape.ld),
         u_(logs_ + pass.k * shape.ld), w_(u_ + f_.wide * shape.ld), norm_(w_ + shape.ld),
-        kept_(norm_ + shape.ld), index_(shape.rows + shape.f.lanes) {
+        kept_(norm_ + shape.ld), list_(shape.rows / shape.f.lanes + 1) {
     std::fill(z_, z_ + shape.columns * shape.ld, T(0));
   }
 
@@ -140,13 +140,14 @@ template <class T> class Block {
     const i64 ld = shape_.ld, d = shape_.d;
     const T *r = logs_ + c * ld, *mean = pass_.means + c * d;
     if (pass_.diagonal) return f_.powers(x_, ld, padded_, d, mean, r, S);
-    const i64 count = f_.above(r, padded_, least, index_.data());
+    i64 vectors;
+    const i64 count = f_.above(r, padded_, least, list_.data(), &vectors);
     if (count == 0) return;
     if (double(count) >= kWorth * double(padded_))
       return f_.scatter(x_, ld, padded_, d, mean, r, u_, S);
     const i64 rows = ceil_div(count, f_.lanes) * f_.lanes;
-    f_.gather(x_, ld, index_.data(), count, d, z_);
-    for (i64 j = 0; j < rows; ++j) kept_[j] = j < count ? r[index_[j]] : T(0);
+    f_.gather(x_, ld, list_.data(), vectors, count, d, z_);
+    f_.gather(r, ld, list_.data(), vectors, count, 1, kept_);
     f_.scatter(z_, ld, rows, d, mean, kept_, u_, S);
   }
 
@@ -161,7 +162,7 @@ template <class T> class Block {
   const MixtureLoops<T>& f_;
   const T* factors_;
   T *x_, *z_, *logs_, *u_, *w_, *norm_, *kept_;
-  std::vector<std::int32_t> index_;
+  std::vector<Kept> list_;
   i64 padded_ = 0;
 };
 

@@ -4,6 +4,12 @@
 
 namespace kg {
 
+// A vector of rows of which some count: its first row, where those that count go, and which they are.
+struct Kept {
+  std::int32_t row, to;
+  std::uint32_t bits;
+};
+
 // Blocks of rows lie transposed, x[k][row] with leading dimension ld: the lanes are rows. Sizes of
 // rows are whole vectors; columns beyond d, up to `columns(d)`, are zeros.
 template <class T> struct MixtureLoops {
@@ -14,9 +20,10 @@ template <class T> struct MixtureLoops {
   // to `columns`
   void (*load)(const T* X, std::int64_t rows, std::int64_t d, std::int64_t rs, std::int64_t cs,
                const T* shift, std::int64_t padded, std::int64_t columns, T* x, std::int64_t ld);
-  // z[k][j] = x[k][rows[j]], j < count; zeros up to whole vectors
-  void (*gather)(const T* x, std::int64_t ld, const std::int32_t* rows, std::int64_t count,
-                 std::int64_t d, T* z);
+  // z[k][j] = x[k][row], j < count, for the rows kept; zeros up to whole vectors. Room beyond: one
+  // vector.
+  void (*gather)(const T* x, std::int64_t ld, const Kept* kept, std::int64_t vectors,
+                 std::int64_t count, std::int64_t d, T* z);
   // out[row] = constant - |F x - b|^2 / 2, F lower, [b, F] packed by pack_factor; rows in whole strips
   void (*density)(const T* x, std::int64_t ld, std::int64_t rows, std::int64_t d, const T* factor,
                   T constant, T* out);
@@ -25,8 +32,8 @@ template <class T> struct MixtureLoops {
                            const T* mean, const T* scale, T constant, T* out);
   // logs (k, ld) -> shares exp(log - norm) w[row], norm[row] = log of the sum of the exponentials
   void (*share)(T* logs, std::int64_t k, std::int64_t ld, std::int64_t rows, const T* w, T* norm);
-  // the rows with r above `least`; how many
-  std::int64_t (*above)(const T* r, std::int64_t rows, T least, std::int32_t* index);
+  // the rows with r above `least`: how many, and in how many vectors; room for one vector more
+  std::int64_t (*above)(const T* r, std::int64_t rows, T least, Kept* kept, std::int64_t* vectors);
   // S += [sum r, sum r z, tiles of sum r z x'], z = x - mean; u is room for `wide` columns
   void (*scatter)(const T* x, std::int64_t ld, std::int64_t rows, std::int64_t d, const T* mean,
                   const T* r, T* u, double* S);

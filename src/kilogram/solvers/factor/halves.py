@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.threads import one_team
 from kilogram.native.factors import Rule, factor_pass, factor_sparse, padded
 
 
@@ -53,7 +54,8 @@ class Parts:
     @staticmethod
     def of(H: Any, rule: Rule) -> Parts:
         xp = namespace(H)
-        B = H @ H.T
+        with one_team(H.shape[0]):
+            B = H @ H.T
         if rule.l2:
             B = B + rule.l2 * xp.eye(H.shape[0], dtype=H.dtype, device=H.device)
         return Parts(H, B, xp.sum(H, axis=1) + rule.l1)

@@ -26,7 +26,7 @@ from kilogram.solvers import eigen
 ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have
 SMALL = 400  # columns for which X'X is decomposed as it is
 ROUNDS = 4
-STEPS = 12  # of block Lanczos at most: a start need not be better
+STEPS = 8  # of block Lanczos at most: a start need not be better
 NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")
 
 
@@ -98,20 +98,26 @@ def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[A
 
 
 def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Leading values of X'SX and their vectors, by products with the smaller of X'SX and XSX'."""
+    """Leading values of X'SX and their vectors, by products with the smaller of X'SX and XSX'.
+
+    In float32, which holds more digits than a start has; the largest entry is 1 there.
+    """
     root = X if s is None else _times(X, np.sqrt(np.asarray(to_numpy(s), dtype=np.float64)))
-    root = (root.astype(np.float64) if root.dtype != np.float64 else root).tocsr()
+    top = float(root.max()) or 1.0
+    root = (root / top).astype(np.float32).tocsr()
     wide = X.shape[0] <= X.shape[1]
     products = Products(root if wide else root.T.tocsr())
+    ref = np.empty(0, np.float32)
     with one_team(k):
         found: Any = eigen.leading(
-            products, k, tol=ENOUGH, max_iter=STEPS, rng=rng, ref=np.empty(0), block=k + 4
+            products, k, tol=ENOUGH, max_iter=STEPS, rng=rng, ref=ref, block=k + 4
         )
-    values, vectors = found.value
-    if not wide:
-        return values, vectors
-    sigma = np.sqrt(np.maximum(values, 0.0))
-    return values, _product(products.Rt, vectors) / np.where(sigma > 0, sigma, 1.0)
+    here = found.value[1]
+    there = _product(products.Rt, here).astype(np.float64)  # the vectors of the other side
+    sigma = np.sqrt(np.einsum("ij,ij->j", there, there))
+    V = there / np.where(sigma > 0, sigma, 1.0) if wide else here.astype(np.float64)
+    order = np.argsort(-sigma)
+    return (top * sigma[order]) ** 2, V[:, order]
 
 
 class Products:
@@ -141,7 +147,7 @@ def nndsvd(U: np.ndarray, sigma: np.ndarray, V: np.ndarray, s: Any) -> Start:
         sides = []
         for sign in (1.0, -1.0):
             a, b = np.maximum(sign * u, 0.0), np.maximum(sign * v, 0.0)
-            na, nb = np.sqrt(weights @ a**2), np.sqrt(b @ b)
+            na, nb = np.sqrt(np.sum(weights * a**2)), np.sqrt(np.sum(b**2))
             sides.append((na * nb, a / (na or 1.0), b / (nb or 1.0)))
         m, a, b = max(sides, key=lambda side: side[0])
         W[:, j], H[j] = np.sqrt(size * m) * a, np.sqrt(size * m) * b
