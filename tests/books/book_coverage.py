@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 TABLE = HERE / "COVERAGE.md"
 
 
-def tests_in(path: Path) -> Iterator[tuple[str, list[str]]]:
+def items_by_test(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Pytest node and covered items of every test function in a file."""
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
@@ -33,7 +33,7 @@ def covered() -> dict[str, list[str]]:
     """Item -> the tests that stand for it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(HERE.glob("test_*.py")):
-        for test, items in tests_in(path):
+        for test, items in items_by_test(path):
             for item in items:
                 found[item].append(test)
     return dict(found)

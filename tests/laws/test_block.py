@@ -13,7 +13,7 @@ from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_
 N = 83  # not a multiple of any block
 
 
-def _close(name, got, want, X):
+def assert_close(name, got, want, X):
     assert_same(want, answer(got, X), answer(want, X), max(laws(name).rtol, 1e-7))
 
 
@@ -25,7 +25,7 @@ def test_dask(name):
     want = fit(model, X, y)
     X_, y_ = da.from_array(X, chunks=(19, 3)), da.from_array(y, chunks=23)
     got = clone(model).fit(X_, y_)
-    _close(name, got, want, X)
+    assert_close(name, got, want, X)
     lazy = answer(got, X_)
     assert isinstance(lazy, da.Array)
     assert_same(want, lazy.compute(), answer(want, X), 1e-7)
@@ -41,14 +41,14 @@ def test_memory_map_and_parquet(name, tmp_path):
     y = target_for(model, y)
     want = fit(model, X, y)
     np.save(tmp_path / "X.npy", X)
-    _close(name, clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), want, X)
+    assert_close(name, clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), want, X)
     table = pa.table({**{f"x{j}": X[:, j] for j in range(X.shape[1])}, "y": y})
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=17)
     rows = kg.open_rows(tmp_path / "rows.parquet", block_rows=13)
     got = clone(model).fit(rows.drop("y"), rows.column("y"))
     assert list(got.feature_names_in_) == [f"x{j}" for j in range(X.shape[1])]
     del got.feature_names_in_  # so that plain arrays are taken without a warning
-    _close(name, got, want, X)
+    assert_close(name, got, want, X)
 
 
 @under("block")
@@ -59,7 +59,7 @@ def test_blocks_of_any_iterable(name):
     want = fit(model, X, y)
     cuts = [0, 1, 30, 31, N]
     blocks = [(X[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)]
-    _close(name, clone(model).fit(blocks), want, X)
+    assert_close(name, clone(model).fit(blocks), want, X)
 
 
 @under("partial_fit")
@@ -73,4 +73,4 @@ def test_partial_fit(name, size):
     for a in range(0, N, size):
         classes = {"classes": np.unique(y)} if is_classifier(model) else {}
         got.partial_fit(X[a : a + size], y[a : a + size], **classes)
-    _close(name, got, want, X)
+    assert_close(name, got, want, X)

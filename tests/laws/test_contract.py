@@ -46,6 +46,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     xfail_strict=True,
 )
 def test_contract(estimator, check):
+    """A check raises where it is not met; those of EXPECTED must, or xfail_strict says so."""
     check(estimator)
 
 

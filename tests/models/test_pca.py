@@ -23,7 +23,7 @@ def rows(n=120, d=7, seed=0, mean=2.0, dtype=np.float64):
     return (X @ np.linalg.qr(rng.standard_normal((d, d)))[0] + mean).astype(dtype)
 
 
-def same(got, want, k=None, **tol):
+def assert_same(got, want, k=None, **tol):
     """Equal in everything scikit-learn reports."""
     k = k or want.n_components_
     tol = {"rtol": 1e-7, "atol": 1e-9} | tol
@@ -42,7 +42,7 @@ def test_equals_scikit_learn(solver, n, d, k):
     want = sklearn.decomposition.PCA(k, svd_solver="full").fit(X)
     got = kg.PCA(k, svd_solver=solver, random_state=0, iterated_power=30).fit(X)
     tol = {"rtol": 1e-5, "atol": 1e-6} if solver == "randomized" else {}
-    same(got, want, **tol)
+    assert_same(got, want, **tol)
     assert got.n_samples_ == n
     atol = 1e-5 if solver == "randomized" else 1e-9
     assert_allclose(got.transform(new), want.transform(new), atol=atol)
@@ -54,7 +54,7 @@ def test_equals_scikit_learn(solver, n, d, k):
 @pytest.mark.parametrize("k", [None, 0.5, 0.9, 0.9999, "mle", 0])
 def test_numbers_of_components(solver, k):
     X = rows()
-    same(
+    assert_same(
         kg.PCA(k, svd_solver=solver).fit(X),
         sklearn.decomposition.PCA(k, svd_solver="full").fit(X),
     )
@@ -147,7 +147,7 @@ def test_choice_of_road(n, d, k, road):
     model = kg.PCA(k, random_state=0).fit(X)
     assert model.solver_ == (road or "primal")
     want = sklearn.decomposition.PCA(k, svd_solver="full").fit(X)
-    same(model, want, k=3, atol=1e-6)
+    assert_same(model, want, k=3, atol=1e-6)
 
 
 def test_memory_limit_leads_to_products():
@@ -244,7 +244,7 @@ def test_partial_fit_is_fit(size):
     for i in range(0, len(X), size):
         got.partial_fit(X[i : i + size], sample_weight=w[i : i + size])
         assert got.components_.shape[0] <= 3
-    same(got, want)
+    assert_same(got, want)
     with pytest.warns(UserWarning, match="anew"):
         want.partial_fit(X)
 
@@ -257,7 +257,7 @@ def test_dask(solver):
     want = kg.PCA(3, **params).fit(X)
     lazy = da.from_array(X, chunks=(37, 5))
     got = kg.PCA(3, **params).fit(lazy)
-    same(got, want, rtol=1e-5, atol=1e-6)
+    assert_same(got, want, rtol=1e-5, atol=1e-6)
     Z = got.transform(lazy)
     assert isinstance(Z, da.Array)
     assert_allclose(Z.compute(scheduler="threads"), want.transform(X), atol=1e-5)
@@ -272,7 +272,7 @@ def test_dask_frame_keeps_names_out():
     X = rows(50, 3)
     frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "c"]), npartitions=3)
     model = kg.PCA(2).fit(frame)
-    same(model, kg.PCA(2).fit(X))
+    assert_same(model, kg.PCA(2).fit(X))
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert list(model.get_feature_names_out()) == ["pca0", "pca1"]
 
@@ -285,7 +285,7 @@ def test_other_libraries(solver, which, shape):
     X = rows(*shape)
     params = {"svd_solver": solver, "random_state": 0, "iterated_power": 30, "whiten": True}
     want, got = kg.PCA(3, **params).fit(X), kg.PCA(3, **params).fit(xp.asarray(X))
-    same(got, want, atol=1e-6)
+    assert_same(got, want, atol=1e-6)
     Z = got.transform(xp.asarray(X))
     assert type(Z).__module__.split(".")[0] == which
     assert_allclose(to_numpy(Z), want.transform(X), atol=1e-6)
@@ -345,7 +345,7 @@ def test_em_finds_the_axes_under_noise():
 def test_em_without_holes_is_pca():
     X = low_rank(noise=0.5)
     one, two = kg.PCA(2, missing="em").fit(X), kg.PCA(2).fit(X)
-    same(one, two)
+    assert_same(one, two)
     assert_allclose(one.score_samples(X), two.score_samples(X))
     # a single hole changes next to nothing: the EM optimum is PCA's own
     X[3, 4] = np.nan
@@ -468,7 +468,9 @@ def test_estimate():
 
 def test_digits():
     X = load_digits().data
-    same(kg.PCA(10).fit(X), sklearn.decomposition.PCA(10, svd_solver="full").fit(X), atol=1e-7)
+    assert_same(
+        kg.PCA(10).fit(X), sklearn.decomposition.PCA(10, svd_solver="full").fit(X), atol=1e-7
+    )
 
 
 def test_many_float32_rows_keep_their_small_components():

@@ -57,7 +57,7 @@ def data(n, m, d, dtype, kind="gaussian", offset=0.0):
     return X.astype(dtype), Y.astype(dtype)
 
 
-def close(found, exact, dtype, loose=1.0):
+def assert_close(found, exact, dtype, loose=1.0):
     assert found.dtype == dtype
     scale = max(1.0, np.abs(exact).max(initial=0))
     tol = (4e-6 if dtype == np.float32 else 1e-13) * loose * scale
@@ -76,7 +76,7 @@ def check_block(kind, shape, dtype):
     X, Y = data(*shape, dtype, kind)
     # a square root near 0 halves the digits; a product of 1100 factors loses some
     loose = {"matern12": 300, "allsubsets": 10}.get(kind, 1)
-    close(
+    assert_close(
         native.kernel_block(kind, X, Y, KERNELS[kind]),
         oracle(kind, X, Y, KERNELS[kind]),
         dtype,
@@ -92,7 +92,7 @@ def test_symmetric_block(kind, n, dtype):
     X, _ = data(n, 1, 5, dtype, kind)
     K = native.kernel_block(kind, X, X, KERNELS[kind])
     loose = 300 if kind == "matern12" else 1
-    close(K, oracle(kind, X, X, KERNELS[kind]), dtype, loose)
+    assert_close(K, oracle(kind, X, X, KERNELS[kind]), dtype, loose)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(K, native.kernel_block(kind, X, None, KERNELS[kind]))
     if kind not in ("linear", "polynomial", "allsubsets"):
@@ -128,7 +128,7 @@ def test_matmul(kind, shape, dtype, t):
     V = V.astype(dtype)
     found = native.kernel_matmul(kind, X, Y, KERNELS[kind], V)
     exact = oracle(kind, X, Y, KERNELS[kind]) @ V
-    close(found, exact, dtype, 300 if kind == "matern12" else 10)
+    assert_close(found, exact, dtype, 300 if kind == "matern12" else 10)
 
 
 @pytest.mark.usefixtures("machine")
@@ -142,7 +142,7 @@ def test_symmetric_matmul(kind, n, t, dtype):
     X, _ = data(n, 1, 3, dtype, kind)
     V = np.random.default_rng(0).normal(size=(n, t)).astype(dtype)
     found = native.kernel_matmul(kind, X, X, KERNELS[kind], V)
-    close(found, oracle(kind, X, X, KERNELS[kind]) @ V, dtype, 10)
+    assert_close(found, oracle(kind, X, X, KERNELS[kind]) @ V, dtype, 10)
 
 
 @pytest.mark.usefixtures("machine")
@@ -157,8 +157,8 @@ def test_normal_matmul(shape, dtype, t, weighted):
     K = oracle("gaussian", X, C, (0.2,))
     U = K @ V
     exact = K.T @ (U if w is None else (U.T * w).T)
-    close(native.kernel_normal_matmul("gaussian", X, C, (0.2,), V, w), exact, dtype, 10)
-    close(native.normal_matmul(K.astype(dtype), V, w), exact, dtype, 10)
+    assert_close(native.kernel_normal_matmul("gaussian", X, C, (0.2,), V, w), exact, dtype, 10)
+    assert_close(native.normal_matmul(K.astype(dtype), V, w), exact, dtype, 10)
 
 
 def test_threads_do_not_change_the_result(monkeypatch):
@@ -230,14 +230,14 @@ def test_far_from_the_origin(dtype):
     K = native.kernel_block(
         "gaussian", (X + offset).astype(dtype), (Y + offset).astype(dtype), (0.5,)
     )
-    close(K, oracle("gaussian", X, Y, (0.5,)), dtype)
+    assert_close(K, oracle("gaussian", X, Y, (0.5,)), dtype)
 
 
 @pytest.mark.usefixtures("level")
 @pytest.mark.parametrize("kind", ["linear", "gaussian", "laplacian", "chi2"])
 def test_more_than_65535_columns(kind):
     X, Y = data(3, 4, 70_001, np.float64, kind)
-    close(
+    assert_close(
         native.kernel_block(kind, X, Y, KERNELS[kind]),
         oracle(kind, X, Y, KERNELS[kind]),
         np.float64,
