@@ -16,16 +16,18 @@ def parse_memory(limit: str | int | float | None) -> int | None:
     if limit is None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, str | int | float):
-        raise TypeError(f"a memory limit is bytes, text like '12GiB', or None, not {limit!r}")
+        raise TypeError(
+            f"max_memory is a memory limit: bytes, text like '12GiB', or None; got {limit!r}."
+        )
     if isinstance(limit, str):
         match = _PATTERN.fullmatch(limit)
         if match is None or match[2].upper() not in _UNITS:
             raise ValueError(
-                f"cannot read {limit!r} as memory; write for example '12GiB' or '500MB'"
+                f"max_memory={limit!r} cannot be read as memory; write '12GiB' or '500MB'."
             )
         limit = float(match[1]) * _UNITS[match[2].upper()]
     if not 0 < limit < float("inf"):
-        raise ValueError(f"a memory limit must be positive, not {limit!r}")
+        raise ValueError(f"max_memory, a memory limit, must be positive and finite, got {limit!r}.")
     return int(limit)
 
 

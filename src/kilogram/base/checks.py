@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def number(value: Any) -> float:
     """The value as a float; NaN, which passes no comparison, for what is no number at all.
@@ -17,3 +19,11 @@ def number(value: Any) -> float:
 def is_whole(value: Any) -> bool:
     """Whether it is a whole number, of Python or of NumPy; True and False are none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def numbers(value: Any, name: str) -> np.ndarray:
+    """The value as an array of floats; what is no number and no list of them is named."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}.") from None

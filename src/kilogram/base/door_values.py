@@ -7,9 +7,10 @@ unit. Both are refused with a word on what to do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ def plain(values: Any, name: str, estimator: Any = None, dates: bool = False) ->
 
     To an estimator that takes NaN for a missing value, masked entries are NaN.
     """
+    if name == "X":
+        _refuse_no_table(values)
     if isinstance(values, np.ma.MaskedArray):
         hidden = int(np.ma.count_masked(values))
         if hidden and estimator is not None and get_tags(estimator).input_tags.allow_nan:
@@ -48,6 +51,22 @@ def plain(values: Any, name: str, estimator: Any = None, dates: bool = False) ->
     if not dates and _has_dates(values):
         raise ValueError(f"Input {name} {DATES}")
     return values
+
+
+def _refuse_no_table(X: Any) -> None:
+    """What NumPy would make one number, one word or one object of."""
+    if X is None:
+        raise TypeError("X is None: give rows (n, d), one for each sample.")
+    if isinstance(X, (str, bytes, PathLike)):
+        raise TypeError(
+            f"X is the text {X!r:.60}, not a table. To read a file: kilogram.open_rows(path), "
+            "pandas.read_csv(path) and the like."
+        )
+    if isinstance(X, (Mapping, Set)) and not is_sparse(X):  # as the sparse kind "dok" is a dict
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose columns have no order to rely on: make a data frame "
+            "of it, or an array."
+        )
 
 
 def _has_dates(values: Any) -> bool:

@@ -25,6 +25,7 @@ from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
+from kilogram.base.checks import number, numbers
 from kilogram.base.labels import codes_of
 from kilogram.functions.bayes import most_probable
 from kilogram.functions.distances import power_below
@@ -105,7 +106,7 @@ class NearestCentroid(GenerativeClassifier):
     def _check_params(self) -> None:
         if self.metric not in METRICS:
             raise ValueError(f"metric must be one of {METRICS}, got {self.metric!r}.")
-        if self.shrink_threshold is not None and not self.shrink_threshold > 0:
+        if self.shrink_threshold is not None and not number(self.shrink_threshold) > 0:
             raise ValueError(f"shrink_threshold must be positive, got {self.shrink_threshold!r}.")
         if self.shrink_threshold is not None and self.metric == "mahalanobis":
             raise ValueError("shrink_threshold goes with 'euclidean' and 'manhattan' only.")
@@ -149,7 +150,7 @@ class NearestCentroid(GenerativeClassifier):
             shares = weights / weights.sum()
             self.class_prior_ = shares if self.priors == "empirical" else np.full(K, 1.0 / K)
             return
-        priors = np.asarray(self.priors, dtype=float)
+        priors = numbers(self.priors, "priors")
         if priors.shape != (K,):
             raise ValueError(f"priors must be {K} numbers, one for each class, got {priors}.")
         if (priors < 0).any():

@@ -16,6 +16,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import reduce_rows
+from kilogram.base.checks import numbers
 from kilogram.base.labels import codes_of
 from kilogram.functions.bayes import is_certain, log_posterior, settled
 from kilogram.statistics.class_scatters import ClassScatters
@@ -152,7 +153,7 @@ def checked_priors(priors: Any, shares: Any) -> Any:
     """The priors asked for, or the classes' shares of the rows."""
     if priors is None:
         return shares
-    priors = np.asarray(priors, dtype=float)
+    priors = numbers(priors, "priors")
     if priors.shape != shares.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
         raise ValueError(
             f"priors must be {len(shares)} non-negative numbers that sum to 1, got {priors}."
@@ -164,7 +165,7 @@ def normalised_priors(priors: Any, shares: Any) -> Any:
     """The priors asked for, brought to sum 1 with a warning, or the classes' shares."""
     if priors is None:
         return shares
-    priors = np.asarray(priors, dtype=float)
+    priors = numbers(priors, "priors")
     if priors.shape != shares.shape:
         raise ValueError(f"priors must be {len(shares)} numbers, one for each class, got {priors}.")
     if (priors < 0).any():

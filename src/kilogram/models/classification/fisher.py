@@ -18,6 +18,7 @@ With z = W'x the class is argmin_c
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Estimator, Laws, Twin
+from kilogram.base.checks import is_whole, number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.models.classification.discriminants import GaussianRule
@@ -263,9 +265,9 @@ def checked_components(n_components: int | None, K: int, d: int) -> int:
     most = min(K - 1, d)
     if n_components is None:
         return most
-    if not 1 <= n_components <= most:
+    if not (is_whole(n_components) and 1 <= n_components <= most):
         raise ValueError(
-            f"n_components={n_components} must be between 1 and "
+            f"n_components={n_components!r} must be between 1 and "
             f"min(n_classes - 1, n_features) = {most}."
         )
     return int(n_components)
@@ -275,8 +277,9 @@ def check_rule(model: Any) -> None:
     """Parameters that both twins share."""
     if model.rule not in ("shared", "per_class"):
         raise ValueError(f"rule must be 'shared' or 'per_class', got {model.rule!r}.")
-    if not model.alpha >= 0:
-        raise ValueError(f"alpha must be >= 0, got {model.alpha!r}.")
+    if not 0 <= number(model.alpha) < math.inf:
+        raise ValueError(f"alpha must be a number >= 0, got {model.alpha!r}.")
     shrinkage = getattr(model, "shrinkage", None)
-    if shrinkage is not None and shrinkage != "auto" and not 0 <= float(shrinkage) <= 1:
+    said = shrinkage is None or (isinstance(shrinkage, str) and shrinkage == "auto")
+    if not said and not 0 <= number(shrinkage) <= 1:
         raise ValueError(f"shrinkage must be between 0 and 1, 'auto' or None, got {shrinkage!r}.")

@@ -26,6 +26,7 @@ from kilogram.arrays.linalg import cholesky_solve
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimator, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
 from kilogram.kernels import Precomputed, as_kernel
@@ -160,7 +161,7 @@ class KernelFisherDiscriminant(
         """
         check_rule(self)
         budget = Budget(None, self.max_memory)
-        if not self.alpha > 0:
+        if not number(self.alpha) > 0:
             raise ValueError(
                 f"alpha must be > 0, got {self.alpha!r}: without it every labelling is separable."
             )

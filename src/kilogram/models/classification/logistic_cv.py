@@ -17,6 +17,7 @@ from sklearn.model_selection import check_cv
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
+from kilogram.base.checks import is_whole, numbers
 from kilogram.base.labels import distinct_classes, enter_labels
 from kilogram.models.classification.logistic import LogisticRegression
 from kilogram.models.classification.logistic_predict import LogisticPredictor
@@ -34,8 +35,9 @@ class LogisticPath(NamedTuple):
 
 def grid_of(Cs: Any) -> np.ndarray:
     """Penalties from the strongest to the weakest; a number asks for that many, 1e-4 to 1e4."""
-    grid = np.logspace(-4, 4, int(Cs)) if np.ndim(Cs) == 0 else np.sort(np.asarray(Cs, dtype=float))
-    if grid.ndim != 1 or len(grid) == 0 or not (grid > 0).all():
+    many = is_whole(Cs) and Cs > 0
+    grid = np.logspace(-4, 4, int(Cs)) if many else np.sort(np.atleast_1d(numbers(Cs, "Cs")))
+    if (np.ndim(Cs) == 0 and not many) or grid.ndim != 1 or not (len(grid) and (grid > 0).all()):
         raise ValueError(f"Cs must be a number of values or a list of values above 0, got {Cs!r}.")
     return grid
 
@@ -200,7 +202,11 @@ class LogisticRegressionCV(LogisticPredictor):
         X, w = X.tocsr() if is_sparse(X) else X, None if w is None else to_numpy(w)
         self.classes_ = distinct_classes(y)
         self.Cs_ = grid_of(self.Cs)
-        self.l1_ratios_ = np.array([0.0]) if self.l1_ratios is None else np.ravel(self.l1_ratios)
+        self.l1_ratios_ = (
+            np.array([0.0])
+            if self.l1_ratios is None
+            else np.ravel(numbers(self.l1_ratios, "l1_ratios"))
+        )
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
         found = [self._fold(X, y, w, train, test) for train, test in folds]
         self.scores_ = np.stack([f[0] for f in found])

@@ -28,8 +28,8 @@ from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks
 from kilogram.arrays.rows_stream import stack_rows
 from kilogram.base import Estimator, Laws, warn_if_unfinished
-from kilogram.base.checks import number
-from kilogram.base.labels import largest
+from kilogram.base.checks import is_whole, number
+from kilogram.base.labels import largest, plain_labels
 from kilogram.kernels import Gaussian
 from kilogram.models.manifolds.graphs import check_neighbours
 from kilogram.operators.memory_plan import human_bytes, memory_limit
@@ -125,7 +125,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         known = ~_is(y, self.unlabelled)
         if not known.any():
             raise ValueError(f"no row has a label: all are {self.unlabelled!r}, which means none.")
-        check_classification_targets(y[known])
+        check_classification_targets(plain_labels(y[known]))
         self.classes_, codes = np.unique(y[known], return_inverse=True)
         self._X = to_numpy(X)
         n = self._X.shape[0]
@@ -147,11 +147,12 @@ class LabelSpreading(ClassifierMixin, Estimator):
             raise ValueError(f"gamma must be a number above 0, got {self.gamma!r}.")
         if not 0 < number(self.alpha) < 1:
             raise ValueError(f"alpha must lie between 0 and 1, got {self.alpha!r}.")
-        if not number(self.tol) >= 0 or not number(self.max_iter) >= 1:
-            raise ValueError(
-                f"tol must be at least 0 and max_iter at least 1, got {self.tol!r} and "
-                f"{self.max_iter!r}."
-            )
+        if not number(self.tol) >= 0:
+            raise ValueError(f"tol must be at least 0, got {self.tol!r}.")
+        if not (is_whole(self.max_iter) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be a whole number from 1, got {self.max_iter!r}.")
+        if np.ndim(self.unlabelled) != 0:
+            raise ValueError(f"unlabelled must be one label, got {self.unlabelled!r}.")
 
     def _gathered(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Rows and labels in memory, checked."""

@@ -108,7 +108,7 @@ def is_number(value: Any) -> bool:
 
 
 def check_numbers(model: Any) -> None:
-    """C, tol and max_iter, refused where they make no problem."""
+    """C, tol, max_iter and others, refused where they make no problem."""
     if not is_number(model.C) or not model.C > 0:
         raise ValueError(
             f"C must be a number greater than 0 (inf for a hard margin), got {model.C!r}."
@@ -117,6 +117,10 @@ def check_numbers(model: Any) -> None:
         raise ValueError(f"tol must be a positive number, got {model.tol!r}.")
     if not isinstance(model.max_iter, Integral) or int(model.max_iter) < -1:
         raise ValueError(f"max_iter must be -1 (no limit) or at least 0, got {model.max_iter!r}.")
+    if not is_number(model.cache_size) or not 0 < model.cache_size < math.inf:
+        raise ValueError(
+            f"cache_size must be a positive number of megabytes, got {model.cache_size!r}."
+        )
     if model.slack not in (1, 2):
         raise ValueError(f"slack must be 1 (linear) or 2 (quadratic), got {model.slack!r}.")
 

@@ -103,8 +103,8 @@ default="freedman_diaconis"
         self
         """
         check_count(self, "max_bins")
-        if not number(self.alpha) >= 0:
-            raise ValueError(f"alpha must be 0 or more, got {self.alpha!r}.")
+        if not 0 <= number(self.alpha) < np.inf:
+            raise ValueError(f"alpha must be a finite number, 0 or more, got {self.alpha!r}.")
         X, _, w = self._enter(X, None, sample_weight, sparse=False)
         ranges = reduce_rows(_counted_ranges, X, w)
         self._ensure_finite(ranges.high - ranges.low, X)

@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.base import Laws
+from kilogram.base.checks import numbers
 from kilogram.models.regression import least_squares_factors as factors
 from kilogram.models.regression.primal import Normal
 from kilogram.models.regression.ridge import LinearPredictor
@@ -201,7 +202,7 @@ class TotalLeastSquares(LinearPredictor):
     def _errors(self, d: int, t: int) -> tuple[np.ndarray, np.ndarray]:
         found = []
         for name, size, lowest in (("x_error", d, 0.0), ("y_error", t, None)):
-            e = np.asarray(getattr(self, name), dtype=np.float64)
+            e = numbers(getattr(self, name), name)
             if e.ndim > 1 or (e.ndim == 1 and e.shape[0] != size):
                 raise ValueError(f"{name} must be a number or {size} numbers, got {e.shape}.")
             if not np.isfinite(e).all() or (e < 0).any() or (lowest is None and (e == 0).any()):
