@@ -6,6 +6,7 @@ Each repetition draws a table, cooks it, and judges the delivered model on rows 
 many fresh ones where the table is simulated, all that were not drawn where it is resampled.
 
     score        share of repetitions whose 95 % interval holds the score on the rows kept aside
+    allowing     the same, the interval widened by the error that the score kept aside has itself
     answers      share of rows kept aside inside the 90 % prediction intervals (numbers)
     area         share of repetitions whose 95 % interval holds the ROC area there (two classes)
     probability  mean gap between probabilities and what came true there (two classes)
@@ -32,6 +33,7 @@ from sklearn import datasets
 
 from benchmarks import tables
 from kilogram.evaluation import auc, reliability, wilson
+from kilogram.evaluation.intervals import rows_error
 from kilogram.kitchen import Cooked, cook
 from kilogram.kitchen.usage import careful
 
@@ -131,6 +133,7 @@ class Found:
     name: str
     stated: list[tuple[float, float, float]] = field(default_factory=list)
     came: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)  # standard errors of what came
     answers: list[float] = field(default_factory=list)
     areas: list[bool] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
@@ -142,6 +145,14 @@ class Found:
         return sum(low <= score <= high for (_, low, high), score in pairs)
 
     @property
+    def allowed(self) -> int:
+        """Those that hold it when the error of the score that came widens them."""
+        mean, low, high = np.array(self.stated).T
+        miss, own = np.array(self.came) - mean, 1.96 * np.array(self.errors)
+        side = np.where(miss > 0, high - mean, mean - low)
+        return int(np.sum(miss**2 <= side**2 + own**2))
+
+    @property
     def row(self) -> str:
         n = len(self.came)
         low, high = wilson(self.held, n)
@@ -149,7 +160,8 @@ class Found:
         width = np.mean([high - low for _, low, high in self.stated])
         more = [f"{np.mean(v):.3f}" if v else "–" for v in (self.answers, self.areas, self.gaps)]
         return (
-            f"| {self.name} | {self.held}/{n} | {low:.2f} to {high:.2f} | {width:.3f} | "
+            f"| {self.name} | {self.held}/{n} | {low:.2f} to {high:.2f} | {self.allowed}/{n} | "
+            f"{width:.3f} | "
             f"{bias:+.3f} | {' | '.join(more)} | {self.seconds / n:.1f} s |"
         )
 
@@ -163,6 +175,7 @@ def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
     found.stated.append((score.mean, score.low, score.high))
     values = np.asarray(model.classes, dtype=object)[said.values] if model.classes else said.values
     found.came.append(float(cooked.measure.function(truth, values)))
+    found.errors.append(rows_error(cooked.measure.function, truth, values))
     if said.low is not None and said.high is not None:
         found.answers.append(float(np.mean((said.low <= truth) & (truth <= said.high))))
     if said.probability is not None and len(model.classes) == 2:
@@ -202,8 +215,9 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="JSON file for every repetition")
     said = parser.parse_args()
-    print("| table | intervals that hold | 95 % of that | width | stated - came | answers inside "
-          "| area held | probability gap | time |\n" + "|---" * 9 + "|")  # fmt: skip
+    print("| table | intervals that hold | 95 % of that | allowing | width | stated - came "
+          "| answers inside | area held | probability gap | time |\n"
+          + "|---" * 10 + "|")  # fmt: skip
     all_found = []
     for name in said.table or _at_hand():
         found = experiment(name, said.repetitions, said.rows, said.folds, said.seed)

@@ -127,6 +127,20 @@ def test_numbers_far_beyond_those_seen_are_held_back(kind):
         Scaled(kind, reach=-1).fit(X)
 
 
+def test_below_all_that_was_seen_the_logarithm_ends():
+    for X in (np.array([[-2.0], [0.0], [5.0]]), np.array([[0.0], [3.0], [9.0]])):
+        part = Scaled("log").fit(X)
+        least = part.transform(X[:1])
+        assert part.transform(X[:1] - np.array([[0.5], [1.0], [1e6]])) == pytest.approx(
+            np.repeat(least, 3, axis=0)
+        )
+    rng = np.random.default_rng(5)  # lines through 200 rows answer fresh ones as well
+    X, new = rng.normal(size=(200, 3)), rng.normal(size=(4000, 3))
+    part = Scaled("log").fit(X)
+    model = kg.Ridge(1.0).fit(part.transform(X), X.sum(axis=1))
+    assert model.score(part.transform(new), new.sum(axis=1)) > 0.7
+
+
 def test_dates_go_on_beyond_those_seen():
     days = pd.date_range("2020-01-01", periods=60)
     frame = pd.DataFrame({"day": days, "n": np.arange(60.0), "y": np.arange(60) % 7})

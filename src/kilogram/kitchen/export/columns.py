@@ -111,7 +111,7 @@ def _scaled(g: Graph, part: Scaled, x: str) -> str:
         x = g.add("Min", g.add("Max", x, low), high)
     if part.shift_ is not None:
         moved = g.add("Add", x, g.constant(part.shift_[None, :], DOUBLE))
-        x = g.add("Log", g.add("Max", moved, g.constant(1e-9 * part.shift_[None, :], DOUBLE)))
+        x = g.add("Log", g.add("Max", moved, g.constant([1.0], DOUBLE)))
     scaler = part.scaler_
     if scaler is None:
         return x

@@ -89,8 +89,9 @@ class Scaled(TransformerMixin, BaseEstimator):
     def _logged(self, X: np.ndarray) -> np.ndarray:
         if self.shift_ is None:
             return X
-        # below what was seen there is no logarithm: such a value counts as the least one
-        return np.log(np.maximum(X + self.shift_, 1e-9 * self.shift_))
+        # below zero and all that was seen the logarithm falls without end: such a value counts as
+        # the least one, of which a + x is 1
+        return np.log(np.maximum(X + self.shift_, 1.0))
 
 
 def _ends(X: np.ndarray, reach: float) -> np.ndarray:
