@@ -269,6 +269,23 @@ def sieved_pass(
     about: Array,
     threads: int,
 ) -> tuple[float, float, float]: ...
+def few_pass(
+    X: Array,
+    w: Array | None,
+    shift: Array | None,
+    C: Array,
+    labels: Array,
+    sums: Array,
+    follow: bool,
+    measure: bool,
+    moved: Array | None,
+    drift: Array,
+    norms: Array,
+    upper: Array,
+    least: Array,
+    lower: Array,
+    threads: int,
+) -> tuple[float, float]: ...
 def held_pass(
     X: Array,
     w: Array | None,
@@ -345,6 +362,16 @@ def medoid_sweep(
 def medoid_build(D: Array, w: Array | None, medoids: Array, threads: int) -> None: ...
 def link_rows(
     X: Array, size: Array, ward: bool, children: Array, heights: Array, weights: Array
+) -> None: ...
+def link_cloud(
+    X: Array,
+    size: Array,
+    complete: bool,
+    room: int,
+    children: Array,
+    heights: Array,
+    weights: Array,
+    threads: int,
 ) -> None: ...
 def link_matrix(
     D: Array,

@@ -42,6 +42,19 @@ template <class T> struct BoundedPass {
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& pass, int threads);
 
+// The same for few centres, with a bound for each: lower (n, k) plus what the centre had drifted by then,
+// infinite for the own one; least (n) is no more than the least of them. norms (n) are kept from the
+// first pass on.
+template <class T> struct FewPass {
+  ClusterPass<T> pass;
+  const T* moved;  // (k) how far each centre went since the last pass; null: nothing is known
+  const T* drift;  // (k) the same, summed over all passes
+  T *norms, *upper, *least, *lower;
+};
+
+// `looked` is the share of the rows that were read.
+template <class T> PassTerms few_pass(const FewPass<T>& pass, int threads);
+
 // The rows that greedy k-means++ chooses. chosen[0] is given; for every other centre `trials` rows are
 // drawn by `uniforms` (k - 1, trials) in proportion to the distances left, and the best is taken.
 template <class T> struct GreedyStart {

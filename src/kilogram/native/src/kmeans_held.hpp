@@ -21,8 +21,8 @@ template <class T> class Hold {
         rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
         scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
         reach_(places()), spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
-        least_(f_.rows), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
-        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks), fresh_(all_.blocks),
+        least_(f_.rows), fresh_(all_.blocks), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
+        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks),
         found_(f_.rows * (places() + 1)), away_(found_.size()) {
     std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
   }
@@ -192,12 +192,11 @@ template <class T> class Hold {
     return rows + static_cast<i64>(pairs_.size());
   }
 
-  Pair opened(std::int32_t i) {
+  Pair opened(i64 i) {
     load(at_[i], rows_.block(0) + i * c_.ld);
     read_[i] = 1;
-    return {own_[i], i};
+    return {own_[i], static_cast<std::int32_t>(i)};
   }
-  Pair opened(i64 i) { return opened(static_cast<std::int32_t>(i)); }
 
   // the distances of the first `count` pairs of found_, also as bounds from below
   void exact(i64 count) {
@@ -285,7 +284,7 @@ template <class T> class Hold {
   Scratch<std::uint8_t> strip_;
   Scratch<float> scores_, bounds_;
   std::vector<float> exact_;  // [place][row], -1 where not measured
-  std::vector<float> reach_, spread_, margin_, inverse_, half_, least_;
+  std::vector<float> reach_, spread_, margin_, inverse_, half_, least_, fresh_;
   std::vector<i64> at_;
   std::vector<std::uint64_t> needed_;
   std::vector<std::int32_t> own_, now_;  // places among the blocks listed
@@ -293,7 +292,6 @@ template <class T> class Hold {
   std::vector<char> read_;
   std::vector<const std::uint8_t*> codes_;
   std::vector<i64> listed_, where_;
-  std::vector<float> fresh_;  // of one row, [block]
   std::vector<Pair> found_, pairs_;
   std::vector<T> away_;
   i64 m_ = 0;

@@ -1,5 +1,5 @@
 // Bindings of the step of k-means (kmeans.cpp, kmeans_bounds.cpp, kmeans_sieve.cpp,
-// kmeans_held.cpp, kmeans_start.cpp).
+// kmeans_few.cpp, kmeans_held.cpp, kmeans_start.cpp).
 #include "blas.hpp"
 #include "kmeans.hpp"
 #include "kmeans_sieve.hpp"
@@ -165,6 +165,28 @@ template <class T> void bind_held(nb::module_& m) {
      "threads"_a);
 }
 
+template <class T> void bind_few(nb::module_& m) {
+  m.def("few_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+                       Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow, bool measure,
+                       std::optional<InV<T>> moved, InV<T> drift, Out<T, 1> norms, Out<T, 1> upper,
+                       Out<T, 1> least, Out<T, 2> lower, int threads) {
+    const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
+    const i64 n = pass.X.n, k = pass.k;
+    if (i64(drift.shape(0)) != k || i64(norms.shape(0)) != n || i64(upper.shape(0)) != n ||
+        i64(least.shape(0)) != n || i64(lower.shape(0)) != n || i64(lower.shape(1)) != k ||
+        (moved && (i64(moved->shape(0)) != k || !follow)))
+      throw std::invalid_argument("moves or bounds do not fit the rows and centres");
+    const FewPass<T> few{pass, pointer<T>(moved), drift.data(), norms.data(), upper.data(),
+                         least.data(), lower.data()};
+    Release release;
+    const PassTerms terms = few_pass<T>(few, threads);
+    return std::pair<double, double>(terms.inertia, terms.looked);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
+     "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
+     "moved"_a.noconvert().none(), "drift"_a.noconvert(), "norms"_a.noconvert(),
+     "upper"_a.noconvert(), "least"_a.noconvert(), "lower"_a.noconvert(), "threads"_a);
+}
+
 template <class T> void bind(nb::module_& m) {
   m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                            Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
@@ -250,6 +272,8 @@ void bind_kmeans(nb::module_& m) {
   m.def("sieve_pays", &sieve_pays);
   bind_start<float>(m);
   bind_start<double>(m);
+  bind_few<float>(m);
+  bind_few<double>(m);
   bind_held<float>(m);
   bind_held<double>(m);
   bind_sieve<float>(m);

@@ -1,8 +1,9 @@
 """The passes of Lloyd's algorithm over NumPy rows in memory, by the road that is shortest.
 
     plain     every distance, at the pace of a matrix product
+    few       of few centres, a bound for each: rows that cannot have another one are not read
     sieve     rows and centres as bytes tell which centres can be nearest; only those are measured
-    held      the sieve with bounds: rows that cannot have another centre are not even read
+    held      the sieve with bounds, where rows are wide
     bounds    once few rows still change their cluster: what lies too far to matter is left out
 
 All end at the same labels, up to ties. They keep labels and sums from one pass to the next.
@@ -25,6 +26,7 @@ from kilogram.native.kmeans import (
     sieve_pays,
     sieved_pass,
 )
+from kilogram.native.kmeans_few import Few, few_pass
 from kilogram.native.kmeans_held import Held, held_pass
 from kilogram.native.kmeans_start import lloyd_steps
 from kilogram.solvers.cluster.sums import ClusterSums
@@ -37,13 +39,14 @@ SETTLED = 0.02
 # k d from which on the sieve is worth its codes, by the size of a number; measured
 SIEVED = {4: 7_500, 8: 1_000}
 SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
-FEW, WIDE = 8, 256  # centres that do where rows are so wide that reading them takes the time
+# centres up to which every one has a bound, and columns from which on reading a row takes the time
+FEW, WIDE, FEW_WORK = 16, 256, 1e7
 MANY = 256  # centres from which on bounds beat the sieve, once the rows have settled
 # centres from which on groups of them are held against the rows first, how many make a group, and
 # the share of the centres that may be left after it
 GATED, TOGETHER, OPENED = 128, 8, 0.6
-# numbers in X from which on the inertia is told from the sums, and the share of the squares that has
-# to be left for it: then cancellation costs two digits
+# numbers in X from which on the inertia is told from the sums, and the share of the squares that
+# has to be left for it: then cancellation costs two digits
 MANY_VALUES, TOLD = 1_000_000, 0.01
 TRIED = 2000  # rows that tell how many distances the sieve would let through
 
@@ -60,6 +63,7 @@ class Passes:
         self.unit = float(np.sqrt(squares / weight))  # about the length of a row
         self.sieve: Sieve | None = None
         self.held: Held | None = None
+        self.few: Few | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -76,6 +80,8 @@ class Passes:
             self.sieve.forget()
         if self.held is not None:
             self.held.forget()
+        if self.few is not None:
+            self.few.forget()
 
     def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
@@ -84,7 +90,10 @@ class Passes:
         kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums}
         kept["inertia"] = inertia and not told
         before = None if self.labels is None else self.labels.copy()
-        if self.settled:
+        if self._few(len(C)):
+            self.few = Few(self.X, self.origin, len(C)) if self.few is None else self.few
+            step = few_pass(self.few, centres, self.w, **kept)
+        elif self.settled:
             step = self._bounded(centres, kept)
         elif self._sieves(centres):
             step = self._sieved(centres, kept)
@@ -124,6 +133,10 @@ class Passes:
         )
         return centres, steps, rests
 
+    def _few(self, k: int) -> bool:
+        n, d = self.X.shape
+        return k <= FEW and d >= WIDE and float(n) * d * k >= FEW_WORK
+
     def _bounds_pay(self, k: int) -> bool:
         """With few centres the sieve is as fast as the bounds, and needs no time to begin."""
         return k >= (MANY if self.sieving else BOUNDED)
@@ -139,7 +152,7 @@ class Passes:
         if self.sieving is None:
             self.sieving = (
                 sieve_pays()
-                and k >= (FEW if d >= WIDE else BOUNDED)
+                and k >= BOUNDED
                 and d >= SIEVED_COLUMNS
                 and d * k >= SIEVED[self.X.itemsize]
                 and float(n) * d * k >= SIEVED_WORK

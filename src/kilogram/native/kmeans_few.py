@@ -1,0 +1,84 @@
+"""The step of k-means for few centres and wide rows: most of them are not read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kilogram.native import _core
+from kilogram.native.buffers import Array, matrix, run, vector
+from kilogram.native.kmeans import Step, kept
+
+
+class Few:
+    """Bounds on the distances of the rows of X less `shift` from each of k centres.
+
+    `looked` is the share of the rows that the last pass read.
+    """
+
+    def __init__(self, X: Array, shift: Array | None, k: int):
+        self.X = matrix("X", X)
+        (n, d), dtype = self.X.shape, self.X.dtype
+        self.shift = vector(shift, d, dtype, "shift")
+        self.norms, self.upper, self.least = (np.empty(n, dtype) for _ in range(3))
+        self.lower, self.drift = np.empty((n, k), dtype), np.zeros(k, dtype)
+        self.C: Array | None = None
+        self.looked = 1.0
+
+    def forget(self) -> None:
+        """Before another start: nothing is known of distances."""
+        self.C = None
+
+    def moved(self, C: Array) -> Array | None:
+        """How far each centre went since the last pass, from above; None: nothing is known."""
+        if self.C is not None:
+            with np.errstate(over="ignore"):
+                step = np.sqrt(((C - self.C).astype(float) ** 2).sum(axis=1)) * (1 + 1e-5)
+                moved = step.astype(C.dtype)
+                drift = ((self.drift + step * (1 + 1e-5)) * (1 + 1e-6)).astype(C.dtype)
+            if np.isfinite(drift).all():
+                self.drift = drift
+                return moved
+        self.drift = np.zeros(len(C), C.dtype)
+        return None
+
+
+def few_pass(
+    few: Few,
+    C: Array,
+    w: Array | None = None,
+    *,
+    labels: Array | None = None,
+    sums: Array | None = None,
+    inertia: bool = True,
+) -> Step:
+    """`cluster_pass` over the rows of `few`, of which most are not read.
+
+    `labels` and `sums` must be those of the last pass with these bounds.
+    """
+    x = few.X
+    (n, d), k = x.shape, len(C)
+    C = np.ascontiguousarray(C, x.dtype)
+    labels, sums, follow = kept(labels, sums, n, d, k)
+    if not follow:
+        few.forget()
+    moved = few.moved(C)
+    found, few.looked = run(
+        _core.few_pass,
+        float(n) * d * k,
+        x,
+        vector(w, n, x.dtype, "w"),
+        few.shift,
+        C,
+        labels,
+        sums,
+        follow,
+        inertia,
+        moved,
+        few.drift,
+        few.norms,
+        few.upper,
+        few.least,
+        few.lower,
+    )
+    few.C = C
+    return Step(labels, sums, found if inertia else 0.0, None)

@@ -1,0 +1,79 @@
+"""KMeans by each of its roads: wherever a fit goes, it ends where all distances lead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kilogram as kg
+from kilogram.native.kmeans import sieve_pays
+from kilogram.solvers.cluster import passes
+
+# time for all of it: so every step is taken alone, as on large data
+SLOWLY = {"max_time": 1e4, "max_iter": 30, "tol": 0.0}
+
+
+def wide_rows(dtype, k=20, d=260, n=500):
+    rng = np.random.default_rng(0)
+    X = 0.4 * rng.standard_normal((k, d))[rng.integers(0, k, n)] + rng.standard_normal((n, d))
+    X = np.concatenate([X, X[:50]]).astype(dtype) + dtype(50)
+    return X, rng.random(len(X)).astype(dtype)
+
+
+def fits(X, w, k, monkeypatch, road):
+    taken = []
+    named = {"few": "few_pass", "held": "held_pass", "plain": "cluster_pass"}[road]
+    native = getattr(passes, named)
+    monkeypatch.setattr(passes, named, lambda *a, **b: taken.append(1) or native(*a, **b))
+    start = X[:k].copy()
+    start[1] = 1e3  # far from all rows: a cluster that begins empty
+    found = [
+        kg.KMeans(k, init=start, **SLOWLY).fit(X, sample_weight=w),
+        kg.KMeans(k, init="random", n_init=3, random_state=0, **SLOWLY).fit(X, sample_weight=w),
+    ]
+    assert taken
+    return found
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("road", ["few", "held"])
+def test_wide_rows_end_where_all_distances_lead(monkeypatch, road, dtype):
+    if road == "held" and not sieve_pays():
+        pytest.skip("this machine has no fast products of bytes")
+    k = 12 if road == "few" else 30
+    X, w = wide_rows(dtype)
+    with monkeypatch.context() as patch:
+        patch.setattr(passes, "FEW_WORK", 0.0)
+        patch.setattr(passes, "SIEVED", {4: 1, 8: 1})
+        patch.setattr(passes, "SIEVED_WORK", 0.0)
+        patch.setattr(passes, "_worth", lambda *_: True)
+        fast = fits(X, w, k, patch, road)
+    plain = fits(X, w, k, monkeypatch, "plain")
+    rtol = 1e-10 if dtype == np.float64 else 1e-3
+    for one, other in zip(fast, plain, strict=True):
+        assert (one.labels_ == other.labels_).mean() > (0.999 if dtype == np.float64 else 0.9)
+        np.testing.assert_allclose(one.inertia_, other.inertia_, rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sums_tell_the_inertia(monkeypatch, dtype, weighted):
+    X, w = wide_rows(dtype, d=7)
+    w = w if weighted else None
+    measured = kg.KMeans(12, init=X[:12], **SLOWLY).fit(X, sample_weight=w)
+    monkeypatch.setattr(passes, "MANY_VALUES", 0)
+    told = kg.KMeans(12, init=X[:12], **SLOWLY).fit(X, sample_weight=w)
+    rtol = 1e-11 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(told.inertia_, measured.inertia_, rtol=rtol)
+    np.testing.assert_array_equal(told.labels_, measured.labels_)
+
+
+def test_tight_clusters_are_measured_not_told(monkeypatch):
+    """The sums would lose the inertia of clusters a billion times as far apart as they are wide."""
+    rng = np.random.default_rng(0)
+    X = 1e9 * rng.standard_normal((3, 2))[np.arange(300) % 3] + rng.standard_normal((300, 2))
+    monkeypatch.setattr(passes, "MANY_VALUES", 0)
+    model = kg.KMeans(3, init=X[:3], **SLOWLY).fit(X)
+    centres = np.array([X[c::3].mean(axis=0) for c in range(3)])
+    away = ((X - centres[np.arange(300) % 3]) ** 2).sum()
+    np.testing.assert_allclose(model.inertia_, away, rtol=1e-6)

@@ -1,0 +1,149 @@
+"""K-means with a bound for every centre: at every step what plain NumPy finds."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from kilogram.native import buffers
+from kilogram.native.kmeans_few import Few, few_pass
+
+SIZES = [
+    (1, 1, 1),
+    (7, 3, 2),
+    (100, 5, 9),
+    (601, 50, 6),
+    (301, 13, 16),
+    (490, 131, 7),
+    (1501, 20, 12),
+]
+
+
+def rows(n, d, k, dtype, seed=0):
+    rng = np.random.default_rng(seed + n)
+    X, C = rng.standard_normal((n, d)), rng.standard_normal((k, d))
+    return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
+
+
+def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
+    """Lloyd's algorithm with bounds, every step held against all distances.
+
+    At the step `jump` the centres go somewhere else, which bounds must notice.
+    """
+    few, kept = Few(X, shift, len(C)), {}
+    moved = (X - shift.astype(X.dtype)).astype(float)
+    u = np.ones(len(X)) if w is None else w.astype(float)
+    for step in range(steps):
+        D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
+        got = few_pass(few, C, w, inertia=step % 5 == 0, **kept)
+        near, size = D[np.arange(len(X)), got.labels], np.abs(moved).max() * u.sum() + 1
+        far = (moved**2).sum(axis=1) + (C.astype(float) ** 2).sum(axis=1).max()
+        assert (near <= D.min(axis=1) + rtol * far).all()
+        sums = np.zeros((len(C), X.shape[1] + 1))
+        np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
+        np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
+        if step % 5 == 0:
+            assert got.inertia == pytest.approx(u @ near, rel=1e-5, abs=1e-12 * size)
+        check_bounds(few, D, got.labels, rtol * np.sqrt(far))
+        there = got.sums[:, -1] > 1e-9
+        means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
+        C = np.where(there[:, None], means, C).astype(X.dtype)
+        C = C[::-1].copy() * X.dtype.type(1.3) if step == jump else C
+        kept = {"labels": got.labels, "sums": got.sums}
+    return few
+
+
+def check_bounds(few, D, labels, slack):
+    D, every = np.sqrt(D), np.arange(len(D))
+    assert (D[every, labels] <= few.upper + slack).all()
+    D[every, labels] = np.inf
+    assert (few.lower - few.drift <= D + slack[:, None]).all()
+    assert (few.least <= D.min(axis=1) + slack).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_passes_are_plain_passes(machine, size, dtype):
+    X, C, w = rows(*size, dtype)
+    rtol = 1e-13 if dtype == np.float64 else 1e-6
+    none = np.zeros(X.shape[1])
+    all_steps(X, C, w, none, rtol)
+    all_steps(np.asfortranarray(X), C, None, none, rtol, steps=6, jump=3)
+    all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_settled_rows_are_not_read(machine, dtype):
+    rng = np.random.default_rng(0)
+    C = (3 * rng.standard_normal((10, 50))).astype(dtype)
+    own = rng.integers(0, 10, 3000)
+    X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
+    few = Few(X, None, 10)
+    got = few_pass(few, C)
+    np.testing.assert_array_equal(got.labels, own)
+    assert few.looked == 1.0
+    kept = {"labels": got.labels, "sums": got.sums}
+    again = few_pass(few, C * dtype(1.001), inertia=False, **kept)
+    np.testing.assert_array_equal(again.labels, own)
+    assert few.looked == 0.0
+    unmoved = few_pass(few, C * dtype(1.001), inertia=True, **kept)
+    assert few.looked == 0.0
+    away = ((X - 1.001 * C[own].astype(float)) ** 2).sum()
+    assert unmoved.inertia == pytest.approx(away, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
+    X, C, w = rows(400, 24, 15, dtype, seed=3)
+    X[:, :3] *= 30
+    X[::50] *= 1000
+    C[::7] *= 300
+    C[1] = 0
+    X, C = X * dtype(scale), C * dtype(scale)
+    all_steps(X, C, w, np.zeros(24), 1e-13 if dtype == np.float64 else 1e-6, jump=4)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_equal_centres_take_the_first(machine, dtype):
+    X, C, _ = rows(60, 17, 5, dtype)
+    X, C = np.round(4 * X), np.round(4 * C)  # whole numbers: no rounding
+    C = np.concatenate([C, C, np.zeros_like(C)])
+    few = Few(X, None, 15)
+    D = ((X[:, None].astype(float) - C[None]) ** 2).sum(axis=2)
+    got = few_pass(few, C)
+    np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
+    again = few_pass(few, C, labels=got.labels, sums=got.sums)
+    np.testing.assert_array_equal(again.labels, D.argmin(axis=1))
+
+
+def test_result_does_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(buffers, "SMALL_WORK", 0)
+    X, C, w = rows(3000, 20, 11, np.float32)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            few, kept = Few(X, None, 11), {}
+            for step in range(3):
+                got = few_pass(few, C + np.float32(0.05 * step), w, **kept)
+                kept = {"labels": got.labels, "sums": got.sums}
+            found.append(got)
+    np.testing.assert_array_equal(found[0].labels, found[1].labels)
+    np.testing.assert_array_equal(found[0].sums, found[1].sums)
+    assert found[0].inertia == found[1].inertia
+
+
+def test_another_start_begins_without_bounds():
+    X, C, w = rows(200, 9, 7, np.float64)
+    few = Few(X, None, 7)
+    few_pass(few, C, w)
+    got = few_pass(few, -C, w)  # no labels: a start of its own
+    D = ((X[:, None] + C[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
+
+
+def test_bounds_of_other_rows_are_refused():
+    X, C, _ = rows(100, 5, 9, np.float64)
+    few = Few(X, None, 9)
+    few.least = few.least[:50]
+    with pytest.raises(ValueError, match="do not fit"):
+        few_pass(few, C)
