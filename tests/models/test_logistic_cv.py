@@ -53,3 +53,16 @@ def test_bad_grids(Cs):
 def test_streams_are_refused_with_what_to_do():
     with pytest.raises(ValueError, match="logistic_path"):
         kg.LogisticRegressionCV().fit([(X[:70], y[:70]), (X[70:], y[70:])])
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_folds_that_lack_a_class():
+    """NumPy spoke of an inhomogeneous shape, and one class only was said to be in the labels."""
+    rare = np.r_[np.zeros(20), np.ones(20), 2]
+    rows = np.random.default_rng(0).standard_normal((41, 2))
+    assert kg.LogisticRegressionCV(Cs=2, cv=5).fit(rows, rare).coef_.shape == (3, 2)
+    with pytest.raises(ValueError, match=r"all classes.* no row of \[2.0\] to learn from"):
+        kg.LogisticRegressionCV(Cs=2, cv=5, refit=False).fit(rows, rare)
+    halves = [(np.arange(20), np.arange(20, 41))]
+    with pytest.raises(ValueError, match=r"two classes, in every fold, .* \[1.0, 2.0\]"):
+        kg.LogisticRegressionCV(Cs=2, cv=halves).fit(rows, rare)

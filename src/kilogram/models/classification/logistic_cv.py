@@ -82,6 +82,9 @@ def logistic_path(
 class LogisticRegressionCV(LogisticPredictor):
     """Logistic regression with C (and l1_ratio) chosen by cross-validation.
 
+    Takes scikit-learn's parameters. Values are compared by the log-likelihood of rows held out,
+    which also judges the chances, where scikit-learn compares accuracies; `scoring` says otherwise.
+
     Parameters
     ----------
     Cs : int or array-like, default=10
@@ -92,15 +95,19 @@ class LogisticRegressionCV(LogisticPredictor):
     cv : int, splitter, iterable or None, default=None
         Folds; None: five, stratified.
     scoring : str, callable or None, default=None
-        What is compared; None: "neg_log_loss".
+        What is compared; None: the mean log-chance of the true classes ("neg_log_loss").
     solver : str, default="lbfgs"
         As in `LogisticRegression`.
     tol : float, default=1e-4
+        Largest entry of the gradient of the mean loss at the end of each fit.
     max_iter : int, default=100
+        Most steps of each fit.
     class_weight : dict, "balanced" or None, default=None
+        Factors of the weights of the classes.
     refit : bool, default=True
         Fit all rows with the best values; False averages the coefficients of the folds.
     intercept_scaling : float, default=1.0
+        Used only with `solver="liblinear"`, as in `LogisticRegression`.
     random_state : int, RandomState or None, default=None
         Kept for scikit-learn's signature: nothing is drawn.
     n_jobs : int or None, default=None
@@ -111,14 +118,16 @@ class LogisticRegressionCV(LogisticPredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    C_ : float
-    l1_ratio_ : float
-    Cs_ : ndarray of shape (n_cs,)
-    l1_ratios_ : ndarray of shape (n_ratios,)
+    C_, l1_ratio_ : float
+        The best values.
+    Cs_, l1_ratios_ : ndarrays of shape (n_cs,) and (n_ratios,)
+        The values tried, C from the smallest.
     scores_ : ndarray of shape (n_folds, n_ratios, n_cs)
+        Of the rows held out; larger is better.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (n_folds, n_ratios, n_cs)
+        Steps, each fit from the one before it along Cs.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -208,6 +217,7 @@ class LogisticRegressionCV(LogisticPredictor):
             else np.ravel(numbers(self.l1_ratios, "l1_ratios"))
         )
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
+        self._check_folds(y, [train for train, _ in folds])
         found = [self._fold(X, y, w, train, test) for train, test in folds]
         self.scores_ = np.stack([f[0] for f in found])
         self.n_iter_ = np.stack([f[1] for f in found])
@@ -220,6 +230,20 @@ class LogisticRegressionCV(LogisticPredictor):
             self.coef_ = np.mean([f[2][best][0] for f in found], axis=0)
             self.intercept_ = np.mean([f[2][best][1] for f in found], axis=0)
         return self
+
+    def _check_folds(self, y: np.ndarray, trains: list[Any]) -> None:
+        """Refuse folds that leave too few classes to learn from."""
+        for train in trains:
+            lost = np.setdiff1d(self.classes_, y[train])
+            if len(lost) and (not self.refit or len(self.classes_) - len(lost) < 2):
+                needs = (
+                    "two classes" if self.refit else "all classes, whose coefficients are averaged"
+                )
+                raise ValueError(
+                    f"LogisticRegressionCV needs {needs}, in every fold, and one has no row of "
+                    f"{lost.tolist()} to learn from: take fewer folds, or some that keep the "
+                    "shares of the classes (StratifiedKFold)."
+                )
 
     def _model(self, ratio: float) -> LogisticRegression:
         return LogisticRegression(

@@ -110,12 +110,15 @@ default="freedman_diaconis"
     Attributes
     ----------
     bin_counts_ : list of d arrays of shape (n_classes, L_j + 2)
+        Weights in the bins; the first and the last bin hold what lies beyond the range.
     bins_ : Bins
         Starts, widths and numbers of the bins.
     class_count_ : array of shape (n_classes,)
+        Weight of the rows of each class.
     class_prior_ : array of shape (n_classes,)
     classes_ : array of shape (n_classes,)
     feature_log_density_ : list of d arrays of shape (n_classes, L_j + 2)
+        log p_cj of the bins.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Their names, if X had any.

@@ -43,6 +43,7 @@ class Isomap(EmbeddingMixin, Estimator):
     ----------
     n_neighbors : int, default=5
     n_components : int, default=2
+        Dimensions of the embedding.
     n_landmarks : int or None, default=None
         Rows whose paths are followed; None: all rows. For many rows some hundreds are enough.
     max_memory : int, str or None, default=None

@@ -81,6 +81,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     ----------
     n_neighbors : int, default=5
     n_components : int, default=2
+        Dimensions of the embedding.
     reg : float, default=1e-3
         Share of its trace added to the diagonal of each local matrix; 0 takes the shortest of the
         weights that fit best.

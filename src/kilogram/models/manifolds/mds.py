@@ -56,6 +56,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Parameters
     ----------
     n_components : int, default=2
+        Dimensions of the embedding.
     metric : {"euclidean", "cityblock", "hamming", "precomputed"} or callable, default="euclidean"
         The distance between rows. "precomputed": X holds distances (n, n), in use (m, n); a
         callable gets two tables of rows and returns their distances.
