@@ -5,7 +5,13 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist, pdist
 
-from kilogram.native.structure import link_matrix, link_rows, medoid_build, medoid_sweep
+from kilogram.native.structure import (
+    link_cloud,
+    link_matrix,
+    link_rows,
+    medoid_build,
+    medoid_sweep,
+)
 
 TYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 SIZES = [(2, 1), (3, 2), (33, 1), (70, 3), (201, 17)]
@@ -151,3 +157,36 @@ def test_ties_are_merged_in_some_order(machine):
         assert tree.heights[0] == 1.0
         assert tree.weights[-1] == 64
         assert sorted(tree.children.ravel()) == list(range(126))
+
+
+@TYPES
+@pytest.mark.parametrize("room", [0, 1 << 25], ids=["rounds", "matrix"])
+def test_clouds_grow_the_trees_of_their_distances(machine, room, dtype):
+    """Rounds over the rows before a matrix is stored, or the matrix at once: SciPy's trees."""
+    gaps = np.c_[1.07 ** np.arange(150), np.zeros((150, 2))]
+    for X in (rows(2, 1), rows(3, 2), rows(65, 1), rows(333, 7), np.r_[rows(200, 3), gaps + 5]):
+        for name in ("complete", "average"):
+            Z = linkage(pdist(X), name)
+            for x in (X.astype(dtype), np.asfortranarray(X, dtype)):
+                tree = link_cloud(x, complete=name == "complete", room=room)
+                rtol = 1e-9 if dtype == np.float64 else 1e-3
+                np.testing.assert_allclose(tree.heights, Z[:, 2], rtol=rtol)
+                if dtype == np.float64:
+                    np.testing.assert_array_equal(tree.children, np.sort(Z[:, :2]))
+                    np.testing.assert_array_equal(tree.weights[len(X) :], Z[:, 3])
+
+
+def test_weights_and_ties_in_clouds(machine):
+    X = rows(60, 3)
+    w = np.random.default_rng(2).integers(1, 4, 60)
+    for room in (0, 1 << 25):
+        for complete in (True, False):
+            ours = link_cloud(X, w.astype(float), complete=complete, room=room).heights
+            many = link_cloud(np.repeat(X, w, axis=0), complete=complete, room=room).heights
+            np.testing.assert_allclose(many[-59:], ours, atol=1e-9)
+            assert link_cloud(np.zeros((70, 2)), complete=complete, room=room).heights.max() == 0
+            grid = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
+            tree = link_cloud(grid, complete=complete, room=room)
+            assert sorted(tree.children.ravel()) == list(range(126))
+            assert tree.heights[0] == 1.0
+            assert (np.diff(tree.heights) >= 0).all()

@@ -55,6 +55,18 @@ def link_rows(X: Array, w: Array | None = None, *, ward: bool = False) -> Tree:
     return Tree(*tree)
 
 
+def link_cloud(X: Array, w: Array | None = None, *, complete: bool, room: int = 1 << 25) -> Tree:
+    """Complete or average linkage of the rows of X under Euclidean distance.
+
+    Up to `room` bytes the matrix of distances is stored at once; else that of the clusters left by
+    a few rounds, in which every two that are each other's nearest merge.
+    """
+    x = matrix("X", X)
+    size, *tree = _room(len(x), w, x.dtype)
+    run(_core.link_cloud, float(len(x)) * x.size, x, size, complete, room, *tree)
+    return Tree(*tree)
+
+
 def link_matrix(D: Array, linkage: str, w: Array | None = None) -> Tree:
     """The tree of a symmetric D (n, n), C-contiguous, which is overwritten.
 

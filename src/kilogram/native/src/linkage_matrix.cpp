@@ -68,13 +68,11 @@ i64 follow_chain(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* m
 
 // Rounds while they merge enough of the clusters to be worth a reading of the matrix, else a chain
 template <class T, Linkage linkage>
-void merge_all(T* D, i64 n, const T* size_of, Merge* merges, int threads) {
+void merge_all(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* merges, int threads) {
   constexpr i64 few = 24;
-  Square<T> square(D, n);
-  std::vector<T> size(size_of, size_of + n);
   std::vector<i64> near;
   nearest_slots(square, near, threads);
-  for (i64 t = 0; t + 1 < n;) {
+  while (t + 1 < n) {
     const std::vector<Union> all = united(near);
     if (few * (square.m - i64(all.size())) >= square.m) {
       for (const auto& [a, b] : all)
@@ -92,13 +90,21 @@ void merge_all(T* D, i64 n, const T* size_of, Merge* merges, int threads) {
 }  // namespace
 
 template <class T>
-void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges, int threads) {
+void merge_square(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Linkage linkage,
+                  Merge* merges, int threads) {
   if (linkage == kComplete)
-    merge_all<T, kComplete>(D, n, size, merges, threads);
+    merge_all<T, kComplete>(square, size, n, t, merges, threads);
   else if (linkage == kAverage)
-    merge_all<T, kAverage>(D, n, size, merges, threads);
+    merge_all<T, kAverage>(square, size, n, t, merges, threads);
   else
-    merge_all<T, kWard>(D, n, size, merges, threads);
+    merge_all<T, kWard>(square, size, n, t, merges, threads);
+}
+
+template <class T>
+void chain_of_matrix(T* D, i64 n, const T* size_of, Linkage linkage, Merge* merges, int threads) {
+  Square<T> square(D, n);
+  std::vector<T> size(size_of, size_of + n);
+  merge_square<T>(square, size, n, 0, linkage, merges, threads);
 }
 
 namespace {
@@ -176,6 +182,7 @@ template <class T> void closest_pairs(T* D, i64 n, const T* size_of, bool medoid
 #define KG_INSTANTIATE(T)                                                \
   template void tree_of_matrix<T>(const T*, i64, Merge*);                \
   template void chain_of_matrix<T>(T*, i64, const T*, Linkage, Merge*, int);  \
+  template void merge_square<T>(Square<T>&, std::vector<T>&, i64, i64, Linkage, Merge*, int);  \
   template void closest_pairs<T>(T*, i64, const T*, bool, Merge*);
 KG_INSTANTIATE(float)
 KG_INSTANTIATE(double)

@@ -72,4 +72,10 @@ template <Linkage linkage, class T> inline T lance_williams(T x, T y, T a, T b, 
   return std::max(T(0), (a * x + b * y - a * b / (a + b) * ab) / (a + b));
 }
 
+// All mergers that are left of n - 1, t of which are made: the slots of the square are clusters of
+// these sizes. Complete, average and Ward's linkage.
+template <class T>
+void merge_square(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Linkage linkage,
+                  Merge* merges, int threads);
+
 }  // namespace kg

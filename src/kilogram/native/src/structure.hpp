@@ -43,6 +43,11 @@ template <class T> void ward_of_rows(const Rows<T>& X, const T* size, Merge* mer
 // Nearest neighbours merged over D (n, n), which is overwritten: complete, average, Ward's.
 template <class T>
 void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges, int threads);
+// Complete and average linkage of rows; the matrix is kept of the clusters that are left when it is
+// smaller than `room` bytes, or smaller than a round over the rows is worth.
+template <class T>
+void link_cloud(const Rows<T>& X, const T* size, Linkage linkage, i64 room, Merge* merges,
+                int threads);
 // The closest pair again and again, for linkages that may bring a merged cluster nearer: centroid on
 // squared distances, which are overwritten; or, with `medoids`, the distance of the medoids.
 template <class T>

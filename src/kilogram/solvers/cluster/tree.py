@@ -1,8 +1,10 @@
 """Trees of merged clusters: grown from rows or distances, and cut.
 
 A tree of n leaves has n - 1 mergers; leaf i is cluster i, merger t makes cluster n + t out of
-children[t] at heights[t]. Single and Ward's linkage grow from the rows alone; the others keep the
-matrix of distances. Centroids and medoids may come nearer as they merge: their heights may fall.
+children[t] at heights[t]. Single and Ward's linkage grow from the rows alone; the others keep a
+matrix of distances, complete and average linkage of Euclidean rows only that of the clusters which
+the first rounds of mergers leave. Centroids and medoids may come nearer as they merge: their
+heights may fall.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_numpy
-from kilogram.native.structure import Tree, link_matrix, link_rows
+from kilogram.functions.distances import common_scale, divided
+from kilogram.native.structure import Tree, link_cloud, link_matrix, link_rows
 from kilogram.operators.memory_plan import human_bytes
 from kilogram.solvers.cluster.pairs import Distance
 
@@ -39,7 +42,27 @@ def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: i
             "Euclidean distances need no matrix; or cluster the centres of a KMeans with many "
             "clusters."
         )
+    if (
+        linkage in ("complete", "average")
+        and (distance.euclidean and not distance.squared and not distance.given)
+        and (is_numpy(X) and d <= FEW_COLUMNS)
+    ):
+        return _of_cloud(X, w, linkage == "complete")
     return _of_matrix(X, w, distance, linkage)
+
+
+def _of_cloud(X: np.ndarray, w: np.ndarray | None, complete: bool) -> Tree:
+    """Of rows in which squares of distances are in range, in float64."""
+    scale = common_scale(X, dtype=np.float64)
+    rows = divided(X, scale)
+    rows = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
+    _check_finite(rows)
+    tree = link_cloud(rows, w, complete=complete)
+    if scale != 1.0:
+        with np.errstate(over="ignore"):
+            tree = tree._replace(heights=tree.heights * scale)
+        _check_finite(tree.heights)
+    return tree
 
 
 def _of_matrix(X: Any, w: np.ndarray | None, distance: Distance, linkage: str) -> Tree:
