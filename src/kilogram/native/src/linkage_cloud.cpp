@@ -1,5 +1,4 @@
-      if (groups_.empty() || groups_.back().size != size)
-        groups_.push_back({p, p, size, starts_[p]});// Complete and average linkage of rows under Euclidean distance. The first rounds, when clusters are
+// Complete and average linkage of rows under Euclidean distance. The first rounds, when clusters are
 // many and small, find every cluster's nearest from the rows themselves, so that the matrix of
 // distances is stored only for the clusters that are left; linkage_matrix.cpp goes on from there.
 #include "linkage_rounds.hpp"
@@ -133,7 +132,8 @@ template <class T, Linkage linkage> class Cloud {
     groups_.clear();
     for (i64 p = 0; p < clusters(); ++p) {
       const i64 size = starts_[p + 1] - starts_[p];
-      if (groups_.empty() || groups_.back().size != size) groups_.push_back({p, p, size, starts_[p]});
+      if (groups_.empty() || groups_.back().size != size)
+        groups_.push_back({p, p, size, starts_[p]});
       groups_.back().last = p + 1;
     }
     std::fill(data_.block(0), data_.block(0) + panels_ * lanes_ * X_.d, T(0));
