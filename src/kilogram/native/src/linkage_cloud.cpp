@@ -28,7 +28,9 @@ template <class T, Linkage linkage> class Cloud {
 
   i64 clusters() const { return i64(starts_.size()) - 1; }
   std::int32_t name(i64 p) const { return order_[starts_[p]]; }
-  T weight(i64 p) const { return std::accumulate(&w_[starts_[p]], &w_[starts_[p + 1]], T(0)); }
+  T weight(i64 p) const {
+    return std::accumulate(w_.data() + starts_[p], w_.data() + starts_[p + 1], T(0));
+  }
   i64 room() const { return panels_ * lanes_; }
 
   // out[q] = how far cluster p is from cluster q, for all of them; away is room for all rows
@@ -92,8 +94,9 @@ template <class T, Linkage linkage> class Cloud {
     std::vector<std::int32_t> order;
     std::vector<i64> starts{0};
     for (const auto& [a, b] : all) {
-      order.insert(order.end(), &order_[starts_[a]], &order_[0] + starts_[a + 1]);
-      if (b != a) order.insert(order.end(), &order_[starts_[b]], &order_[0] + starts_[b + 1]);
+      order.insert(order.end(), order_.data() + starts_[a], order_.data() + starts_[a + 1]);
+      if (b != a)
+        order.insert(order.end(), order_.data() + starts_[b], order_.data() + starts_[b + 1]);
       starts.push_back(i64(order.size()));
     }
     order_.swap(order);
