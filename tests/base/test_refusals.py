@@ -62,6 +62,20 @@ NUMBERS = [
     ("LabelSpreading", "max_iter", ["many", 0, 1.5, np.inf]),
     ("LabelSpreading", "unlabelled", [[1, 2]]),
     ("HistogramDensity", "alpha", [np.inf]),
+    ("KernelCCA", "alpha", ["much", [1, 2], None, 0.0, np.nan, np.inf]),
+    ("KernelCCA", "max_iter", ["many", None, 0, 1.5, np.inf]),
+    ("KernelCCA", "n_components", ["many", None, 0, 1.5]),
+    ("KernelCCA", "tol", ["small", None, -1.0]),
+    ("CCA", "alpha", ["much", [1, 2], None, -1.0, np.inf]),
+    ("CCA", "n_components", ["many", None, 1.5]),
+    ("MultiviewCCA", "alpha", ["much", None, -1.0, np.inf]),
+    ("MultiviewCCA", "n_components", ["many", None, 1.5]),
+    ("MultiviewCCA", "views", ["two", None, 1.5, [1.5, 1.5]]),
+    ("LinearDiscriminantAnalysis", "tol", ["small", None, -1.0]),
+    ("Ridge", "alpha", ["much", None, [[1, 2], 3]]),
+    ("RidgeCV", "alphas", ["much", None, [], [1.0, -1.0]]),
+    ("KernelRidgeCV", "alphas", ["much", None]),
+    ("KitchenSinksRegressor", "alpha", ["much", None]),
 ]
 
 
@@ -69,7 +83,7 @@ NUMBERS = [
     ("name", "param", "values"), NUMBERS, ids=[f"{name}-{param}" for name, param, _ in NUMBERS]
 )
 def test_parameters_that_are_no_numbers_are_named(name, param, values):
-    y = TARGETS if name in ("SVR", "TotalLeastSquares") else LABELS
+    y = LABELS if hasattr(getattr(kg, name), "predict_proba") or "SVC" in name else TARGETS
     for value in values:
         with pytest.raises(ValueError, match=param):
             getattr(kg, name)(**{param: value}).fit(X, y)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.namespace import to_numpy
+
 
 def number(value: Any) -> float:
     """The value as a float; NaN, which passes no comparison, for what is no number at all.
@@ -24,6 +26,7 @@ def is_whole(value: Any) -> bool:
 def numbers(value: Any, name: str) -> np.ndarray:
     """The value as an array of floats; what is no number and no list of them is named."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        host = to_numpy(value) if hasattr(value, "shape") else value
+        return np.asarray(host, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers, got {value!r}.") from None

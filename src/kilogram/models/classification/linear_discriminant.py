@@ -26,6 +26,7 @@ from kilogram.arrays.linalg import eigh, svd
 from kilogram.arrays.namespace import is_sparse, like, namespace, narrowed, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import Estimate, within
 from kilogram.models.classification.covariances import (
     check_shrinkage,
@@ -147,7 +148,7 @@ class LinearDiscriminantAnalysis(
             raise NotImplementedError("shrinkage not supported with 'svd' solver.")
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver.")
-        if not self.tol >= 0:
+        if not number(self.tol) >= 0:
             raise ValueError(f"tol must be at least 0, got {self.tol!r}.")
         check_shrinkage(self.shrinkage, self.covariance_estimator)
 

@@ -9,6 +9,7 @@ penalties: O(n^3) once, O(n^2) for every alpha (leave_one_out.py). Without an of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from sklearn.model_selection import GridSearchCV
@@ -186,6 +187,8 @@ class KernelRidgeCV(KernelPredictor):
                     "alpha_per_target=True chooses a penalty for every target under one kernel; "
                     "give `kernel`, not `kernels`."
                 )
+            if isinstance(self.kernels, str) or not isinstance(self.kernels, Iterable):
+                raise TypeError(f"kernels must be a list of kernels, got {self.kernels!r}.")
             return [as_kernel(k) for k in self.kernels]
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return [as_kernel(self.kernel, params=self.kernel_params, **named)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
 from kilogram.arrays.namespace import to_numpy
+from kilogram.base.checks import numbers
 from kilogram.models.regression.leave_one_out import Press
 from kilogram.models.regression.targets import Rows
 
@@ -56,8 +56,7 @@ class Choice:
 
 def check_alphas(alphas: Any, *, strictly: bool) -> list[float]:
     """The penalties to try, as numbers > 0 (>= 0 where a fold is refitted)."""
-    given = [alphas] if isinstance(alphas, Real) else list(to_numpy(alphas).ravel())
-    values = [float(a) for a in given]
+    values = numbers(alphas, "alphas").ravel().tolist()
     if not values:
         raise ValueError("alphas is empty: give at least one penalty to try.")
     for i, a in enumerate(values):

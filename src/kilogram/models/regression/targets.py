@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
-from kilogram.arrays.namespace import namespace, to_numpy
+from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import is_streamed, row_blocks
 from kilogram.arrays.rows_stream import as_rows, stack_rows
 from kilogram.base import Estimator
+from kilogram.base.checks import numbers
 
 
 class Rows(NamedTuple):
@@ -53,9 +53,7 @@ def enter_gathered(model: Estimator, rows: Rows) -> Rows:
 
 def check_alpha(alpha: Any, targets: int) -> list[float]:
     """One penalty per target, as numbers >= 0."""
-    values = (
-        [float(alpha)] if isinstance(alpha, Real) else [float(a) for a in to_numpy(alpha).ravel()]
-    )
+    values = numbers(alpha, "alpha").ravel().tolist()
     if not all(a >= 0 for a in values):  # also catches NaN
         raise ValueError(
             f"alpha must be a number >= 0, or one per target, got {alpha!r}: a negative penalty "

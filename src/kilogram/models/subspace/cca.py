@@ -28,6 +28,7 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_count
 from kilogram.arrays.threads import one_team
 from kilogram.base import Estimator, Laws, Twin
+from kilogram.base.checks import is_whole, number
 from kilogram.base.estimate import Estimate, within
 from kilogram.models.subspace.view_scores import (
     dense,
@@ -154,17 +155,17 @@ class CCA(
     def _check_params(self) -> None:
         if self.solver not in ("auto", "moments", "svd"):
             raise ValueError(f"solver must be 'auto', 'moments' or 'svd', got {self.solver!r}.")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be >= 0, got {self.alpha!r}.")
+        if not 0 <= number(self.alpha) < np.inf:
+            raise ValueError(f"alpha must be a number >= 0, got {self.alpha!r}.")
         if self.solver == "svd" and self.alpha:
             raise ValueError("solver='svd' is for alpha=0; regularised pairs come from 'moments'.")
 
     def _pairs(self, joint: JointMoments, X: Any, Y: Any, w: Any) -> Pairs:
         """Pairs of the scaled columns, by the road that keeps enough digits."""
         d = min(joint.scatter.shape[0], joint.scatter_y.shape[0])
-        if not 1 <= self.n_components <= d:
+        if not (is_whole(self.n_components) and 1 <= self.n_components <= d):
             raise ValueError(
-                f"n_components={self.n_components} must be between 1 and min(d_x, d_y) = {d}."
+                f"n_components={self.n_components!r} must be between 1 and min(d_x, d_y) = {d}."
             )
         C_x, C_xy, C_y = self._covariances(joint)
         self.solver_ = "moments" if self.solver == "auto" else self.solver

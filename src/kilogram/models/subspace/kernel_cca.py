@@ -17,6 +17,7 @@ Gram matrix allows, `approximation="nystroem"` is CCA itself on Nystroem feature
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -25,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.base import Budget, Estimator, Laws
+from kilogram.base.checks import is_whole, number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import warn_if_unfinished
@@ -178,12 +180,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
 
     def _check_params(self) -> None:
-        if not self.alpha > 0:
+        if not 0 < number(self.alpha) < math.inf:
             raise ValueError(
                 f"alpha must be > 0, got {self.alpha!r}: without it any two views agree perfectly."
             )
-        if self.n_components < 1:
-            raise ValueError(f"n_components must be at least 1, got {self.n_components!r}.")
+        for name in ("n_components", "max_iter"):
+            if not (is_whole(value := getattr(self, name)) and value >= 1):
+                raise ValueError(f"{name} must be at least 1, a whole number, got {value!r}.")
+        if not number(self.tol) >= 0:
+            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}.")
         if self.approximation not in (None, "nystroem"):
             raise ValueError(
                 f"approximation must be None or 'nystroem', got {self.approximation!r}."

@@ -13,7 +13,8 @@ is scaled to unit variance here, which the eigenvectors of the printed algorithm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, map_rows, reduce_rows
 from kilogram.base import Budget, Estimator, Laws
+from kilogram.base.checks import is_whole, number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import warn_if_unfinished
@@ -116,9 +118,9 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         X, sizes = _together(X)
         X, _, w = self._enter(X, None, sample_weight, finite=False, min_samples=2)
         self.sizes_ = sizes or split_columns(self.views, column_count(X))
-        if not 1 <= self.n_components <= min(self.sizes_):
+        if not (is_whole(self.n_components) and 1 <= self.n_components <= min(self.sizes_)):
             raise ValueError(
-                f"n_components={self.n_components} must be between 1 and the columns of the "
+                f"n_components={self.n_components!r} must be between 1 and the columns of the "
                 f"smallest view, {min(self.sizes_)} of {self.sizes_}."
             )
         moments = reduce_rows(Moments.of, X, w)
@@ -140,8 +142,8 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _check_params(self) -> None:
         if self.objective not in ("maxvar", "sumcor"):
             raise ValueError(f"objective must be 'maxvar' or 'sumcor', got {self.objective!r}.")
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be >= 0, got {self.alpha!r}.")
+        if not 0 <= number(self.alpha) < math.inf:
+            raise ValueError(f"alpha must be a number >= 0, got {self.alpha!r}.")
 
     def _agree(self, C: Any, tick: Any) -> Agreement:
         views, k, alpha = cuts(self.sizes_), self.n_components, float(self.alpha)
@@ -205,15 +207,19 @@ def _together(X: Any) -> tuple[Any, list[int] | None]:
     return namespace(*X).concat(list(X), axis=1), [int(view.shape[1]) for view in X]
 
 
-def split_columns(views: int | Sequence[int], d: int) -> list[int]:
+def split_columns(views: Any, d: int) -> list[int]:
     """Columns of each view: d divided into equal parts, or as asked for."""
-    if isinstance(views, int):
+    if is_whole(views):
         if not 2 <= views <= d:
             raise ValueError(
                 f"X has {d} feature(s) and cannot be divided into views={views}: there must be "
                 f"at least two views and a column for each (n_features = {d})."
             )
         return [d // views + (i < d % views) for i in range(views)]
+    if not (isinstance(views, Iterable) and all(map(is_whole, views))):
+        raise ValueError(
+            f"views must be a number of views or a list of their sizes, got {views!r}."
+        )
     sizes = [int(size) for size in views]
     if len(sizes) < 2 or min(sizes) < 1 or sum(sizes) != d:
         raise ValueError(f"views={sizes} must be two or more sizes that sum to n_features = {d}.")
