@@ -199,3 +199,15 @@ def test_distances_near_the_end_of_floats_keep_their_tree(name):
     huge = kg.AgglomerativeClustering(3, linkage=name).fit(X * 2.0**660)
     assert (plain.labels_ == huge.labels_).all()
     assert np.allclose(plain.distances_ * 2.0**660, huge.distances_)
+
+
+@pytest.mark.parametrize("linkage", ["average", "complete"])
+def test_many_rows_merge_before_their_distances_are_stored(linkage):
+    """Above 32 MiB of distances the first mergers are found from the rows."""
+    from scipy.cluster import hierarchy
+
+    rows = np.random.default_rng(0).standard_normal((2100, 4))
+    model = kg.AgglomerativeClustering(7, linkage=linkage).fit(rows)
+    Z = hierarchy.linkage(rows, linkage)
+    np.testing.assert_allclose(model.distances_, Z[:, 2], rtol=1e-12)
+    np.testing.assert_array_equal(np.sort(model.children_), np.sort(Z[:, :2]))

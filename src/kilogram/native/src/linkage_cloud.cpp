@@ -31,16 +31,16 @@ template <class T, Linkage linkage> class Cloud {
   T weight(i64 p) const {
     return std::accumulate(w_.data() + starts_[p], w_.data() + starts_[p + 1], T(0));
   }
-  i64 room() const { return panels_ * lanes_; }
+  i64 room() const { return panels_ * lanes_ + X_.d; }
 
-  // out[q] = how far cluster p is from cluster q, for all of them; away is room for all rows
+  // out[q] = how far cluster p is from cluster q, for all of them; away has `room` entries
   void distances(i64 p, T* away, T* out) const {
     const i64 m = clusters();
-    std::vector<T> row(X_.d);
+    T* row = away + panels_ * lanes_;
     std::fill(out, out + m, T(0));
     for (i64 i = starts_[p]; i < starts_[p + 1]; ++i) {
       for (i64 k = 0; k < X_.d; ++k) row[k] = *X_.at(order_[i], k);
-      loops<T>().panel_distances(data_.block(0), X_.d, panels_, row.data(), away);
+      loops<T>().panel_distances(data_.block(0), X_.d, panels_, row, away);
       if (linkage == kAverage)
         for (i64 j = 0; j < X_.n; ++j) away[j] = w_[j] * std::sqrt(away[j]);
       for (const Group& group : groups_) add(group, away, w_[i], out);
