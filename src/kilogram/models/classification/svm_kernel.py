@@ -118,9 +118,7 @@ def check_numbers(model: Any) -> None:
     if not isinstance(model.max_iter, Integral) or int(model.max_iter) < -1:
         raise ValueError(f"max_iter must be -1 (no limit) or at least 0, got {model.max_iter!r}.")
     if not is_number(model.cache_size) or not 0 < model.cache_size < math.inf:
-        raise ValueError(
-            f"cache_size must be a positive number of megabytes, got {model.cache_size!r}."
-        )
+        raise ValueError(f"cache_size must be megabytes above 0, got {model.cache_size!r}.")
     if model.slack not in (1, 2):
         raise ValueError(f"slack must be 1 (linear) or 2 (quadratic), got {model.slack!r}.")
 
