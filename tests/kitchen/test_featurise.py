@@ -263,3 +263,16 @@ def test_what_is_delivered_holds_no_columns_of_others():
     menu = recipes(layout, choose_measure(question, None)[0], question.y)
     X = layout.array(table.data, None)
     assert delivered(clone(menu[1].pipeline).fit(X, question.y)).memory is None
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize("buckets", [None, 64])
+def test_documents_of_several_lines(analyzer, buckets):
+    documents = ["one\ntwo\n\nthree", "two three\r\nfour", "\n", ""]
+    model = TermCounts(analyzer, n=3, buckets=buckets)
+    first = model.fit_transform(documents)
+    again = model.transform(documents)
+    np.testing.assert_array_equal(first.toarray(), again.toarray())
+    if buckets is None:
+        names = model.get_feature_names_out()
+        assert len(set(names)) == len(names) == first.shape[1]

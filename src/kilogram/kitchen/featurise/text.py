@@ -83,7 +83,7 @@ class TermCounts(TransformerMixin, BaseEstimator):
         self.terms_ = ""
         if self.buckets is not None:
             return self.transform(X)
-        documents = _documents(X)
+        documents = self._documents(X)
         key = _key(repr(self.get_params()), documents)
         if key not in _COUNTED:
             _remember(key, self._counted(documents))
@@ -105,7 +105,7 @@ class TermCounts(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> sp.csr_array:
         check_is_fitted(self, "terms_")
-        documents = _documents(X)
+        documents = self._documents(X)
         if self.buckets is not None:
             hashed = HashingVectorizer(**self._how(), n_features=self.buckets, norm=None,
                                        alternate_sign=False)  # fmt: skip
@@ -121,6 +121,16 @@ class TermCounts(TransformerMixin, BaseEstimator):
         if self.buckets is not None:
             raise ValueError("hashed terms cannot be told from their buckets; use a dictionary.")
         return np.asarray(self.terms_.split("\n"), dtype=object)
+
+    def _documents(self, X: Any) -> list[str]:
+        """The documents; across lines a blank stands for the end of one, as for many blanks.
+
+        Terms are kept one per line, so that none may hold an end of line itself.
+        """
+        documents = _documents(X)
+        if self.analyzer != "char":
+            return documents
+        return [document.replace("\n", " ") for document in documents]
 
     def _how(self) -> dict[str, Any]:
         return {
