@@ -22,6 +22,17 @@ def test_agrees_with_the_formula_written_out():
     assert found.clipped(high=0.82).high == 0.82
 
 
+def test_rounds_on_the_same_rows_have_the_freedom_of_one():
+    s = np.random.default_rng(0).normal(size=15)
+    one, all_folds = (corrected_interval(s, 80, 20, degrees=k) for k in (4, None))
+    ratio = stats.t.ppf(0.975, 4) / stats.t.ppf(0.975, 14)
+    assert one.high - one.low == pytest.approx(ratio * (all_folds.high - all_folds.low))
+    assert one.mean == all_folds.mean
+    for wrong in (0, 15):
+        with pytest.raises(ValueError, match="degrees must lie between 1 and 14"):
+            corrected_interval(s, 80, 20, degrees=wrong)
+
+
 def test_covers_the_true_score_where_the_plain_interval_does_not():
     """Mean of y by 10-fold CV: any two folds share 8/9 of their training rows."""
     rng = np.random.default_rng(0)

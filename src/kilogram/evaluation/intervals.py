@@ -72,14 +72,26 @@ def corrected_error(scores: ArrayLike, n_train: float, n_test: float) -> float:
 
 
 def corrected_interval(
-    scores: ArrayLike, n_train: float, n_test: float, *, confidence: float = 0.95
+    scores: ArrayLike,
+    n_train: float,
+    n_test: float,
+    *,
+    confidence: float = 0.95,
+    degrees: int | None = None,
 ) -> Interval:
-    """Mean of (J,) fold scores with its Nadeau-Bengio interval."""
+    """Mean of (J,) fold scores with its Nadeau-Bengio interval.
+
+    `degrees` of freedom are J - 1 unless said: of rounds that share their rows, those of one round
+    are on the safe side.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
     s = _checked(scores, n_train, n_test)
+    known = len(s) - 1 if degrees is None else degrees
+    if not 1 <= known < len(s):
+        raise ValueError(f"degrees must lie between 1 and {len(s) - 1}, got {degrees!r}.")
     mean = float(np.mean(s))
-    quantile = float(stats.t.ppf((1 + confidence) / 2, len(s) - 1))
+    quantile = float(stats.t.ppf((1 + confidence) / 2, known))
     half = quantile * corrected_error(s, n_train, n_test)
     return Interval(mean, mean - half, mean + half, confidence)
 

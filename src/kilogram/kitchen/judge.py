@@ -82,7 +82,10 @@ class Judged:
         rows = np.concatenate([f.test for f in held])
         answers = np.concatenate([f.prediction for f in held])
         error = rows_error(quick(measure), self.y[rows], answers)
-        interval = no_narrower(corrected_interval(scores, *self.nested.rows), error)
+        # every round has the same rows: the spread of the scores is known as from one of them
+        degrees = max(1, len(held) - 1)
+        found = corrected_interval(scores, *self.nested.rows, degrees=degrees)
+        interval = no_narrower(found, error)
         return interval.clipped(measure.low, measure.high)
 
 
