@@ -24,7 +24,7 @@ def rows(n, d, k, dtype, seed=0):
     return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
 
 
-def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
+def assert_all_steps(X, C, w, shift, rtol, steps=12, jump=None):
     """Lloyd's algorithm with bounds, every step held against all distances.
 
     At the step `jump` the centres go somewhere else, which bounds must notice.
@@ -43,7 +43,7 @@ def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
         np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
         if step % 5 == 0:
             assert got.inertia == pytest.approx(u @ near, rel=1e-5, abs=1e-12 * size)
-        check_bounds(few, D, got.labels, rtol * np.sqrt(far))
+        assert_bounds(few, D, got.labels, rtol * np.sqrt(far))
         there = got.sums[:, -1] > 1e-9
         means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
         C = np.where(there[:, None], means, C).astype(X.dtype)
@@ -52,7 +52,7 @@ def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
     return few
 
 
-def check_bounds(few, D, labels, slack):
+def assert_bounds(few, D, labels, slack):
     D, every = np.sqrt(D), np.arange(len(D))
     assert (D[every, labels] <= few.upper + slack).all()
     D[every, labels] = np.inf
@@ -66,9 +66,11 @@ def test_passes_are_plain_passes(machine, size, dtype):
     X, C, w = rows(*size, dtype)
     rtol = 1e-13 if dtype == np.float64 else 1e-6
     none = np.zeros(X.shape[1])
-    all_steps(X, C, w, none, rtol)
-    all_steps(np.asfortranarray(X), C, None, none, rtol, steps=6, jump=3)
-    all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
+    assert_all_steps(X, C, w, none, rtol)
+    assert_all_steps(np.asfortranarray(X), C, None, none, rtol, steps=6, jump=3)
+    assert_all_steps(
+        np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -100,7 +102,7 @@ def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
     C[::7] *= 300
     C[1] = 0
     X, C = X * dtype(scale), C * dtype(scale)
-    all_steps(X, C, w, np.zeros(24), 1e-13 if dtype == np.float64 else 1e-6, jump=4)
+    assert_all_steps(X, C, w, np.zeros(24), 1e-13 if dtype == np.float64 else 1e-6, jump=4)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -31,7 +31,7 @@ def unit_of(X, shift):
     return length if length > 0 else 1.0
 
 
-def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
+def assert_all_steps(X, C, w, shift, rtol, steps=12, jump=None):
     """Lloyd's algorithm with bounds, every step held against all distances.
 
     At the step `jump` the centres go somewhere else, which bounds must notice.
@@ -55,11 +55,11 @@ def all_steps(X, C, w, shift, rtol, steps=12, jump=None):
         C = np.where(there[:, None], means, C).astype(X.dtype)
         C = C[::-1].copy() * X.dtype.type(1.3) if step == jump else C
         kept = {"labels": got.labels, "sums": got.sums}
-        check_bounds(held, moved, C, got.labels)
+        assert_bounds(held, moved, C, got.labels)
     return held, got
 
 
-def check_bounds(held, moved, C, labels):
+def assert_bounds(held, moved, C, labels):
     """Whatever the centres did up to the last pass, bounds of then are bounds."""
     C = held.sieve.C.astype(float)
     D = np.sqrt(((moved[:, None] - C[None]) ** 2).sum(axis=2)) / held.sieve.unit
@@ -80,9 +80,11 @@ def test_held_passes_are_plain_passes(machine, size, dtype):
     X, C, w = rows(*size, dtype)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
     none = np.zeros(X.shape[1])
-    all_steps(X, C, w, none, rtol)
-    all_steps(np.asfortranarray(X), C, None, none, rtol, steps=6, jump=3)
-    all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
+    assert_all_steps(X, C, w, none, rtol)
+    assert_all_steps(np.asfortranarray(X), C, None, none, rtol, steps=6, jump=3)
+    assert_all_steps(
+        np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -113,7 +115,7 @@ def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
     C[1] = 0
     X, C = X * dtype(scale), C * dtype(scale)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
-    all_steps(X, C, w, np.zeros(24), rtol, jump=4)
+    assert_all_steps(X, C, w, np.zeros(24), rtol, jump=4)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -121,7 +123,7 @@ def test_rows_far_from_the_origin(machine, dtype):
     X, C, w = rows(500, 20, 30, dtype)
     X = X + dtype(1e6)
     shift = X.mean(axis=0, dtype=float).astype(dtype).astype(float)
-    all_steps(X, C, w, shift, 1e-9 if dtype == np.float64 else 1e-5)
+    assert_all_steps(X, C, w, shift, 1e-9 if dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

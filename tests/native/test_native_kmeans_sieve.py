@@ -35,7 +35,7 @@ def unit_of(X, shift):
     return length if length > 0 else 1.0
 
 
-def all_steps(X, C, w, shift, rtol, steps=5, groups=False):
+def assert_all_steps(X, C, w, shift, rtol, steps=5, groups=False):
     """Lloyd's algorithm through the sieve, every step held against all distances."""
     sieve, kept = Sieve(X, shift, unit_of(X, shift)), {}
     places, means = Places(near_together(C, 8)), C[:: max(1, len(C) // 7)]
@@ -67,10 +67,12 @@ def test_sieved_passes_are_plain_passes(machine, size, dtype):
     X, C, w = rows(*size, dtype)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
     none = np.zeros(X.shape[1])
-    all_steps(X, C, w, none, rtol)
-    all_steps(X, C, w, none, rtol, groups=True)
-    all_steps(np.asfortranarray(X), C, None, none, rtol, steps=3)
-    all_steps(np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3)
+    assert_all_steps(X, C, w, none, rtol)
+    assert_all_steps(X, C, w, none, rtol, groups=True)
+    assert_all_steps(np.asfortranarray(X), C, None, none, rtol, steps=3)
+    assert_all_steps(
+        np.repeat(X, 2, axis=0)[::2], C, w, X.mean(axis=0).astype(float), rtol, steps=3
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -95,7 +97,7 @@ def test_rows_far_from_the_origin(machine, dtype):
     X, C, w = rows(500, 20, 30, dtype)
     X = X + dtype(1e6)
     shift = X.mean(axis=0, dtype=float).astype(dtype).astype(float)
-    all_steps(X, C, w, shift, 1e-9 if dtype == np.float64 else 1e-5)
+    assert_all_steps(X, C, w, shift, 1e-9 if dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -109,10 +111,10 @@ def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
     C[1] = 0
     X, C = X * dtype(scale), C * dtype(scale)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
-    all_steps(X, C, w, np.zeros(24), rtol)
-    all_steps(X, C, w, np.zeros(24), rtol, groups=True)
+    assert_all_steps(X, C, w, np.zeros(24), rtol)
+    assert_all_steps(X, C, w, np.zeros(24), rtol, groups=True)
     many = np.concatenate([C, -C, C[:, ::-1], 1.5 * C, C / 3, -2 * C[:, ::-1]])
-    all_steps(X, many, w, np.zeros(24), rtol, steps=3)
+    assert_all_steps(X, many, w, np.zeros(24), rtol, steps=3)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -121,7 +123,9 @@ def test_groups_of_centres_that_lie_far_are_left_out(machine, dtype):
     blobs = 4 * rng.standard_normal((20, 30))
     C = (np.repeat(blobs, 10, axis=0) + 0.3 * rng.standard_normal((200, 30))).astype(dtype)
     X = (C[rng.integers(0, 200, 4000)] + 0.3 * rng.standard_normal((4000, 30))).astype(dtype)
-    sieve = all_steps(X, C, None, np.zeros(30), 1e-12 if dtype == np.float64 else 1e-5, groups=True)
+    sieve = assert_all_steps(
+        X, C, None, np.zeros(30), 1e-12 if dtype == np.float64 else 1e-5, groups=True
+    )
     assert sieve[0].opened < 0.3
 
 
@@ -149,7 +153,7 @@ def test_result_does_not_depend_on_threads(monkeypatch):
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(all_steps(X, C, w, np.zeros(20), 1e-5, steps=3)[1])
+            found.append(assert_all_steps(X, C, w, np.zeros(20), 1e-5, steps=3)[1])
     np.testing.assert_array_equal(found[0].labels, found[1].labels)
     np.testing.assert_array_equal(found[0].sums, found[1].sums)
     assert found[0].inertia == found[1].inertia
@@ -158,7 +162,7 @@ def test_result_does_not_depend_on_threads(monkeypatch):
 def test_another_start_is_as_the_first():
     X, C, w = rows(800, 20, 30, np.float64)
     none = np.zeros(20)
-    sieve = all_steps(X, C, w, none, 1e-12)[0]
+    sieve = assert_all_steps(X, C, w, none, 1e-12)[0]
     sieve.forget()
     plain = cluster_pass(X, C + 0.5, w)
     got = sieved_pass(sieve, C + 0.5, Places(near_together(C, 8)), w)
