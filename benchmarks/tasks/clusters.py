@@ -88,7 +88,7 @@ def _large(k: int, steps: int, dtype: str, apart: float = 1.0) -> Task:
         floor=lambda rates: steps * rates.floor(flops=2.0 * N * D * k / speed, bytes=size * N * D),
         counted="the products with the centres, or one read of X, each step",
         needs={"sklearnex": "sklearnex", "faiss": "faiss"},
-        repeats=2,
+        repeats=4,
     )
 
 
@@ -125,7 +125,7 @@ def _mnist(k: int, steps: int) -> Task:
         floor=lambda rates: steps * rates.floor(flops=flops, bytes=4 * 60_000 * 784),
         counted="the products with the centres, or one read of X, each step",
         needs={"sklearnex": "sklearnex", "faiss": "faiss"},
-        repeats=2,
+        repeats=4,
     )
 
 

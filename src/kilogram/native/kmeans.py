@@ -67,11 +67,12 @@ class Bounds:
     """
 
     def __init__(self, n: int, C: Array, size: int):
-        groups = -(-len(C) // size)
+        line = 64 // C.itemsize  # the bounds of a row are whole cache lines
+        room = -(-len(C) // (size * line)) * line
         self.size, self.order = size, near_together(C, size)
         self.upper, self.least = np.empty(n, C.dtype), np.empty(n, C.dtype)
-        self.lower = np.empty((n, groups), C.dtype)
-        self.drift = np.zeros(groups, C.dtype)
+        self.lower = on_line(n * room, C.dtype).reshape(n, room)
+        self.drift = np.zeros(room, C.dtype)
         self.C: Array | None = None
         self.looked = 1.0
 
@@ -150,10 +151,7 @@ class Sieve:
     def __init__(self, X: Array, shift: Array, unit: float):
         self.X, (n, d) = matrix("X", X), X.shape
         self.shift, self.unit = vector(shift, d, self.X.dtype, "shift"), float(unit)
-        size = n * -(-d // _core.SIEVE_LINE) * _core.SIEVE_LINE
-        room = np.empty(size + 64, np.uint8)  # codes begin on a cache line
-        start = -room.ctypes.data % 64
-        self.codes = room[start : start + size]
+        self.codes = on_line(n * -(-d // _core.SIEVE_LINE) * _core.SIEVE_LINE, np.dtype(np.uint8))
         self.about = np.empty((n, 4), np.float32)
         rows = (self.X, self.shift, self.unit, self.codes, self.about)
         self.balance: float = run(_core.encode_rows, float(n) * d, *rows)
@@ -227,17 +225,26 @@ def kept(
     return np.empty(n, np.int32), np.empty((k, d + 1)), False
 
 
+def on_line(size: int, dtype: np.dtype) -> Array:
+    """So many numbers, not set, that begin with a cache line."""
+    room = np.empty(size * dtype.itemsize + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + size * dtype.itemsize].view(dtype)
+
+
 def near_together(C: Array, size: int) -> Array:
     """An order of the centres in which every run of `size` lies close together, (k,) int32."""
     C = np.asarray(C, float)
-    squares, left, order = (C * C).sum(axis=1), np.arange(len(C)), []
-    while left.size:
-        away = squares[left] - 2 * C[left] @ C[left[0]]
-        away[0] = -np.inf
-        near = np.argsort(away, kind="stable")[:size]
-        order.append(left[near])
-        left = np.delete(left, near)
-    return np.concatenate(order).astype(np.int32)
+    far, order = (C * C).sum(axis=1), np.empty(len(C), np.int32)  # far: inf for those taken
+    for start in range(0, len(C), size):
+        first = int(np.argmax(far < np.inf))
+        away = far - 2 * (C @ C[first])
+        away[first] = -np.inf
+        count = min(size, len(C) - start)
+        near = np.argpartition(away, count - 1)[:count]
+        order[start : start + count] = near
+        far[near] = np.inf
+    return order
 
 
 def grouped(C: Array, seeds: Array, steps: int = 1) -> tuple[Places, Array]:

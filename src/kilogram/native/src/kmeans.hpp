@@ -29,15 +29,17 @@ struct PassTerms {
 template <class T> PassTerms cluster_pass(const ClusterPass<T>& pass, int threads);
 
 // The same with bounds from pass to pass. Centres lie in groups of `size` places. For every row,
-// upper (n) bounds the distance from its own centre, lower (n, groups) that from each group, its own
-// centre left out, plus what the group had drifted by then, and least (n) the least of them.
+// upper (n) bounds the distance from its own centre, lower (n, ld) that from each group, its own
+// centre left out, plus what the group had drifted by then, and least (n) the least of them. There are
+// whole cache lines of bounds, ld of them, for a group each or none.
 template <class T> struct BoundedPass {
   ClusterPass<T> pass;
   const std::int32_t* order;  // (k): the centre at every place
   i64 size;
   const T* moved;  // (k) how far each centre went since the last pass; null: nothing is known
-  const T* drift;  // (groups) how far the farthest of each group went, summed over all passes
+  const T* drift;  // (ld) how far the farthest of each group went, summed over all passes
   T *upper, *least, *lower;
+  i64 ld;
 };
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& pass, int threads);

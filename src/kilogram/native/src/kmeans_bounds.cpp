@@ -16,6 +16,7 @@
 #include <limits>
 #include <numeric>
 #include <omp.h>
+#include <utility>
 #include <vector>
 
 namespace kg {
@@ -23,6 +24,8 @@ namespace {
 
 constexpr i64 kFour = 4;
 constexpr i64 kPiece = 960;  // rows held against their bounds at a time, by one thread
+constexpr i64 kStrips = 8;   // strips' worth of rows left over that one thread takes at a time
+constexpr i64 kAhead = 12;   // rows that are called for while others are measured
 
 // The centres in their places, four to a block, whole blocks to a group.
 template <class T> struct Groups {
@@ -49,12 +52,7 @@ template <class T> struct Groups {
   T farthest = 0;  // that a centre moved
 };
 
-// What the first look leaves for the second: the groups every row needs, none for most.
-template <class T> struct Left {
-  explicit Left(i64 n) : needed(n), best(n) {}
-  std::vector<std::uint64_t> needed;
-  std::vector<T> best;  // squared distance from the own centre
-};
+using Queue = std::vector<std::int32_t>;  // rows that the first look leaves for the second
 
 template <class T> T wider(T square) {
   return std::sqrt(square) * (1 + 4 * std::numeric_limits<T>::epsilon());
@@ -62,40 +60,114 @@ template <class T> T wider(T square) {
 
 template <class T> class Look {
  public:
-  Look(const BoundedPass<T>& bounded, const Groups<T>& groups, Left<T>& left)
-      : b_(bounded), p_(bounded.pass), g_(groups), left_(left), d_(p_.X.d),
-        strip_(loops<T>().strip), rows_(1, strip_ * d_), packed_(1, strip_ * d_), origin_(d_, T(0)),
-        first_(strip_), second_(strip_), norms_(strip_), row_(strip_), own_(strip_), at_(strip_) {}
+  Look(const BoundedPass<T>& bounded, const Groups<T>& groups)
+      : b_(bounded), p_(bounded.pass), g_(groups), d_(p_.X.d), strip_(loops<T>().strip),
+        rows_(1, strip_ * d_), packed_(1, strip_ * d_), origin_(d_, T(0)), first_(strip_),
+        second_(strip_), norms_(strip_), row_(strip_), own_(strip_), at_(strip_), doubtful_(kPiece) {}
 
-  // Rows start..stop against their bounds; returns the inertia of those that stay, if measured.
-  double hold(i64 start, i64 stop) {
-    double inertia = 0;
-    T* x = rows_.block(0);
-    for (i64 i = start; i < stop; ++i) {
-      const std::int32_t label = p_.labels[i];
-      T &upper = b_.upper[i], &least = b_.least[i];
-      upper += b_.moved[label];
-      least -= g_.farthest;
-      left_.needed[i] = 0;
-      if (upper < least && !p_.measure) continue;
-      const T best = exact(load(i, x), label);
-      upper = wider(best);
-      if (!(upper < least))
-        least = loops<T>().least_bound(lower(i), b_.drift, g_.count, upper, &left_.needed[i]);
-      left_.best[i] = best;
-      if (!left_.needed[i]) inertia += static_cast<double>(weight(i)) * static_cast<double>(best);
-    }
-    return inertia;
+  // Rows start..stop against their bounds; those that may have a nearer centre are queued.
+  void hold(i64 start, i64 stop, Queue& queue) {
+    const i64 count = near(doubtful(start, stop));
+    queue.assign(doubtful_.begin(), doubtful_.begin() + count);
   }
 
-  // Up to a strip of rows against all groups that one of them needs; adds to sums, counts `looked`.
-  // `more` rows follow in the order.
-  double take(const std::int32_t* order, i64 m, i64 more, double* sums, double& looked) {
+  // The `count` rows from place `from` of the queue, or of X where nothing is known, of which `more`
+  // follow: each against its own centre, then strips of them against all groups that one of them needs.
+  // Adds to sums, counts `looked`; returns the inertia.
+  double take(const Queue& queue, i64 from, i64 count, i64 more, double* sums, double& looked) {
+    double inertia = 0;
+    i64 m = 0;
+    for (i64 j = from; j < from + count; ++j) {
+      if (j + kAhead < from + count + more) fetch(b_.moved ? queue[j + kAhead] : j + kAhead);
+      if (!begin(row_[m], b_.moved ? queue[j] : j, rows_.block(0) + m * d_))
+        inertia += static_cast<double>(weight(row_[m].i)) * static_cast<double>(row_[m].best);
+      else if (++m == strip_)
+        inertia += flush(std::exchange(m, 0), sums, looked);
+    }
+    return m ? inertia + flush(m, sums, looked) : inertia;
+  }
+
+ private:
+  struct Row {
+    i64 i;
+    std::int32_t label;
+    T best;  // squared distance
+    std::uint64_t needed;
+  };
+
+  T* lower(i64 i) const { return b_.lower + i * b_.ld; }
+  T weight(i64 i) const { return p_.w ? p_.w[i] : T(1); }
+  T exact(const T* x, std::int32_t c) const {
+    return loops<T>().squared_distance(x, p_.C + i64(c) * d_, d_);
+  }
+  const T* load(i64 i, T* to) const {
+    loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, d_);
+    return to;
+  }
+
+  // Moves the bounds of the rows start..stop with the centres; lists those not settled by that.
+  i64 doubtful(i64 start, i64 stop) {
+    i64 count = 0;
+    for (i64 i = start; i < stop; ++i) {
+      T &upper = b_.upper[i], &least = b_.least[i];
+      upper += b_.moved[p_.labels[i]];
+      least -= g_.farthest;
+      doubtful_[count] = static_cast<std::int32_t>(i);
+      count += p_.measure || !(upper < least);
+    }
+    return count;
+  }
+
+  // Keeps the rows listed that some group may be near to: mostly few centres move, and far, and the
+  // bounds of a row are a third of it to read.
+  i64 near(i64 count) {
+    i64 kept = 0;
+    for (i64 f = 0; f < count; ++f) {
+      if (f + kAhead < count) __builtin_prefetch(lower(doubtful_[f + kAhead]));
+      const std::int32_t i = doubtful_[f];
+      doubtful_[kept] = i;
+      kept += below(i) != 0 || p_.measure;
+    }
+    return kept;
+  }
+
+  // the groups that may be as near as a row's own centre; sets the least bound
+  std::uint64_t below(i64 i) const {
+    std::uint64_t groups;
+    b_.least[i] = loops<T>().least_bound(lower(i), b_.drift, b_.ld, b_.upper[i], &groups);
+    return groups;
+  }
+
+  // Rows that are looked at lie anywhere: they are called for while those before them are.
+  void fetch(i64 i) const {
+    constexpr i64 line = 64 / sizeof(T);
+    const T* x = p_.X.at(i, 0);
+    for (i64 k = 0; k < d_ && p_.X.cs == 1; k += line) __builtin_prefetch(x + k);
+    for (i64 g = 0; g < g_.count; g += line) __builtin_prefetch(lower(i) + g, 1);
+    __builtin_prefetch(p_.labels + i, 1);
+    __builtin_prefetch(b_.upper + i, 1);
+    __builtin_prefetch(b_.least + i, 1);
+  }
+
+  // A row and its own centre, most likely still the nearest: whether there may be a nearer one.
+  bool begin(Row& row, i64 i, T* x) const {
+    load(i, x);
+    const std::int32_t label = p_.follow ? p_.labels[i] : -1;
+    row = {i, label, label < 0 ? std::numeric_limits<T>::max() : exact(x, label), all_};
+    if (!b_.moved) {
+      std::fill(lower(i), lower(i) + b_.ld, std::numeric_limits<T>::infinity());
+      return true;
+    }
+    b_.upper[i] = wider(row.best);
+    row.needed = b_.upper[i] < b_.least[i] ? 0 : below(i);
+    return row.needed != 0;
+  }
+
+  // the first m rows against the groups they need
+  double flush(i64 m, double* sums, double& looked) {
     std::uint64_t needed = 0;
     for (i64 i = 0; i < m; ++i) {
-      if (i < more) fetch(order[m + i]);
-      begin(row_[i], order[i], rows_.block(0) + i * d_);
-      norms_[i] = row_[i].norm;
+      norms_[i] = loops<T>().squared_distance(rows_.block(0) + i * d_, origin_.data(), d_);
       needed |= row_[i].needed;
     }
     looked += double(m) * double(__builtin_popcountll(needed));
@@ -107,50 +179,6 @@ template <class T> class Look {
     double inertia = 0;
     for (i64 i = 0; i < m; ++i) inertia += settle(row_[i], rows_.block(0) + i * d_, sums);
     return inertia;
-  }
-
- private:
-  struct Row {
-    i64 i;
-    std::int32_t label;
-    T best, norm;  // squared
-    std::uint64_t needed;
-  };
-
-  T* lower(i64 i) const { return b_.lower + i * g_.count; }
-  T weight(i64 i) const { return p_.w ? p_.w[i] : T(1); }
-  T exact(const T* x, std::int32_t c) const {
-    return loops<T>().squared_distance(x, p_.C + i64(c) * d_, d_);
-  }
-  const T* load(i64 i, T* to) const {
-    loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, d_);
-    return to;
-  }
-
-  // Rows of one cluster lie anywhere: they are called for while the strip before them is looked at.
-  void fetch(i64 i) const {
-    constexpr i64 line = 64 / sizeof(T);
-    const T* x = p_.X.at(i, 0);
-    for (i64 k = 0; k < d_ && p_.X.cs == 1; k += line) __builtin_prefetch(x + k);
-    for (i64 g = 0; g < g_.count; g += line) __builtin_prefetch(lower(i) + g, 1);
-    __builtin_prefetch(p_.labels + i, 1);
-    __builtin_prefetch(b_.upper + i, 1);
-    __builtin_prefetch(b_.least + i, 1);
-    if (!b_.moved) return;
-    __builtin_prefetch(left_.needed.data() + i);
-    __builtin_prefetch(left_.best.data() + i);
-  }
-
-  void begin(Row& row, i64 i, T* x) const {
-    load(i, x);
-    const bool known = b_.moved != nullptr;
-    const std::int32_t label = p_.follow ? p_.labels[i] : -1;  // most likely still the nearest
-    row = {i, label,
-           known        ? left_.best[i]
-           : label >= 0 ? exact(x, label)
-                        : std::numeric_limits<T>::max(),
-           loops<T>().squared_distance(x, origin_.data(), d_),
-           known ? left_.needed[i] : all_};
   }
 
   // the strip against the centres of group g
@@ -197,9 +225,8 @@ template <class T> class Look {
       add(x, w, sums + label * (d_ + 1));
       p_.labels[row.i] = label;
     }
-    std::uint64_t none;
     b_.upper[row.i] = wider(row.best);
-    b_.least[row.i] = loops<T>().least_bound(lower(row.i), b_.drift, g_.count, T(0), &none);
+    below(row.i);
     return static_cast<double>(w) * static_cast<double>(row.best);
   }
 
@@ -211,64 +238,50 @@ template <class T> class Look {
   const BoundedPass<T>& b_;
   const ClusterPass<T>& p_;
   const Groups<T>& g_;
-  Left<T>& left_;
   const i64 d_, strip_;
   Scratch<T> rows_, packed_;
   std::vector<T> origin_, first_, second_, norms_;
   std::vector<Row> row_;
-  std::vector<std::int32_t> own_, at_;
+  std::vector<std::int32_t> own_, at_, doubtful_;
   const std::uint64_t all_ = g_.count < 64 ? (std::uint64_t(1) << g_.count) - 1 : ~std::uint64_t(0);
 };
 
-// The rows left over, cluster by cluster, each cluster's in their order; all rows if none is known. Where
-// most are left, one after another in memory they are read sooner than they need fewer groups.
-template <class T> std::vector<std::int32_t> in_order(const BoundedPass<T>& b, const Left<T>& left) {
-  const i64 n = b.pass.X.n;
-  std::vector<std::int32_t> order;
-  if (!b.moved) {
-    order.resize(n);
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-  }
-  const i64 count = n - std::count(left.needed.begin(), left.needed.end(), 0);
-  const auto key = [&](i64 i) { return 2 * count > n ? 0 : b.pass.labels[i]; };
+// The rows queued, cluster by cluster, each cluster's in their order. Where most are, they are read one
+// after another in memory sooner than they need fewer groups.
+template <class T> Queue in_order(const BoundedPass<T>& b, const std::vector<Queue>& pieces) {
+  i64 count = 0;
+  for (const Queue& piece : pieces) count += static_cast<i64>(piece.size());
+  const auto key = [&](i64 i) { return 2 * count > b.pass.X.n ? 0 : b.pass.labels[i]; };
   std::vector<i64> start(b.pass.k + 1, 0);
-  for (i64 i = 0; i < n; ++i) start[key(i) + 1] += left.needed[i] != 0;
+  for (const Queue& piece : pieces)
+    for (const std::int32_t i : piece) ++start[key(i) + 1];
   std::partial_sum(start.begin(), start.end(), start.begin());
-  order.resize(start.back());
-  for (i64 i = 0; i < n; ++i)
-    if (left.needed[i]) order[start[key(i)]++] = static_cast<std::int32_t>(i);
+  Queue order(count);
+  for (const Queue& piece : pieces)
+    for (const std::int32_t i : piece) order[start[key(i)]++] = i;
   return order;
 }
 
 }  // namespace
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& bounded, int threads) {
-  const i64 n = bounded.pass.X.n, strip = loops<T>().strip;
-  const i64 size = bounded.pass.k * (bounded.pass.X.d + 1);
+  const i64 n = bounded.pass.X.n, size = bounded.pass.k * (bounded.pass.X.d + 1);
   const Groups<T> groups(bounded);
-  Left<T> left(bounded.moved ? n : 0);
   std::vector<Look<T>> team;
   team.reserve(threads);
-  for (int t = 0; t < threads; ++t) team.emplace_back(bounded, groups, left);
-  double stayed = 0;
-  if (bounded.moved) {
-    const i64 pieces = ceil_div(n, kPiece);
-    std::vector<double> inertia(pieces);
+  for (int t = 0; t < threads; ++t) team.emplace_back(bounded, groups);
+  std::vector<Queue> pieces(bounded.moved ? ceil_div(n, kPiece) : 0);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (i64 p = 0; p < pieces; ++p)
-      inertia[p] = team[omp_get_thread_num()].hold(p * kPiece, std::min(n, (p + 1) * kPiece));
-    stayed = std::accumulate(inertia.begin(), inertia.end(), 0.0);
-  }
-  const std::vector<std::int32_t> order = in_order(bounded, left);
-  const i64 count = static_cast<i64>(order.size());
+  for (i64 p = 0; p < static_cast<i64>(pieces.size()); ++p)
+    team[omp_get_thread_num()].hold(p * kPiece, std::min(n, (p + 1) * kPiece), pieces[p]);
+  const Queue queue = in_order(bounded, pieces);
+  const i64 count = bounded.moved ? static_cast<i64>(queue.size()) : n;
+  const i64 some = kStrips * loops<T>().strip;
   PassTerms terms = in_lanes(
-      bounded.pass, ceil_div(count, strip), threads, [&](i64 s, int thread, double* sums) {
-        const i64 from = s * strip, m = std::min(strip, count - from);
-        const i64 more = std::min(strip, count - from - m);
-        return team[thread].take(order.data() + from, m, more, sums, sums[size]);
+      bounded.pass, ceil_div(count, some), threads, [&](i64 s, int thread, double* sums) {
+        const i64 from = s * some, m = std::min(some, count - from);
+        return team[thread].take(queue, from, m, count - from - m, sums, sums[size]);
       });
-  terms.inertia += stayed;
   terms.looked /= double(n) * double(groups.count);
   return terms;
 }

@@ -18,7 +18,7 @@ class Coded {
       : d_(d), quads_(quads_of(d)), blocks_(ceil_div(places, kFour)),
         balance_(balance), codes_(blocks_ * size(), 0), one_(4 * quads_, 0), scale_(blocks_ * kFour, 0.0f),
         half_(scale_.size(), std::numeric_limits<float>::infinity()), reach_(scale_),
-        radius_(scale_) {}
+        radius_(scale_), parts_(2 * d * blocks_ * kFour, 0.0f) {}
 
   CodedBlocks blocks() const {
     return {codes_.data(), scale_.data(), reach_.data(), half_.data(), radius_.data(), quads_, blocks_};
@@ -41,10 +41,13 @@ class Coded {
     }
     const double most = std::max(std::sqrt(longest) / kCentreLength, top / kCentreCode);
     const double step = most > 0 ? most : 1, inverse = 1 / step;
+    float* parts = parts_.data() + 2 * d_ * at;
     for (i64 j = 0; j < d_; ++j) {
       const double v = c[j] * inverse, whole = std::nearbyint(v);
       one_[j] = static_cast<std::int8_t>(std::clamp(whole, -double(kCentreCode), double(kCentreCode)));
       off += (v - one_[j]) * (v - one_[j]);
+      parts[j] = static_cast<float>(c[j] * by_);
+      parts[d_ + j] = static_cast<float>((v - one_[j]) * step / by_);
     }
     put(at);
     const double slack = rounding(d_), left = std::sqrt(off) * step + slack * std::sqrt(squares);
@@ -57,6 +60,16 @@ class Coded {
                          : static_cast<float>(std::sqrt(squares / balance_ + balance_ * left * left) *
                                               (1 + slack));
     if (!far_out) longest_ = std::max(longest_, squares);
+  }
+
+  // What the codes may be off by in the difference of the scores of two points, relative to the spread of
+  // a row: <e, c - o> + <a X, f - g>, bounded as either term is for a single point.
+  float apart(i64 a, i64 b) const {
+    if (!(reach_[a] < kAlways && reach_[b] < kAlways)) return 3 * kAlways;
+    const float square = loops<float>().squared_distance(parts_.data() + 2 * d_ * a,
+                                                         parts_.data() + 2 * d_ * b, 2 * d_);
+    return static_cast<float>(std::sqrt(double(square)) * (1 + 8 * rounding(d_)) +
+                              4 * rounding(d_) * (double(reach_[a]) + double(reach_[b])));
   }
 
   // what rounding may add to a score, relative to the inverse of the row's step
@@ -83,9 +96,11 @@ class Coded {
 
   i64 d_, quads_, blocks_;
   double balance_;
+  double by_ = 1 / std::sqrt(balance_);
   double longest_ = 0;  // |c|^2
   std::vector<std::int8_t> codes_, one_;
   std::vector<float> scale_, half_, reach_, radius_;
+  std::vector<float> parts_;  // of every point: itself and what its codes leave, balanced
 };
 
 // The centres at their places, and their groups.

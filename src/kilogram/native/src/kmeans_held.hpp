@@ -20,6 +20,7 @@ template <class T> class Hold {
         lines_(lines_of(d_)), all_(c_.coded.blocks()), farthest_(held.known ? largest() : 0),
         rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
         scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
+        apart_(places() * places(), -1.0f),
         reach_(places()), spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
         least_(f_.rows), fresh_(all_.blocks), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
         best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks),
@@ -71,7 +72,7 @@ template <class T> class Hold {
     return to;
   }
 
-  // the codes of the rows and what is known of them; those that follow are called for
+  // the codes of the rows and what is known of them
   void gather(const std::int32_t* rows, i64 more, const std::uint64_t* needed) {
     const i64 width = lines_ * kLine;
     for (i64 i = 0; i < f_.rows; ++i) {
@@ -86,14 +87,19 @@ template <class T> class Hold {
       least_[i] = h_.known ? limit(row) : -kAlways;
       if (!h_.known) row.upper = kAlways;
       read_[i] = 0;
-      if (i >= more) continue;
-      const i64 next = rows[m_ + i];
-      __builtin_prefetch(s_.about + next, 1);
-      __builtin_prefetch(p_.labels + next);
-      for (i64 b = 0; b < all_.blocks; b += 16) __builtin_prefetch(lower(next) + b, 1);
-      for (i64 k = 0; k < width; k += 64) __builtin_prefetch(s_.codes + next * width + k);
     }
     f_.gather(codes_.data(), lines_, strip_.block(0));
+    next_ = rows + m_;
+    more_ = std::min(more, f_.rows);
+  }
+
+  // Calls for the i-th of the rows that follow. A few at a time: memory answers while scores are summed.
+  void call(i64 i) const {
+    const i64 next = next_[i], width = lines_ * kLine;
+    __builtin_prefetch(s_.about + next, 1);
+    __builtin_prefetch(p_.labels + next);
+    for (i64 b = 0; b < all_.blocks; b += 16) __builtin_prefetch(lower(next) + b, 1);
+    for (i64 k = 0; k < width; k += 64) __builtin_prefetch(s_.codes + next * width + k);
   }
 
   // what the score of another centre has to reach, over the row's step
@@ -113,9 +119,11 @@ template <class T> class Hold {
     some_.reach = reach_.data();
     some_.blocks = 0;
     std::fill(fresh_.begin(), fresh_.end(), -kAlways);
-    for (i64 b = 0; b < all_.blocks; ++b) {
+    const i64 wanted = __builtin_popcountll(bits);
+    for (i64 b = 0, called = 0; b < all_.blocks; ++b) {
       if (!(bits >> b & 1)) continue;
       const i64 j = some_.blocks++;
+      while (called < more_ * (j + 1) / wanted) call(called++);
       listed_[j] = b;
       where_[b] = j;
       std::copy(all_.reach + b * kFour, all_.reach + (b + 1) * kFour, reach_.data() + j * kFour);
@@ -150,11 +158,22 @@ template <class T> class Hold {
       const Pair pair = found_[p];
       if (pair.row >= m_ || centre(pair.place) < 0) continue;
       found_[kept] = pair;
-      const bool near = needed_[pair.row] >> listed_[pair.place / kFour] & 1;
+      const bool near = (needed_[pair.row] >> listed_[pair.place / kFour] & 1) && !behind(pair);
       kept += near;
       if (near) fetch(at_[pair.row]);
     }
     return kept;
+  }
+
+  // Whether the codes tell that a centre is not nearer than the row's own: of the difference of two
+  // scores they know more than of either.
+  bool behind(const Pair& pair) {
+    const std::int32_t own = own_[pair.row];
+    const float* scores = scores_.block(0) + pair.row;
+    const float lead = scores[own * f_.rows] - scores[pair.place * f_.rows];
+    float& apart = apart_[global(own) * places() + global(pair.place)];
+    if (apart < 0) apart = c_.coded.apart(global(own), global(pair.place));
+    return lead > apart * spread_[pair.row] + margin_[pair.row];
   }
 
   // the beginning of a row, which will be read; the rest follows by itself
@@ -284,6 +303,7 @@ template <class T> class Hold {
   Scratch<std::uint8_t> strip_;
   Scratch<float> scores_, bounds_;
   std::vector<float> exact_;  // [place][row], -1 where not measured
+  std::vector<float> apart_;  // [place][place], -1 where not asked for yet
   std::vector<float> reach_, spread_, margin_, inverse_, half_, least_, fresh_;
   std::vector<i64> at_;
   std::vector<std::uint64_t> needed_;
@@ -294,7 +314,8 @@ template <class T> class Hold {
   std::vector<i64> listed_, where_;
   std::vector<Pair> found_, pairs_;
   std::vector<T> away_;
-  i64 m_ = 0;
+  const std::int32_t* next_ = nullptr;  // the rows that follow
+  i64 m_ = 0, more_ = 0;
 };
 
 }  // namespace kg

@@ -205,13 +205,14 @@ template <class T> void bind(nb::module_& m) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
     const i64 groups = size > 0 ? ceil_div(pass.k, size) : 0;
     if (size < 4 || size % 4 || i64(order.shape(0)) != pass.k || i64(lower.shape(0)) != pass.X.n ||
-        i64(lower.shape(1)) != groups || groups > 64 || i64(drift.shape(0)) != groups ||
+        i64(lower.shape(1)) < groups || groups > 64 || drift.shape(0) != lower.shape(1) ||
+        lower.shape(1) * sizeof(T) % 64 ||
         (moved && i64(moved->shape(0)) != pass.k) || (moved && !follow) ||
         i64(upper.shape(0)) != pass.X.n || i64(least.shape(0)) != pass.X.n)
       throw std::invalid_argument("order, drift or bounds do not fit the rows and centres");
     check_order(order, pass.k);
     const BoundedPass<T> bounded{pass, order.data(), size, pointer<T>(moved), drift.data(),
-                                 upper.data(), least.data(), lower.data()};
+                                 upper.data(), least.data(), lower.data(), i64(lower.shape(1))};
     Release release;
     const PassTerms terms = bounded_pass<T>(bounded, threads);
     return std::pair<double, double>(terms.inertia, terms.looked);

@@ -3,6 +3,10 @@
 // template is used: such a template compiled here with AVX flags could be the copy the linker keeps.
 #include "loops.hpp"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 extern "C" {
 double cos(double) noexcept;
 float cosf(float) noexcept;

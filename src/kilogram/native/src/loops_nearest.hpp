@@ -177,16 +177,33 @@ void two_nearest(const T* strips, i64 depth, const T* centres, const T* half, i6
   for (i64 i = 0; i < 3 * W; ++i) at[i] = static_cast<std::int32_t>(place[i / W][i % W]);
 }
 
-// The least of lower[g] - drift[g], and in `needed` a bit for every one of them below `reach`.
+// a bit for every lane that is set
+template <class T> KG_INLINE std::uint64_t lanes_set(typename Vector<T>::mask mask) {
+#if defined(__AVX512F__) || !defined(__AVX2__)
+  std::uint64_t bits = 0;
+  for (i64 l = 0; l < kLanes<T>; ++l) bits |= static_cast<std::uint64_t>(mask[l] != 0) << l;
+  return bits;
+#else
+  if constexpr (sizeof(T) == 4) return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+  else return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
+#endif
+}
+
+// The least of lower[g] - drift[g], whole vectors, and in `needed` a bit for every one of them that is not
+// above `reach`.
 template <class T>
 T least_bound(const T* lower, const T* drift, i64 count, T reach, std::uint64_t* needed) {
-  T least = T(__builtin_huge_val());
+  typedef typename Vector<T>::type V;
+  constexpr i64 W = kLanes<T>;
+  V least = V{} + T(__builtin_huge_val());
   std::uint64_t bits = 0;
-  for (i64 g = 0; g < count; ++g) {
-    const T bound = lower[g] - drift[g];
+  for (i64 g = 0; g < count; g += W) {
+    const V bound = *reinterpret_cast<const V*>(lower + g) - *reinterpret_cast<const V*>(drift + g);
     least = bound < least ? bound : least;
-    bits |= static_cast<std::uint64_t>(bound <= reach) << g;
+    bits |= lanes_set<T>(bound <= reach) << g;
   }
+  T one = least[0];
+  for (i64 l = 1; l < W; ++l) one = least[l] < one ? least[l] : one;
   *needed = bits;
-  return least;
+  return one;
 }
