@@ -34,7 +34,7 @@ class Coded {
   void set(i64 at, const double* c, double radius) {
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;
     for (i64 j = 0; j < d_; ++j) {
-      if (j % (4 * kChunkQuads) == 0) halves[0] = halves[1] = 0;
+      if (j % (4 * chunk_of(quads_)) == 0) halves[0] = halves[1] = 0;
       top = std::max(top, std::fabs(c[j]));
       longest = std::max(longest, halves[j / 2 % 2] += c[j] * c[j]);
       squares += c[j] * c[j];
@@ -78,12 +78,12 @@ class Coded {
  private:
   static constexpr i64 kFour = 4;
 
-  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, kChunkQuads)); }
+  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, chunk_of(quads_))); }
 
   void put(i64 at) {
     std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
-    for (i64 q0 = 0; q0 < quads_; q0 += kChunkQuads) {
-      const i64 q1 = std::min(quads_, q0 + kChunkQuads);
+    for (i64 q0 = 0; q0 < quads_; q0 += chunk_of(quads_)) {
+      const i64 q1 = std::min(quads_, q0 + chunk_of(quads_));
       std::int32_t sums[2] = {0, 0};
       for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= kMiddle * one_[j];
       const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),

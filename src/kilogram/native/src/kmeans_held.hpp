@@ -1,6 +1,6 @@
 // The rows of one thread in a pass behind the sieve with bounds, see kmeans_held.cpp.
 #pragma once
-#include "kmeans_coded.hpp"
+#include "kmeans_listed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,14 +17,13 @@ template <class T> class Hold {
  public:
   Hold(const HeldPass<T>& held, const CodedCentres<T>& centres)
       : h_(held), s_(held.sieved), p_(s_.pass), c_(centres), f_(sieve_loops()), d_(p_.X.d),
-        lines_(lines_of(d_)), all_(c_.coded.blocks()), farthest_(held.known ? largest() : 0),
+        lines_(lines_of(d_)), blocks_(c_.coded, s_.order, s_.places), all_(blocks_.all),
+        farthest_(held.known ? largest() : 0),
         rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
         scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
-        apart_(places() * places(), -1.0f),
-        reach_(places()), spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
+        spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
         least_(f_.rows), fresh_(all_.blocks), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
-        best_(f_.rows), read_(f_.rows), codes_(f_.rows), listed_(all_.blocks), where_(all_.blocks),
-        found_(f_.rows * (places() + 1)), away_(found_.size()) {
+        best_(f_.rows), read_(f_.rows), codes_(f_.rows), found_(f_.rows * (places() + 1)), away_(found_.size()) {
     std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
   }
 
@@ -47,10 +46,10 @@ template <class T> class Hold {
     gather(rows, more, needed);
     score();
     const i64 pairs = likely();
-    f_.bounds(scores_.block(0), some_, spread_.data(), half_.data(), inverse_.data(), own_.data(),
+    f_.bounds(scores_.block(0), blocks_.some, spread_.data(), half_.data(), inverse_.data(), own_.data(),
               bounds_.block(0));
     counted[0] += double(decide(pairs));
-    counted[1] += double(m_ * some_.blocks) / double(all_.blocks);
+    counted[1] += double(m_ * blocks_.some.blocks) / double(all_.blocks);
     for (i64 i = 0; i < m_; ++i) settle(i, sums);
     for (const Pair& pair : pairs_) exact_[pair.place * f_.rows + pair.row] = -1;
     for (i64 i = 0; i < m_; ++i) exact_[own_[i] * f_.rows + i] = -1;
@@ -115,50 +114,37 @@ template <class T> class Hold {
       bits |= needed_[i];
       if (p_.follow) bits |= std::uint64_t(1) << c_.place[p_.labels[at_[i]]] / kFour;
     }
-    some_ = all_;
-    some_.reach = reach_.data();
-    some_.blocks = 0;
+    blocks_.clear();
     std::fill(fresh_.begin(), fresh_.end(), -kAlways);
     const i64 wanted = __builtin_popcountll(bits);
     for (i64 b = 0, called = 0; b < all_.blocks; ++b) {
       if (!(bits >> b & 1)) continue;
-      const i64 j = some_.blocks++;
+      const i64 j = blocks_.add(b);
       while (called < more_ * (j + 1) / wanted) call(called++);
-      listed_[j] = b;
-      where_[b] = j;
-      std::copy(all_.reach + b * kFour, all_.reach + (b + 1) * kFour, reach_.data() + j * kFour);
       f_.score(strip_.block(0), c_.coded.block(b), inverse_.data(),
                scores_.block(0) + j * kFour * f_.rows);
     }
-    if (!p_.follow) f_.best(scores_.block(0), kFour * some_.blocks, own_.data());
+    if (!p_.follow) f_.best(scores_.block(0), kFour * blocks_.some.blocks, own_.data());
     for (i64 i = 0; i < f_.rows; ++i) {
-      if (p_.follow) {
-        const std::int32_t place = c_.place[p_.labels[at_[i]]];
-        own_[i] = static_cast<std::int32_t>(where_[place / kFour] * kFour + place % kFour);
-      }
+      if (p_.follow) own_[i] = blocks_.local(c_.place[p_.labels[at_[i]]]);
       now_[i] = own_[i];
     }
   }
 
-  // the centre at a place of the blocks listed, or -1
-  std::int32_t centre(std::int32_t place) const {
-    const i64 at = listed_[place / kFour] * kFour + place % kFour;
-    return at < s_.places ? s_.order[at] : -1;
-  }
   float high(const Pair& pair) const {
-    return scores_.block(0)[pair.place * f_.rows + pair.row] + reach_[pair.place] * spread_[pair.row];
+    return scores_.block(0)[pair.place * f_.rows + pair.row] + blocks_.reach(pair.place) * spread_[pair.row];
   }
 
   // the pairs that neither codes nor bounds rule out
   i64 likely() {
-    const i64 count = f_.pick(scores_.block(0), some_, spread_.data(), margin_.data(), least_.data(),
+    const i64 count = f_.pick(scores_.block(0), blocks_.some, spread_.data(), margin_.data(), least_.data(),
                               own_.data(), found_.data());
     i64 kept = 0;
     for (i64 p = 0; p < count; ++p) {
       const Pair pair = found_[p];
-      if (pair.row >= m_ || centre(pair.place) < 0) continue;
+      if (pair.row >= m_ || blocks_.centre(pair.place) < 0) continue;
       found_[kept] = pair;
-      const bool near = (needed_[pair.row] >> listed_[pair.place / kFour] & 1) && !behind(pair);
+      const bool near = (needed_[pair.row] >> blocks_.block(pair.place / kFour) & 1) && !behind(pair);
       kept += near;
       if (near) fetch(at_[pair.row]);
     }
@@ -171,9 +157,7 @@ template <class T> class Hold {
     const std::int32_t own = own_[pair.row];
     const float* scores = scores_.block(0) + pair.row;
     const float lead = scores[own * f_.rows] - scores[pair.place * f_.rows];
-    float& apart = apart_[global(own) * places() + global(pair.place)];
-    if (apart < 0) apart = c_.coded.apart(global(own), global(pair.place));
-    return lead > apart * spread_[pair.row] + margin_[pair.row];
+    return lead > blocks_.apart(own, pair.place) * spread_[pair.row] + margin_[pair.row];
   }
 
   // the beginning of a row, which will be read; the rest follows by itself
@@ -202,7 +186,7 @@ template <class T> class Hold {
     exact(static_cast<i64>(pairs_.size()));
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const auto [place, row] = pairs_[p];
-      if (away_[p] > best_[row] || (away_[p] == best_[row] && centre(place) > centre(now_[row])))
+      if (away_[p] > best_[row] || (away_[p] == best_[row] && blocks_.centre(place) > blocks_.centre(now_[row])))
         continue;
       best_[row] = away_[p];
       now_[row] = place;
@@ -219,17 +203,14 @@ template <class T> class Hold {
 
   // the distances of the first `count` pairs of found_, also as bounds from below
   void exact(i64 count) {
-    for (i64 p = 0; p < count; ++p) found_[p].place = global(found_[p].place);
+    for (i64 p = 0; p < count; ++p) found_[p].place = blocks_.global(found_[p].place);
     pair_loops<T>().distances(rows_.block(0), c_.exact(), c_.ld, found_.data(), count, away_.data());
     for (i64 p = 0; p < count; ++p) {
       const auto [place, row] = found_[p];
-      const i64 local = where_[place / kFour] * kFour + place % kFour;
+      const i64 local = blocks_.local(place);
       const double from_below = std::min(std::sqrt(double(away_[p])) * under_unit_, 0.1 * kAlways);
       exact_[local * f_.rows + row] = static_cast<float>(from_below);
     }
-  }
-  std::int32_t global(std::int32_t place) const {
-    return static_cast<std::int32_t>(listed_[place / kFour] * kFour + place % kFour);
   }
 
   // the bound of row i to the j-th block listed, with what has been measured
@@ -237,7 +218,7 @@ template <class T> class Hold {
     float nearest = std::numeric_limits<float>::infinity();
     for (i64 r = 0; r < kFour; ++r) {
       const Pair pair{static_cast<std::int32_t>(j * kFour + r), static_cast<std::int32_t>(i)};
-      if (pair.place == now_[i] || centre(pair.place) < 0) continue;
+      if (pair.place == now_[i] || blocks_.centre(pair.place) < 0) continue;
       const float known = exact_[pair.place * f_.rows + i];
       const float left = std::max(0.0f, half_[i] - high(pair)) * 2 / inverse_[i];
       nearest = std::min(nearest, known >= 0 ? known : std::sqrt(left) * kBelow);
@@ -247,7 +228,7 @@ template <class T> class Hold {
 
   void settle(i64 i, double* sums) {
     const i64 at = at_[i];
-    const std::int32_t label = centre(now_[i]);
+    const std::int32_t label = blocks_.centre(now_[i]);
     const bool moves = !p_.follow || now_[i] != own_[i];
     if (moves) {
       const T w = p_.w ? p_.w[at] : T(1), *x = rows_.block(0) + i * c_.ld;
@@ -260,13 +241,13 @@ template <class T> class Hold {
       s_.about[at].upper = static_cast<float>(std::sqrt(double(best_[i])) * per_unit_);
     else
       tighten(i);
-    bound(i, moves ? listed_[own_[i] / kFour] : -1);
+    bound(i, moves ? blocks_.block(own_[i] / kFour) : -1);
   }
 
   // The codes bound the distance from the own centre as well.
   void tighten(i64 i) const {
     const Pair pair{own_[i], static_cast<std::int32_t>(i)};
-    const float low = high(pair) - 2 * reach_[pair.place] * spread_[i];
+    const float low = high(pair) - 2 * blocks_.reach(pair.place) * spread_[i];
     const float left = half_[i] * norms_ - low + margin_[i] + float(kNothing) * inverse_[i];
     float& upper = s_.about[at_[i]].upper;
     if (left > 0 && left < float(kFarOut))
@@ -278,7 +259,7 @@ template <class T> class Hold {
     float* to = lower(at_[i]);
     if (!h_.known) std::fill(to, to + all_.blocks, -kAlways);
     if (lost >= 0) to[lost] = -kAlways;
-    for (i64 j = 0; j < some_.blocks; ++j) fresh_[listed_[j]] = bounds_.block(0)[j * f_.rows + i];
+    for (i64 j = 0; j < blocks_.some.blocks; ++j) fresh_[blocks_.block(j)] = bounds_.block(0)[j * f_.rows + i];
     h_.least[at_[i]] = f_.raise(to, h_.drift, fresh_.data(), all_.blocks) * kBelow;
   }
 
@@ -293,8 +274,8 @@ template <class T> class Hold {
   const CodedCentres<T>& c_;
   const SieveLoops& f_;
   const i64 d_, lines_;
-  const CodedBlocks all_;
-  CodedBlocks some_{};
+  Listed blocks_;
+  const CodedBlocks& all_;
   const float farthest_;
   const float wide_ = static_cast<float>(0.5 * (1 + rounding(d_)));
   const float norms_ = static_cast<float>(1 + 4 * rounding(d_));
@@ -303,15 +284,13 @@ template <class T> class Hold {
   Scratch<std::uint8_t> strip_;
   Scratch<float> scores_, bounds_;
   std::vector<float> exact_;  // [place][row], -1 where not measured
-  std::vector<float> apart_;  // [place][place], -1 where not asked for yet
-  std::vector<float> reach_, spread_, margin_, inverse_, half_, least_, fresh_;
+  std::vector<float> spread_, margin_, inverse_, half_, least_, fresh_;
   std::vector<i64> at_;
   std::vector<std::uint64_t> needed_;
   std::vector<std::int32_t> own_, now_;  // places among the blocks listed
   std::vector<T> best_;
   std::vector<char> read_;
   std::vector<const std::uint8_t*> codes_;
-  std::vector<i64> listed_, where_;
   std::vector<Pair> found_, pairs_;
   std::vector<T> away_;
   const std::int32_t* next_ = nullptr;  // the rows that follow

@@ -93,7 +93,7 @@ KG_INLINE float sum_of(Float v) {
 }
 
 Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes) {
-  constexpr i64 chunk = 4 * kChunkQuads;
+  const i64 chunk = 4 * chunk_of(lines * kLine / 4);
   Float top{}, bottom{};
   float longest = 0, norm = 0;
   for (i64 k0 = 0; k0 < lines * kLine; k0 += chunk) {

@@ -15,7 +15,7 @@ __attribute__((noinline)) void four_scores(const std::uint8_t* x, const CodedBlo
 }
 
 void score(const std::uint8_t* strip, const CodedBlocks& centres, const float* inverse, float* scores) {
-  const auto step = centres.quads > kChunkQuads ? four_scores<true> : four_scores<false>;
+  const auto step = centres.quads > kOneChunk ? four_scores<true> : four_scores<false>;
   for (i64 b = 0; b < centres.blocks; ++b)
     step(strip, centres, b, inverse, scores + b * kFour * kRows);
 }

@@ -78,8 +78,8 @@ KG_INLINE unsigned signs(Int32 mask) {
 template <bool kMany>
 KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
   Int32 total[kFour][kTwo];
-  for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kChunkQuads) {
-    const i64 q1 = kMany && quads - q0 > kChunkQuads ? kChunkQuads : quads - q0;
+  for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kManyChunks) {
+    const i64 q1 = kMany && quads - q0 > kManyChunks ? kManyChunks : quads - q0;
     Int16 sum[kFour][kTwo];
 #pragma GCC unroll 4
     for (int r = 0; r < kFour; ++r)
@@ -107,7 +107,7 @@ KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, 
 }
 
 i64 block_bytes(i64 quads) {
-  return 4 * kFour * (quads + (quads + kChunkQuads - 1) / kChunkQuads);
+  return 4 * kFour * (quads + (quads + chunk_of(quads) - 1) / chunk_of(quads));
 }
 
 constexpr int kWords = (kFour * kRows + 63) / 64;
@@ -147,7 +147,7 @@ __attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, const Co
 
 void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
           std::uint8_t* open) {
-  const auto step = groups.quads > kChunkQuads ? passes<true, true> : passes<false, true>;
+  const auto step = groups.quads > kOneChunk ? passes<true, true> : passes<false, true>;
   constexpr std::uint64_t all = kRows < 64 ? (std::uint64_t(1) << kRows) - 1 : ~std::uint64_t(0);
   for (i64 b = 0; b < groups.blocks; ++b) {
     std::uint64_t found[kWords];
@@ -159,7 +159,7 @@ void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimit
 
 i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32_t* listed, i64 count,
          const StripLimits& limits, const std::int32_t* own, Pair* out) {
-  const auto step = centres.quads > kChunkQuads ? passes<true, false> : passes<false, false>;
+  const auto step = centres.quads > kOneChunk ? passes<true, false> : passes<false, false>;
   i64 pairs = 0;
   for (i64 l = 0; l < count; ++l) {
     std::uint64_t found[kWords];

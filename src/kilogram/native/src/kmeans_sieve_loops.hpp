@@ -7,11 +7,13 @@ namespace kg {
 // Coordinates as whole numbers. The codes of a row, each plus kMiddle so that it is not negative, lie
 // one after another in whole lines. Four of them are a quad: the bytes of one 32-bit lane. A strip is
 // `rows` rows, [quad][row][4]. Centres come in blocks of four, [chunk]{start[4], [quad][centre][4]}; a
-// chunk is kChunkQuads quads, after which 16-bit sums move to 32 bits, and `start` takes off what
-// kMiddle adds to either of the two sums.
+// chunk is as many quads as 16-bit sums may take before they move to 32 bits, and `start` takes off what
+// kMiddle adds to either of the two sums. Short rows are one chunk; the chunks of long ones are shorter,
+// so that a few large numbers coarsen the steps of fewer others.
 constexpr int kMiddle = 64;
 constexpr int kRowCode = 63, kCentreCode = 127;  // the largest codes
-constexpr std::int64_t kChunkQuads = 16;
+constexpr std::int64_t kOneChunk = 16, kManyChunks = 8;
+constexpr std::int64_t chunk_of(std::int64_t quads) { return quads > kOneChunk ? kManyChunks : kOneChunk; }
 constexpr std::int64_t kLine = 32;  // codes of a line
 // The most that the numbers of one 16-bit sum may have as their length, in steps: with what rounding
 // adds, the product of the two stays below 2^15.

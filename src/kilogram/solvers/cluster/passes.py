@@ -41,14 +41,13 @@ SIEVED = {4: 7_500, 8: 1_000}
 SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
 # centres up to which every one has a bound, and columns from which on reading a row takes the time
 FEW, WIDE, FEW_WORK = 16, 256, 1e7
-MANY = 256  # centres from which on bounds beat the sieve, once the rows have settled
 # centres from which on groups of them are held against the rows first, how many make a group, and
 # the share of the centres that may be left after it
 GATED, TOGETHER, OPENED = 128, 8, 0.6
 # numbers in X from which on the inertia is told from the sums, and the share of the squares that
 # has to be left for it: then cancellation costs two digits
 MANY_VALUES, TOLD = 1_000_000, 0.01
-TRIED = 2000  # rows that tell how many distances the sieve would let through
+TRIED = 500  # rows that tell how many distances the sieve would let through
 
 
 class Passes:
@@ -138,8 +137,7 @@ class Passes:
         return k <= FEW and d >= WIDE and float(n) * d * k >= FEW_WORK
 
     def _bounds_pay(self, k: int) -> bool:
-        """With few centres the sieve is as fast as the bounds, and needs no time to begin."""
-        return k >= (MANY if self.sieving else BOUNDED)
+        return k >= BOUNDED and self.held is None  # which has its own
 
     def _bounded(self, centres: np.ndarray, kept: dict[str, Any]) -> Any:
         if self.bounds is None:
