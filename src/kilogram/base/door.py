@@ -56,12 +56,15 @@ def enter(
     min_samples: int = 1,
     order: str | None = None,
     dtype: Any = (np.float64, np.float32),
+    alone: bool = False,
 ) -> Door:
     """Check X (n, d), y (n,) or (n, t) and weights (n,).
 
     `finite=False` defers the search for NaN and infinity, "allow-nan" refuses infinity only.
+    `alone` says that no target belongs to X.
     """
-    if _needs_nothing(estimator, X, y, reset, finite, min_samples, order, dtype):
+    hurried = y is not None or not reset or alone  # else some estimators refuse to fit
+    if hurried and _needs_nothing(estimator, X, y, reset, finite, min_samples, order, dtype):
         if y is not None and numeric_y:
             y = np.asarray(y, dtype=X.dtype)
         return Door(X, y, enter_weights(sample_weight, X))
@@ -117,8 +120,6 @@ def _needs_nothing(
     if n < max(min_samples, 1) or d < 1 or hasattr(estimator, "feature_names_in_"):
         return False
     if order == "F" or (order == "C" and not X.flags.c_contiguous):
-        return False
-    if reset and y is None:  # fit without a target: some estimators refuse that
         return False
     if not reset and getattr(estimator, "n_features_in_", None) != d:
         return False

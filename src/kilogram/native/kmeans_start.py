@@ -56,6 +56,6 @@ def lloyd_steps(
     weights, shift = vector(w, n, x.dtype, "w"), vector(origin, d, x.dtype, "origin")
     exact = np.ascontiguousarray(origin, np.float64)
     steps, rests = _core.lloyd_steps(
-        x, weights, shift, exact, centres, labels, sums, follow, most, tol, 1
+        x, weights, shift, exact, centres, labels, sums, follow, most, tol
     )
     return int(steps), bool(rests)

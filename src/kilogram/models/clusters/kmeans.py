@@ -162,7 +162,7 @@ class KMeans(CentreMixin, Estimator):
         self
         """
         budget = self._checked()
-        X, y_, w = self._enter(X, None, sample_weight, finite=False)
+        X, y_, w = self._enter(X, None, sample_weight, finite=False, alone=True)
         check_rows(self, X, y if y_ is None else y_)
         X = self._scaled(X)
         about = spread(X, w)

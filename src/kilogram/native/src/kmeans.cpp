@@ -3,9 +3,8 @@
 // the rows are added to their clusters while they are in cache. Strips are dealt to fixed lanes and
 // the lanes added in order, so the result does not depend on the threads.
 // kmeans_bounds.cpp has the pass that leaves distances out.
-#include "kmeans.hpp"
+#include "kmeans_blocks.hpp"
 #include "kmeans_lanes.hpp"
-#include "loops.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,26 +12,6 @@
 
 namespace kg {
 namespace {
-
-constexpr i64 kFour = 4;
-
-// Centres in blocks of four.
-template <class T> class Blocks {
- public:
-  Blocks(const T* C, i64 k, i64 d)
-      : count(ceil_div(k, kFour)), packed_(1, count * kFour * d), half_(1, count * kFour) {
-    for (i64 b = 0; b < count; ++b)
-      loops<T>().pack_four(C + b * kFour * d, std::min(kFour, k - b * kFour), d,
-                           centres() + b * kFour * d, half() + b * kFour);
-  }
-  T* centres() const { return packed_.block(0); }
-  T* half() const { return half_.block(0); }
-
-  const i64 count;
-
- private:
-  Scratch<T> packed_, half_;
-};
 
 // One thread's strip of rows on its way.
 template <class T> class Strip {

@@ -86,7 +86,7 @@ struct LloydTerms {
   bool rests;
 };
 
-template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& steps, int threads);
+template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& steps);
 
 // out (k, n) = |x - c|^2; norms (n) are |x - shift|^2
 template <class T>

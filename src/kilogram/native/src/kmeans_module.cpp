@@ -248,7 +248,7 @@ template <class T> void bind_start(nb::module_& m) {
      "threads"_a);
   m.def("lloyd_steps", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InV<double> origin,
                           Out<double, 2> centres, Out<std::int32_t, 1> labels, Out<double, 2> sums,
-                          bool follow, i64 most, double tol, int threads) {
+                          bool follow, i64 most, double tol) {
     const i64 n = X.shape(0), d = X.shape(1), k = centres.shape(0);
     check_int(n, "the number of rows");
     if (k < 1 || i64(centres.shape(1)) != d || i64(shift.shape(0)) != d ||
@@ -259,11 +259,11 @@ template <class T> void bind_start(nb::module_& m) {
                   std::nullopt, sums, follow, false);
     const LloydSteps<T> steps{pass, centres.data(), origin.data(), most, tol};
     Release release;
-    const LloydTerms terms = lloyd_steps<T>(steps, threads);
+    const LloydTerms terms = lloyd_steps<T>(steps);
     return std::pair<i64, bool>(terms.steps, terms.rests);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert(), "origin"_a.noconvert(),
      "centres"_a.noconvert(), "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "most"_a,
-     "tol"_a, "threads"_a);
+     "tol"_a);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 // Where k-means begins, and the steps of a small one: what Python would spend more time on calling
 // than on computing. The draws come from outside, so the rows chosen are those that plain NumPy
 // chooses from the same ones.
-#include "kmeans.hpp"
+#include "kmeans_blocks.hpp"
 #include "kmeans_sieve_loops.hpp"
 #include "loops.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <omp.h>
 #include <vector>
 
@@ -119,23 +120,71 @@ template <class T> class Greedy {
   std::vector<double> prefix_;
 };
 
+// Few rows, packed once for many steps: with few columns packing takes longer than the distances.
+template <class T> class Resident {
+ public:
+  explicit Resident(const ClusterPass<T>& pass)
+      : p_(pass), f_(loops<T>()), size_(f_.strip), d_(pass.X.d), strips_(ceil_div(pass.X.n, size_)),
+        blocks_(pass.k, d_), rows_(1, pass.X.n * d_), packed_(1, strips_ * size_ * d_), index_(size_),
+        listed_(blocks_.count) {
+    std::iota(listed_.begin(), listed_.end(), 0);
+    f_.pack(p_.X.at(0, 0), p_.X.n, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, rows_.block(0), d_);
+    std::fill(packed_.block(0), packed_.block(0) + strips_ * size_ * d_, T(0));
+    for (i64 s = 0; s < strips_; ++s)
+      f_.pack_lanes(rows_.block(0) + s * size_ * d_, std::min(size_, p_.X.n - s * size_), d_, d_, strip(s));
+  }
+
+  // every row to its nearest centre; with `follow` the sums are those of the labels
+  void step(const T* C, bool follow) {
+    if (!follow) std::fill(p_.sums, p_.sums + p_.k * (d_ + 1), 0.0);
+    blocks_.set(C);
+    for (i64 s = 0; s < strips_; ++s) {
+      f_.nearest(strip(s), d_, blocks_.centres(), blocks_.half(), listed_.data(), blocks_.count,
+                 index_.data());
+      for (i64 i = s * size_; i < std::min(p_.X.n, (s + 1) * size_); ++i)
+        settle(i, index_[i - s * size_], follow ? p_.labels[i] : -1);
+    }
+  }
+
+ private:
+  T* strip(i64 s) const { return packed_.block(0) + s * size_ * d_; }
+
+  void settle(i64 i, std::int32_t label, std::int32_t old) {
+    if (label == old) return;
+    const double w = p_.w ? double(p_.w[i]) : 1.0;
+    if (old >= 0) add(i, -w, p_.sums + old * (d_ + 1));
+    add(i, w, p_.sums + label * (d_ + 1));
+    p_.labels[i] = label;
+  }
+  void add(i64 i, double w, double* sum) const {
+    const T* x = rows_.block(0) + i * d_;
+    for (i64 j = 0; j < d_; ++j) sum[j] += w * double(x[j]);
+    sum[d_] += w;
+  }
+
+  const ClusterPass<T>& p_;
+  const Loops<T>& f_;
+  const i64 size_, d_, strips_;
+  Blocks<T> blocks_;
+  Scratch<T> rows_, packed_;
+  std::vector<std::int32_t> index_, listed_;
+};
+
 }  // namespace
 
 template <class T> i64 greedy_start(const GreedyStart<T>& start, int threads) {
   return Greedy<T>(start, threads).choose();
 }
 
-template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& l, int threads) {
-  ClusterPass<T> pass = l.pass;
+template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& l) {
+  const ClusterPass<T>& pass = l.pass;
   const i64 k = pass.k, d = pass.X.d;
   std::vector<T> C(k * d);
-  pass.C = C.data();
-  pass.measure = false;
+  Resident<T> rows(pass);
   LloydTerms terms{0, false};
   while (terms.steps < l.most) {
     for (i64 j = 0; j < k * d; ++j) C[j] = static_cast<T>(l.centres[j] - l.origin[j % d]);
-    cluster_pass(pass, threads);
-    pass.follow = true;
+    rows.step(C.data(), pass.follow || terms.steps > 0);
     for (i64 c = 0; c < k; ++c)
       if (!(pass.sums[c * (d + 1) + d] > 0)) return terms;
     double moved = 0;
@@ -155,7 +204,7 @@ template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& l, int threads) {
 
 #define KG_INSTANTIATE(T)                                          \
   template i64 greedy_start<T>(const GreedyStart<T>&, int);        \
-  template LloydTerms lloyd_steps<T>(const LloydSteps<T>&, int);
+  template LloydTerms lloyd_steps<T>(const LloydSteps<T>&);
 KG_INSTANTIATE(float)
 KG_INSTANTIATE(double)
 
