@@ -90,22 +90,35 @@ def _words() -> Any:
     return sp.csr_matrix((rng.random(rows.size), (rows, columns)), (8000, 30_000))
 
 
+def _begun() -> tuple[Any, np.ndarray, np.ndarray]:
+    """The words and a start, the same for all: from another one either may end lower."""
+    from sklearn.decomposition._nmf import _initialize_nmf
+
+    X = _words()
+    return X, *_initialize_nmf(X, K, init="nndsvda", random_state=0)
+
+
 def _topics(owner: str, **params: Any) -> Callable[[Any], Any]:
-    def run(X: Any) -> Any:
+    def run(data: Any) -> Any:
         import kilogram as kg
 
         module: Any = kg if owner == "kilogram" else decomposition
         model = module.NMF(K, random_state=0, **params)
-        return _quietly(lambda: model.fit(X)).reconstruction_err_
+        if isinstance(data, tuple):
+            X, W, H = data
+            _quietly(lambda: model.fit_transform(X, W=W.copy(), H=H.copy()))
+        else:
+            _quietly(lambda: model.fit(data))
+        return model.reconstruction_err_
 
     return run
 
 
-def _sparse(name: str, **params: Any) -> Task:
+def _sparse(name: str, said: str, make: Callable[[], Any], **params: Any) -> Task:
     return Task(
         name=f"nmf_words{name}",
-        title=f"NMF of tf-idf texts, sparse, k = {K}, {params or 'defaults'}",
-        make=_words,
+        title=f"NMF of tf-idf texts, sparse, k = {K}, {said}",
+        make=make,
         run={"kilogram": _topics("kilogram", **params), "scikit-learn": _topics("sk", **params)},
         quality=lambda error, data: {"residual": float(error)},
         floor=lambda rates: 50 * rates.floor(flops=4.0 * 1e6 * K),
@@ -213,8 +226,16 @@ def _recovered(L: Any, X: np.ndarray) -> dict[str, float]:
 TASKS = [
     _dense("float64"),
     _dense("float32"),
-    _sparse(""),
-    _sparse("_poisson", solver="mu", beta_loss="kullback-leibler", max_iter=100),
+    _sparse("", "the same start", _begun, init="custom"),
+    _sparse("_default", "a start of its own", _words),
+    _sparse(
+        "_poisson",
+        "Poisson, 100 multiplicative steps",
+        _words,
+        solver="mu",
+        beta_loss="kullback-leibler",
+        max_iter=100,
+    ),
     _sources("float64"),
     _sources("float32"),
     _sources("float64", fun="exp"),
