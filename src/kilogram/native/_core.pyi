@@ -320,7 +320,6 @@ def lloyd_steps(
     follow: bool,
     most: int,
     tol: float,
-    threads: int,
 ) -> tuple[int, bool]: ...
 def bounded_pass(
     X: Array,

@@ -24,7 +24,7 @@ namespace {
 
 constexpr float kMuch = 0.02f;  // of the distance from the own centre, for that centre to move
 constexpr i64 kFewBlocks = 48;  // of which all scores are held
-constexpr i64 kSome = 4;        // else one of so many blocks tells a good guess where nothing is known
+constexpr i64 kSome = 2;        // else one of so many blocks tells a good guess where nothing is known
 
 // One thread's strip of rows on its way.
 template <class T> class Sift {
