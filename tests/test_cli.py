@@ -162,6 +162,15 @@ def test_explain_and_version():
     assert "As the books tell it" in told
 
 
+def test_explain_breaks_long_calls_into_lines():
+    told = kg("explain", "KMeans").stdout.splitlines()
+    call = told[: next(i for i, line in enumerate(told) if line.startswith("---"))]
+    assert len(call) > 1
+    assert call[0].startswith("KMeans(n_clusters=8, ")
+    assert call[-1].endswith(")")
+    assert all(len(line) <= 96 for line in call)
+
+
 def test_a_model_is_opened_explained_and_exported_by_public_names():
     """Loaded when asked for, and without the libraries of the export."""
     code = (

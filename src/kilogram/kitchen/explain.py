@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from importlib import import_module
+from typing import Any
 
 from kilogram.kitchen.errors import KitchenError, close_names
 from kilogram.registry import PUBLIC, page_of
 from kilogram.textbook import TELLINGS
 from kilogram.textbook.errata import concerning
 
+WIDTH = 96  # of a line
+
 
 def explained(name: str, *, telling: bool = True) -> str:
     """The page of a public name as plain text."""
     name = _public(name)
     thing = getattr(import_module(PUBLIC[name]), name)
-    parts = [_heading(f"{name}{inspect.signature(thing)}"), inspect.getdoc(thing) or ""]
+    parts = [_heading(_call(name, thing)), inspect.getdoc(thing) or ""]
     page = page_of(name)
     if page is not None:
         parts += [
             _heading(page.title),
-            f"Objective   {page.objective}",
-            f"When        {page.when}",
-            f"Cost        {page.cost}",
-            f"Limits      {page.limits}",
+            _wrapped(f"Objective   {page.objective}", 12),
+            _wrapped(f"When        {page.when}", 12),
+            _wrapped(f"Cost        {page.cost}", 12),
+            _wrapped(f"Limits      {page.limits}", 12),
             "Texts       " + "\n            ".join(page.sources),
         ]
     if telling:
@@ -49,9 +53,29 @@ def _tellings(name: str) -> list[str]:
     found = concerning(name)
     if found:
         parts.append(_heading("What the printed pages get wrong"))
-        parts += [f"{e.text} {e.where}: {e.printed}  Right: {e.right}" for e in found]
+        parts += [_wrapped(f"{e.text} {e.where}: {e.printed}  Right: {e.right}", 4) for e in found]
     return parts
 
 
+def _call(name: str, thing: Any) -> str:
+    """How it is called; the types are told below it."""
+    signature = inspect.signature(thing)
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    bare = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
+    return _wrapped(f"{name}{bare}", len(name) + 1)
+
+
+def _wrapped(text: str, indent: int) -> str:
+    """Lines of at most WIDTH, those after the first indented; words and names stay whole."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+
+
 def _heading(text: str) -> str:
-    return f"{text}\n{'-' * min(len(text), 100)}"
+    return f"{text}\n{'-' * max(map(len, text.splitlines()))}"
