@@ -17,6 +17,7 @@
 
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace kg {
 
@@ -238,17 +239,25 @@ template <class T> class Sift {
   bool busy_ = true;  // most rows of the last strip were read
 };
 
-// The rows by the place of their centre, those of one place in their order.
+// The rows by the place of their centre, those of one place in their order, whatever the threads.
 template <class T>
-std::vector<std::int32_t> by_place(const SievedPass<T>& s, const std::vector<std::int32_t>& place) {
+std::vector<std::int32_t> by_place(const SievedPass<T>& s, const std::vector<std::int32_t>& place,
+                                   int threads) {
   if (!s.starts || !s.pass.follow) return {};
   const i64 n = s.pass.X.n;
-  std::vector<i64> start(s.places + 1, 0);
-  for (i64 i = 0; i < n; ++i) ++start[place[s.pass.labels[i]] + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
+  const auto of = [&](i64 i) { return place[s.pass.labels[i]]; };
   std::vector<std::int32_t> order(n);
-  for (i64 i = 0; i < n; ++i)
-    order[start[place[s.pass.labels[i]]]++] = static_cast<std::int32_t>(i);
+  std::vector<std::vector<i64>> at(threads, std::vector<i64>(s.places, 0));  // [part][place]
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int t = 0; t < threads; ++t)
+    for (i64 i = n * t / threads; i < n * (t + 1) / threads; ++i) ++at[t][of(i)];
+  i64 start = 0;
+  for (i64 p = 0; p < s.places; ++p)
+    for (std::vector<i64>& part : at) start += std::exchange(part[p], start);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int t = 0; t < threads; ++t)
+    for (i64 i = n * t / threads; i < n * (t + 1) / threads; ++i)
+      order[at[t][of(i)]++] = static_cast<std::int32_t>(i);
   return order;
 }
 
@@ -256,7 +265,7 @@ std::vector<std::int32_t> by_place(const SievedPass<T>& s, const std::vector<std
 
 template <class T> PassTerms sieved_pass(const SievedPass<T>& sieved, int threads) {
   const CodedCentres<T> centres(sieved);
-  const std::vector<std::int32_t> order = by_place(sieved, centres.place);
+  const std::vector<std::int32_t> order = by_place(sieved, centres.place, threads);
   std::vector<Sift<T>> team;
   team.reserve(threads);
   for (int t = 0; t < threads; ++t)
