@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,36 +152,6 @@ def _sets() -> list[tuple[np.ndarray, int]]:
     return found or [(X, k) for X, k in zip(made, (5, 15, 30), strict=True)]
 
 
-def _plane() -> Task:
-    def run(owner: str) -> Callable[[Any], Any]:
-        def fits(data: list) -> Any:
-            module = _module(owner)
-            inertias = [
-                module.KMeans(k, n_init=10, random_state=s).fit(X).inertia_ / len(X)
-                for X, k in data
-                for s in range(SEEDS)
-            ]
-            return float(np.sum(inertias)) / SEEDS
-
-        return fits
-
-    return Task(
-        name="kmeans_sets",
-        title=f"KMeans, labelled clustering sets, ten starts of its own each, {SEEDS} seeds",
-        make=_sets,
-        run={
-            "kilogram": run("kilogram"),
-            "scikit-learn": run("sklearn"),
-            "sklearnex": run("sklearnex"),
-        },
-        needs={"sklearnex": "sklearnex"},
-        quality=lambda inertia, data: {"sum_of_mean_inertias": inertia},
-        floor=lambda rates: rates.floor(bytes=8 * 10 * 60_000 * 2 * SEEDS),
-        counted="one read of every set and start",
-        repeats=2,
-    )
-
-
 def _begun() -> list[tuple[np.ndarray, list[np.ndarray]]]:
     """The sets, and ten starts of each."""
     return [
@@ -189,32 +160,39 @@ def _begun() -> list[tuple[np.ndarray, list[np.ndarray]]]:
     ]
 
 
-def _same_starts() -> Task:
-    def run(owner: str) -> Callable[[Any], Any]:
-        def fits(data: list) -> Any:
-            module = _module(owner)
-            made = (
-                [module.KMeans(len(C), init=C, n_init=1).fit(X).inertia_ for C in starts]
-                for X, starts in data
-            )
-            return float(sum(min(found) / len(X) for found, (X, _) in zip(made, data, strict=True)))
+def _own_starts(owner: str, data: list) -> float:
+    module = _module(owner)
+    inertias = [
+        module.KMeans(k, n_init=10, random_state=s).fit(X).inertia_ / len(X)
+        for X, k in data
+        for s in range(SEEDS)
+    ]
+    return float(np.sum(inertias)) / SEEDS
 
-        return fits
 
+def _same_starts(owner: str, data: list) -> float:
+    module = _module(owner)
+    made = (
+        [module.KMeans(len(C), init=C, n_init=1).fit(X).inertia_ for C in starts]
+        for X, starts in data
+    )
+    return float(sum(min(found) / len(X) for found, (X, _) in zip(made, data, strict=True)))
+
+
+def _on_sets(
+    name: str, said: str, make: Callable[[], list], fits: Callable[[str, list], float], reads: int
+) -> Task:
+    owners = {"kilogram": "kilogram", "scikit-learn": "sklearn", "sklearnex": "sklearnex"}
     return Task(
-        name="kmeans_sets_begun",
-        title="KMeans, labelled clustering sets, a fit from each of the same ten starts",
-        make=_begun,
-        run={
-            "kilogram": run("kilogram"),
-            "scikit-learn": run("sklearn"),
-            "sklearnex": run("sklearnex"),
-        },
+        name=name,
+        title=f"KMeans, labelled clustering sets, {said}",
+        make=make,
+        run={who: partial(fits, owner) for who, owner in owners.items()},
         needs={"sklearnex": "sklearnex"},
         quality=lambda inertia, data: {"sum_of_mean_inertias": inertia},
-        floor=lambda rates: rates.floor(bytes=8 * 10 * 60_000 * 2),
+        floor=lambda rates: rates.floor(bytes=8 * reads * 60_000 * 2),
         counted="one read of every set and start",
-        repeats=4,
+        repeats=3,
     )
 
 
@@ -249,8 +227,10 @@ TASKS = [
     _large(100, 300, "float64"),
     _mnist(10, 20),
     _mnist(100, 10),
-    _plane(),
-    _same_starts(),
+    _on_sets(
+        "kmeans_sets", f"ten starts of its own, {SEEDS} seeds", _sets, _own_starts, 10 * SEEDS
+    ),
+    _on_sets("kmeans_sets_begun", "a fit from each of the same ten", _begun, _same_starts, 10),
     _digits("kmeans"),
     _digits("kmeans_random", init="random", n_init=10),
 ]
