@@ -18,7 +18,7 @@ def oracle(X, Y, w, shift_x, shift_y):
     return X.T @ WX, X.T @ WY, Y.T @ WY, WX.sum(0), WY.sum(0)
 
 
-def agree(found, exact, dtype, n):
+def assert_agree(found, exact, dtype, n):
     for a, b in zip(found, exact, strict=True):
         assert a.dtype == np.float64
         assert a.shape == b.shape
@@ -46,9 +46,9 @@ def test_scatter(shape, dtype, order, full):
         0 if cy is None else cy.astype(dtype),
     )
     S, s = native.scatter(X, w, cx)
-    agree((S, s), (exact[0], exact[3]), dtype, n)
+    assert_agree((S, s), (exact[0], exact[3]), dtype, n)
     np.testing.assert_array_equal(S, S.T)
-    agree(native.scatter_pair(X, Y, w, cx, cy), exact, dtype, n)
+    assert_agree(native.scatter_pair(X, Y, w, cx, cy), exact, dtype, n)
 
 
 @pytest.mark.usefixtures("level")
@@ -103,7 +103,7 @@ def test_fourier_scatter(shape, dtype, weighted):
     w = rng.uniform(size=n) if weighted else None
     phi = 0.5 * np.cos(X.astype(np.float64) @ W + b)
     exact = oracle(phi, Y, np.ones(n) if w is None else w, 0, 0)
-    agree(native.fourier_scatter(X, W, b, 0.5, Y, w), exact, dtype, n)
+    assert_agree(native.fourier_scatter(X, W, b, 0.5, Y, w), exact, dtype, n)
 
 
 def test_threads_do_not_change_the_sums():
