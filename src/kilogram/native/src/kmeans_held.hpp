@@ -137,8 +137,9 @@ template <class T> class Hold {
 
   // the pairs that neither codes nor bounds rule out
   i64 likely() {
-    const i64 count = f_.pick(scores_.block(0), blocks_.some, spread_.data(), margin_.data(), least_.data(),
-                              own_.data(), found_.data());
+    f_.sure(scores_.block(0), blocks_.some, spread_.data(), margin_.data(), least_.data());
+    const i64 count =
+        f_.pick(scores_.block(0), blocks_.some, spread_.data(), least_.data(), own_.data(), found_.data());
     i64 kept = 0;
     for (i64 p = 0; p < count; ++p) {
       const Pair pair = found_[p];

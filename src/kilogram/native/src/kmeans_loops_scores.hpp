@@ -2,62 +2,94 @@
 // Included only by kmeans_sieve_loops.cpp, inside its anonymous namespace.
 
 template <bool kMany>
-__attribute__((noinline)) void four_scores(const std::uint8_t* x, const CodedBlocks& c, i64 b,
-                                           const float* inverse, float* out) {
-  Float f[kFour][kTwo];
-  products<kMany>(x, c.quads, c.codes + b * block_bytes(c.quads), f);
+__attribute__((noinline)) void all_scores(const std::uint8_t* __restrict x, const CodedBlocks& c,
+                                          const float* __restrict inverse, float* __restrict out) {
+  const i64 quads = c.quads, size = block_bytes(quads);
+  for (i64 b = 0; b < c.blocks; ++b) {
+    Float f[kFour][kTwo];
+    products<kMany>(x, quads, c.codes + b * size, f);
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+    for (int r = 0; r < kFour; ++r, out += kRows)
 #pragma GCC unroll 2
-    for (int v = 0; v < kTwo; ++v)
-      *reinterpret_cast<Float*>(out + r * kRows + v * kLanes) =
-          f[r][v] * c.scale[b * kFour + r] - c.half[b * kFour + r] * at(inverse, v);
+      for (int v = 0; v < kTwo; ++v)
+        *reinterpret_cast<Float*>(out + v * kLanes) =
+            f[r][v] * c.scale[b * kFour + r] - c.half[b * kFour + r] * at(inverse, v);
+  }
 }
 
 void score(const std::uint8_t* strip, const CodedBlocks& centres, const float* inverse, float* scores) {
-  const auto step = centres.quads > kOneChunk ? four_scores<true> : four_scores<false>;
-  for (i64 b = 0; b < centres.blocks; ++b)
-    step(strip, centres, b, inverse, scores + b * kFour * kRows);
+  const auto all = centres.quads > kOneChunk ? all_scores<true> : all_scores<false>;
+  all(strip, centres, inverse, scores);
 }
 
+// Four places apart: a comparison has to wait for the one before.
 void best(const float* scores, i64 places, std::int32_t* index) {
   const Float lowest = Float{} - __builtin_huge_valf();
-  Float top[kTwo] = {lowest, lowest};
-  Int32 place[kTwo] = {Int32{}, Int32{}};
-  for (i64 p = 0; p < places; ++p)
-    for (int v = 0; v < kTwo; ++v) {
-      const Float here = at(scores + p * kRows, v);
-      const Int32 larger = here > top[v];
-      top[v] = larger ? here : top[v];
-      place[v] = larger ? Int32{} + static_cast<std::int32_t>(p) : place[v];
+  for (int v = 0; v < kTwo; ++v) {
+    Float top[kFour] = {lowest, lowest, lowest, lowest};
+    Int32 place[kFour] = {};
+    Int32 here = Int32{};
+    for (i64 p = 0; p < places; p += kFour, here += kFour)
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r) {
+        const Float score = at(scores + (p + r) * kRows, v);
+        const Int32 larger = score > top[r];
+        top[r] = larger ? score : top[r];
+        place[r] = larger ? here : place[r];
+      }
+    for (int r = 1; r < kFour; ++r) {
+      const Int32 larger = top[r] > top[0];
+      top[0] = larger ? top[r] : top[0];
+      place[0] = larger ? place[r] + r : place[0];
     }
-  for (i64 i = 0; i < kRows; ++i) index[i] = place[i / kLanes][i % kLanes];
+    *reinterpret_cast<Int32*>(index + v * kLanes) = place[0];
+  }
 }
 
-i64 pick(const float* scores, const CodedBlocks& centres, const float* spread, const float* margin,
-         float* least, const std::int32_t* own, Pair* out) {
-  const i64 places = centres.blocks * kFour;
-  i64 count = 0;
+void sure(const float* scores, const CodedBlocks& centres, const float* spread, const float* margin,
+          float* least) {
   for (int v = 0; v < kTwo; ++v) {
     const Float off = at(spread, v);
-    Float sure = Float{} - __builtin_huge_valf();  // no centre that scores less is the nearest
-    for (i64 p = 0; p < places; ++p) {
-      const Float low = at(scores + p * kRows, v) - centres.reach[p] * off;
-      sure = low > sure ? low : sure;
-    }
-    sure -= at(margin, v);
-    const Float given = at(least, v), needed = sure > given ? sure : given;
-    *reinterpret_cast<Float*>(least + v * kLanes) = needed;
-    for (i64 p = 0; p < places; ++p) {
-      const Float high = at(scores + p * kRows, v) + centres.reach[p] * off;
-      for (unsigned found = signs((Int32)(high >= needed)); found; found &= found - 1) {
-        const i64 row = v * kLanes + __builtin_ctz(found);
-        out[count] = {static_cast<std::int32_t>(p), static_cast<std::int32_t>(row)};
-        count += p != own[row];
-      }
-    }
+    Float top[kFour] = {};
+    for (int r = 0; r < kFour; ++r) top[r] -= __builtin_huge_valf();
+    for (i64 p = 0; p < centres.blocks * kFour; p += kFour)
+#pragma GCC unroll 4
+      for (int r = 0; r < kFour; ++r)
+        top[r] = greater(at(scores + (p + r) * kRows, v) - centres.reach[p + r] * off, top[r]);
+    const Float low = greater(greater(top[0], top[1]), greater(top[2], top[3])) - at(margin, v);
+    *reinterpret_cast<Float*>(least + v * kLanes) = greater(low, at(least, v));
   }
-  return count;
+}
+
+// as next_near
+__attribute__((noinline)) i64 next_pick(const float* __restrict scores, const CodedBlocks& c, i64 b,
+                                        const float* __restrict spread, const float* __restrict least,
+                                        std::uint64_t* __restrict found) {
+  for (; b < c.blocks; ++b) {
+    Float f[kFour][kTwo];
+    Int32 below = Int32{} - 1;
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < kTwo; ++v) {
+        const i64 place = b * kFour + r;
+        f[r][v] = at(scores + place * kRows, v) + (c.reach[place] * at(spread, v) - at(least, v));
+        below &= (Int32)f[r][v];
+      }
+    if (__builtin_expect(signs(below) == kAll, 1)) continue;
+    to_bits(f, found);
+    return b;
+  }
+  return c.blocks;
+}
+
+i64 pick(const float* scores, const CodedBlocks& centres, const float* spread, const float* least,
+         const std::int32_t* own, Pair* out) {
+  std::uint64_t found[kWords];
+  i64 pairs = 0;
+  for (i64 b = 0; (b = next_pick(scores, centres, b, spread, least, found)) < centres.blocks; ++b)
+    pairs += to_pairs(found, b, own, out + pairs);
+  return pairs;
 }
 
 void bounds(const float* scores, const CodedBlocks& centres, const float* spread, const float* half,

@@ -49,9 +49,10 @@ template <class T> class Sift {
     gather(s * f_.rows);
     begin();
     const StripLimits limits{spread_.data(), inverse_.data(), least_.data(), upper_.data()};
-    i64 count = scored_.blocks ? f_.pick(scores_.block(0), scored_, spread_.data(), margin_.data(),
-                                         least_.data(), own_.data(), found_.data())
-                               : 0;
+    // rows that are measured know more than the best of the scores
+    if (scored_.blocks && p_.follow)
+      f_.sure(scores_.block(0), scored_, spread_.data(), margin_.data(), least_.data());
+    i64 count = f_.pick(scores_.block(0), scored_, spread_.data(), least_.data(), own_.data(), found_.data());
     const i64 blocks = gated(limits);
     count += f_.sift(strip_.block(0), blocks_, listed_.data(), blocks, limits, own_.data(),
                      found_.data() + count);

@@ -106,33 +106,15 @@ KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, 
     for (int v = 0; v < kTwo; ++v) out[r][v] = __builtin_convertvector(total[r][v], Float);
 }
 
-i64 block_bytes(i64 quads) {
-  return 4 * kFour * (quads + (quads + chunk_of(quads) - 1) / chunk_of(quads));
+constexpr i64 block_bytes(i64 quads) {
+  return 4 * kFour * (quads + (quads > kOneChunk ? (quads + kManyChunks - 1) / kManyChunks : 1));
 }
 
 constexpr int kWords = (kFour * kRows + 63) / 64;
+constexpr unsigned kAll = (1u << kLanes) - 1;
 
-// Whether a pair of block b may be near enough, and which as bits [centre][row]: all are numbers, so
-// the signs tell. Not inlined: the sums need the registers.
-template <bool kMany, bool kGate>
-__attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, const CodedBlocks& c, i64 b,
-                                      const StripLimits& l, std::uint64_t* __restrict found) {
-  Float f[kFour][kTwo];
-  Int32 below = Int32{} - 1;
-  products<kMany>(x, c.quads, c.codes + b * block_bytes(c.quads), f);
-  const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
-#pragma GCC unroll 2
-  for (int v = 0; v < kTwo; ++v) {
-    const Float spread = at(l.spread, v), inverse = at(l.inverse, v), least = at(l.least, v);
-#pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
-      f[r][v] = f[r][v] * scale[r] + (reach[r] * spread - (half[r] * inverse + least));
-      if (kGate) f[r][v] += c.radius[b * kFour + r] * at(l.upper, v);
-      below &= (Int32)f[r][v];
-    }
-  }
-  constexpr unsigned all = (1u << kLanes) - 1;
-  if (__builtin_expect(signs(below) == all, 1)) return false;
+// Which pairs of a block are not below zero, as bits [centre][row]; all are numbers, so the signs tell.
+KG_INLINE void to_bits(const Float f[kFour][kTwo], std::uint64_t* found) {
 #pragma GCC unroll 2
   for (int w = 0; w < kWords; ++w) found[w] = 0;
 #pragma GCC unroll 4
@@ -140,38 +122,70 @@ __attribute__((noinline)) bool passes(const std::uint8_t* __restrict x, const Co
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) {
       const i64 at = r * kRows + v * kLanes;
-      found[at / 64] |= static_cast<std::uint64_t>(signs((Int32)f[r][v]) ^ all) << (at % 64);
+      found[at / 64] |= static_cast<std::uint64_t>(signs((Int32)f[r][v]) ^ kAll) << (at % 64);
     }
-  return true;
+}
+
+// The pairs of a block whose bits are set, but for a row's own; how many.
+KG_INLINE i64 to_pairs(const std::uint64_t* found, i64 block, const std::int32_t* own, Pair* out) {
+  i64 pairs = 0;
+  for (int w = 0; w < kWords; ++w)
+    for (std::uint64_t word = found[w]; word; word &= word - 1) {
+      const i64 at = w * 64 + __builtin_ctzll(word), row = at % kRows;
+      const auto place = static_cast<std::int32_t>(block * kFour + at / kRows);
+      out[pairs] = {place, static_cast<std::int32_t>(row)};
+      pairs += place != own[row];
+    }
+  return pairs;
+}
+
+// The first of the blocks listed, from the l-th on, that has a pair which may be near enough, and which
+// pairs; `count` if there is none. Not inlined: the sums need the registers.
+template <bool kMany, bool kGate>
+__attribute__((noinline)) i64 next_near(const std::uint8_t* __restrict x, const CodedBlocks& c,
+                                        const std::int32_t* __restrict listed, i64 l, i64 count,
+                                        const StripLimits& limits, std::uint64_t* __restrict found) {
+  const i64 quads = c.quads, size = block_bytes(quads);
+  for (; l < count; ++l) {
+    const i64 b = kGate ? l : listed[l];
+    Float f[kFour][kTwo];
+    Int32 below = Int32{} - 1;
+    products<kMany>(x, quads, c.codes + b * size, f);
+    const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kTwo; ++v) {
+        f[r][v] = f[r][v] * scale[r] + (reach[r] * at(limits.spread, v) - (half[r] * at(limits.inverse, v) + at(limits.least, v)));
+        if (kGate) f[r][v] += c.radius[b * kFour + r] * at(limits.upper, v);
+        below &= (Int32)f[r][v];
+      }
+    }
+    if (__builtin_expect(signs(below) == kAll, 1)) continue;
+    to_bits(f, found);
+    return l;
+  }
+  return count;
 }
 
 void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
           std::uint8_t* open) {
-  const auto step = groups.quads > kOneChunk ? passes<true, true> : passes<false, true>;
+  const auto next = groups.quads > kOneChunk ? next_near<true, true> : next_near<false, true>;
   constexpr std::uint64_t all = kRows < 64 ? (std::uint64_t(1) << kRows) - 1 : ~std::uint64_t(0);
-  for (i64 b = 0; b < groups.blocks; ++b) {
-    std::uint64_t found[kWords];
-    const bool any = step(strip, groups, b, limits, found);
+  std::uint64_t found[kWords];
+  __builtin_memset(open, 0, groups.blocks * kFour);
+  for (i64 b = 0; (b = next(strip, groups, nullptr, b, groups.blocks, limits, found)) < groups.blocks; ++b)
     for (i64 r = 0; r < kFour; ++r)
-      open[b * kFour + r] = any && (found[r * kRows / 64] >> (r * kRows % 64) & all) != 0;
-  }
+      open[b * kFour + r] = (found[r * kRows / 64] >> (r * kRows % 64) & all) != 0;
 }
 
 i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32_t* listed, i64 count,
          const StripLimits& limits, const std::int32_t* own, Pair* out) {
-  const auto step = centres.quads > kOneChunk ? passes<true, false> : passes<false, false>;
+  const auto next = centres.quads > kOneChunk ? next_near<true, false> : next_near<false, false>;
+  std::uint64_t found[kWords];
   i64 pairs = 0;
-  for (i64 l = 0; l < count; ++l) {
-    std::uint64_t found[kWords];
-    if (!step(strip, centres, listed[l], limits, found)) continue;
-    for (int w = 0; w < kWords; ++w)
-      for (std::uint64_t word = found[w]; word; word &= word - 1) {
-        const i64 at = w * 64 + __builtin_ctzll(word), row = at % kRows;
-        const auto place = static_cast<std::int32_t>(listed[l] * kFour + at / kRows);
-        out[pairs] = {place, static_cast<std::int32_t>(row)};
-        pairs += place != own[row];
-      }
-  }
+  for (i64 l = 0; (l = next(strip, centres, listed, l, count, limits, found)) < count; ++l)
+    pairs += to_pairs(found, listed[l], own, out + pairs);
   return pairs;
 }
 
@@ -275,9 +289,9 @@ extern const SieveLoops sieve;
 extern const PairLoops<float> pairs_f32;
 extern const PairLoops<double> pairs_f64;
 #if defined(__AVX2__)
-const SieveLoops sieve = {kRows, true, encode, gather, score, best, pick, bounds, below, raise, gate, sift};
+const SieveLoops sieve = {kRows, true, encode, gather, score, best, sure, pick, bounds, below, raise, gate, sift};
 #else
-const SieveLoops sieve = {kRows, false, encode, gather, score, best, pick, bounds, below, raise, gate, sift};
+const SieveLoops sieve = {kRows, false, encode, gather, score, best, sure, pick, bounds, below, raise, gate, sift};
 #endif
 const PairLoops<float> pairs_f32 = pair_table<float>();
 const PairLoops<double> pairs_f64 = pair_table<double>();

@@ -53,9 +53,12 @@ struct SieveLoops {
                 float* scores);
   // index[row] = the place of the largest score
   void (*best)(const float* scores, std::int64_t places, std::int32_t* index);
-  // raises least[row] to what the best of the scores leaves for others, less margin[row]; then as sift
+  // raises least[row] to what the best of the scores leaves for others, less margin[row]
+  void (*sure)(const float* scores, const CodedBlocks& centres, const float* spread, const float* margin,
+               float* least);
+  // the pairs with a score that may reach least[row], those of a row with its own[row] left out; how many
   std::int64_t (*pick)(const float* scores, const CodedBlocks& centres, const float* spread,
-                       const float* margin, float* least, const std::int32_t* own, Pair* out);
+                       const float* least, const std::int32_t* own, Pair* out);
   // out[block][row] = the distance of the nearest centre of each block, from below, with
   // half[row] = |x|^2 / 2 over the step; those of a row with its own[row] left out
   void (*bounds)(const float* scores, const CodedBlocks& centres, const float* spread,
