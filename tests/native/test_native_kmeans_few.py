@@ -56,8 +56,16 @@ def assert_bounds(few, D, labels, slack):
     D, every = np.sqrt(D), np.arange(len(D))
     assert (D[every, labels] <= few.upper + slack).all()
     D[every, labels] = np.inf
-    assert (few.lower - few.drift <= D + slack[:, None]).all()
+    assert (few.lower[:, : D.shape[1]] - few.drift <= D + slack[:, None]).all()
     assert (few.least <= D.min(axis=1) + slack).all()
+
+
+def assert_bytes(few, X):
+    """What is left of the rows is no more than their bytes say."""
+    codes = few.codes.reshape(len(X), -1)[:, : X.shape[1]].astype(float)
+    left = np.sqrt(((X - few.steps[:, None].astype(float) * codes) ** 2).sum(axis=1))
+    assert (left <= few.left).all()
+    assert (few.left <= np.abs(X).max(axis=1) / 127 * np.sqrt(X.shape[1])).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -83,6 +91,7 @@ def test_settled_rows_are_not_read(machine, dtype):
     got = few_pass(few, C)
     np.testing.assert_array_equal(got.labels, own)
     assert few.looked == 1.0
+    assert_bytes(few, X)
     kept = {"labels": got.labels, "sums": got.sums}
     again = few_pass(few, C * dtype(1.001), inertia=False, **kept)
     np.testing.assert_array_equal(again.labels, own)
@@ -91,6 +100,24 @@ def test_settled_rows_are_not_read(machine, dtype):
     assert few.looked == 0.0
     away = ((X - 1.001 * C[own].astype(float)) ** 2).sum()
     assert unmoved.inertia == pytest.approx(away, rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_that_stay_are_told_by_their_bytes(machine, dtype):
+    rng = np.random.default_rng(1)
+    C = rng.standard_normal((10, 300)).astype(dtype)
+    own = rng.integers(0, 10, 2000)
+    X = (C[own] + 0.7 * rng.standard_normal((2000, 300))).astype(dtype)
+    few = Few(X, None, 10)
+    got = few_pass(few, C)
+    kept = {"labels": got.labels, "sums": got.sums}
+    far = C + (3 * rng.standard_normal(C.shape)).astype(dtype)  # so that no bound holds
+    back = few_pass(few, far, inertia=False, **kept)
+    D = ((X[:, None].astype(float) - far[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(back.labels, D.argmin(axis=1))
+    few_pass(few, far + dtype(2), inertia=False, labels=back.labels, sums=back.sums)
+    assert few.looked < 0.5
+    assert_bytes(few, X)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -143,9 +170,10 @@ def test_another_start_begins_without_bounds():
     np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
 
 
-def test_bounds_of_other_rows_are_refused():
+@pytest.mark.parametrize("name", ["least", "codes", "left"])
+def test_bounds_of_other_rows_are_refused(name):
     X, C, _ = rows(100, 5, 9, np.float64)
     few = Few(X, None, 9)
-    few.least = few.least[:50]
+    setattr(few, name, getattr(few, name)[:50])
     with pytest.raises(ValueError, match="do not fit"):
         few_pass(few, C)

@@ -246,6 +246,7 @@ def cluster_pass(
 ) -> float: ...
 
 SIEVE_LINE: int
+FEW_ROOM: int
 
 def sieve_pays() -> bool: ...
 def encode_rows(
@@ -280,6 +281,10 @@ def few_pass(
     measure: bool,
     moved: Array | None,
     drift: Array,
+    coded: bool,
+    codes: Array,
+    steps: Array,
+    left: Array,
     norms: Array,
     upper: Array,
     least: Array,

@@ -6,11 +6,12 @@ import numpy as np
 
 from kilogram.native import _core
 from kilogram.native.buffers import Array, matrix, run, vector
-from kilogram.native.kmeans import Step, kept
+from kilogram.native.kmeans import Step, kept, on_line
 
 
 class Few:
-    """Bounds on the distances of the rows of X less `shift` from each of k centres.
+    """Bounds on the distances of the rows of X less `shift` from each of k centres, and the rows
+    as bytes.
 
     `looked` is the share of the rows that the last pass read.
     """
@@ -19,8 +20,13 @@ class Few:
         self.X = matrix("X", X)
         (n, d), dtype = self.X.shape, self.X.dtype
         self.shift = vector(shift, d, dtype, "shift")
-        self.norms, self.upper, self.least = (np.empty(n, dtype) for _ in range(3))
-        self.lower, self.drift = np.empty((n, k), dtype), np.zeros(k, dtype)
+        self.codes = on_line(n * -(-d // _core.SIEVE_LINE) * _core.SIEVE_LINE, np.dtype(np.int8))
+        self.coded = False
+        self.steps, self.left, self.norms = (np.empty(n, dtype) for _ in range(3))
+        self.upper, self.least = np.empty(n, dtype), np.empty(n, dtype)
+        room = -(-k // _core.FEW_ROOM) * _core.FEW_ROOM  # the bounds of a row are whole cache lines
+        self.lower = on_line(n * room, dtype).reshape(n, room)
+        self.drift = np.zeros(k, dtype)
         self.C: Array | None = None
         self.looked = 1.0
 
@@ -75,10 +81,14 @@ def few_pass(
         inertia,
         moved,
         few.drift,
+        few.coded,
+        few.codes,
+        few.steps,
+        few.left,
         few.norms,
         few.upper,
         few.least,
         few.lower,
     )
-    few.C = C
+    few.C, few.coded = C, True
     return Step(labels, sums, found if inertia else 0.0, None)

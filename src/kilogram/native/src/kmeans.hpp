@@ -44,14 +44,16 @@ template <class T> struct BoundedPass {
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& pass, int threads);
 
-// The same for few centres, with a bound for each: lower (n, k) plus what the centre had drifted by then,
-// infinite for the own one; least (n) is no more than the least of them. norms (n) are kept from the
-// first pass on.
+// The same for few centres, with a bound for each: lower (n, room) plus what the centre had drifted by then,
+// infinite for the own one and from k on; least (n) is no more than the least of them. The rows as bytes (n, kLine
+// lines), their steps, what the bytes leave (n) and norms (n) are kept from the first pass on.
 template <class T> struct FewPass {
   ClusterPass<T> pass;
   const T* moved;  // (k) how far each centre went since the last pass; null: nothing is known
   const T* drift;  // (k) the same, summed over all passes
-  T *norms, *upper, *least, *lower;
+  bool coded;      // whether there are bytes
+  std::int8_t* codes;
+  T *steps, *left, *norms, *upper, *least, *lower;
 };
 
 // `looked` is the share of the rows that were read.

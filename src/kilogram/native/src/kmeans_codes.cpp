@@ -1,4 +1,5 @@
-// The rows of the sieve of k-means (kmeans_sieve.cpp) as bytes, and which loops this machine takes.
+// The rows of the sieve of k-means (kmeans_sieve.cpp) as bytes, and which loops of k-means this machine takes.
+#include "kmeans_few_loops.hpp"
 #include "kmeans_sieve.hpp"
 #include "loops.hpp"
 
@@ -16,6 +17,8 @@ namespace kg {
   extern const SieveLoops sieve;             \
   extern const PairLoops<float> pairs_f32;   \
   extern const PairLoops<double> pairs_f64;  \
+  extern const FewLoops<float> few_f32;      \
+  extern const FewLoops<double> few_f64;     \
   }
 KG_DECLARE(baseline)
 #ifdef KG_X86
@@ -35,6 +38,8 @@ KG_DECLARE(avx512)
 const SieveLoops& sieve_loops() { KG_PICK(sieve) }
 template <> const PairLoops<float>& pair_loops<float>() { KG_PICK(pairs_f32) }
 template <> const PairLoops<double>& pair_loops<double>() { KG_PICK(pairs_f64) }
+template <> const FewLoops<float>& few_loops<float>() { KG_PICK(few_f32) }
+template <> const FewLoops<double>& few_loops<double>() { KG_PICK(few_f64) }
 
 bool sieve_pays() { return sieve_loops().fast; }
 

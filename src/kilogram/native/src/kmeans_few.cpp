@@ -3,68 +3,43 @@
 // A row knows how far its own centre is at most, and every other one at least (Elkan 2003). A centre
 // that moves by m changes either by no more than m, so
 //     upper < every lower      the row stays and is not read
-// and the rows that are read, two at a time as they lie in memory, meet all centres at once, at the pace
-// of a matrix product; that makes their bounds tight again.
-#include "kmeans.hpp"
+//     else its bytes           x = a X + e tells <x, c - o> up to |e| |c - o|: most stay after all
+//     else the row itself      by then few: those that change, and those between two centres
+// Rows and bytes, two at a time as they lie in memory, meet all centres at once; that makes their bounds
+// tight again.
+#include "kmeans_few.hpp"
 #include "kmeans_lanes.hpp"
-#include "kmeans_sieve_loops.hpp"
 
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <vector>
+#include <utility>
 
 namespace kg {
 namespace {
 
 constexpr i64 kPiece = 480;  // rows held against their bounds at a time
 
-// The centres in groups of `six`, vector by vector: [group][vector][six][lane].
-template <class T> struct Sixes {
-  explicit Sixes(const ClusterPass<T>& p)
-      : six(pair_loops<T>().six), lanes(pair_loops<T>().lanes), ld(ceil_div(p.X.d, lanes) * lanes),
-        groups(ceil_div(p.k, six)), packed(1, groups * six * ld), half(groups * six) {
-    std::fill(packed.block(0), packed.block(0) + groups * six * ld, T(0));
-    for (i64 c = 0; c < p.k; ++c) {
-      const T* from = p.C + c * p.X.d;
-      T* to = packed.block(0) + c / six * six * ld + c % six * lanes;
-      double square = 0;
-      for (i64 j = 0; j < p.X.d; ++j) {
-        to[j / lanes * six * lanes + j % lanes] = from[j];
-        square += double(from[j]) * double(from[j]);
-      }
-      half[c] = static_cast<T>(square / 2);
-      largest = std::max(largest, static_cast<T>(square));
-    }
-  }
-  const i64 six, lanes, ld, groups;
-  Scratch<T> packed;
-  std::vector<T> half;
-  T largest = 0;  // |c|^2
-};
-
 template <class T> class Few {
   static constexpr T kEps = std::numeric_limits<T>::epsilon();
+  static constexpr T kTiny = std::numeric_limits<T>::min() * T(1e10);  // squares below have lost digits
   static constexpr T kBelow = 1 - 8 * kEps, kAbove = 1 + 8 * kEps;
 
  public:
-  Few(const FewPass<T>& few, const Sixes<T>& centres)
-      : f_(few), p_(few.pass), c_(centres), d_(p_.X.d), rows_(1, 2 * c_.ld),
-        dots_(2 * c_.groups * c_.six), score_(c_.groups * c_.six), zeros_(d_, T(0)), listed_(kPiece) {
-    std::fill(rows_.block(0), rows_.block(0) + 2 * c_.ld, T(0));
+  Few(const FewPass<T>& few, const FewCentres<T>& centres)
+      : f_(few), p_(few.pass), c_(centres), l_(few_loops<T>()), d_(p_.X.d), ld_(c_.ld), rows_(1, 2 * ld_),
+        dots_(2 * c_.room, T(0)), score_(c_.room), whole_(2 * c_.room, 0), zeros_(d_, T(0)), listed_(kPiece) {
+    std::fill(rows_.block(0), rows_.block(0) + 2 * ld_, T(0));
     if (f_.moved) farthest_ = *std::max_element(f_.moved, f_.moved + p_.k);
   }
 
   // Rows start..stop; adds to sums, returns how many were read.
   i64 take(i64 start, i64 stop, double* sums) {
-    const i64 count = hold(start, stop);
+    i64 count = hold(start, stop);
+    if (f_.moved) count = by_bytes(count);
     for (i64 l = 0; l < count; l += 2) {
       const i64 m = std::min<i64>(2, count - l);
-      for (i64 r = 0; r < m; ++r) load(listed_[l + r], rows_.block(0) + r * c_.ld);
+      for (i64 r = 0; r < m; ++r) load(listed_[l + r], rows_.block(0) + r * ld_);
       for (i64 g = 0; g < c_.groups; ++g)
-        pair_loops<T>().two_rows(rows_.block(0), c_.ld, c_.packed.block(0) + g * c_.six * c_.ld,
-                                 next(l + 2 + g, std::min(l + 4, count)),
-                                 dots_.data() + 2 * g * c_.six);
+        l_.two_rows(rows_.block(0), ld_, c_.rows(g), c_.size, next(l + 2 + g, std::min(l + 4, count)),
+                    dots_.data() + g * c_.size, c_.room);
       for (i64 r = 0; r < m; ++r) settle(listed_[l + r], r, sums);
     }
     return count;
@@ -78,6 +53,9 @@ template <class T> class Few {
   }
 
  private:
+  T* lower(i64 i) const { return f_.lower + i * c_.room; }
+  const std::int8_t* codes(i64 i) const { return f_.codes + i * ld_; }
+
   // lists the rows whose bounds do not keep them where they are
   i64 hold(i64 start, i64 stop) {
     i64 count = 0;
@@ -91,38 +69,58 @@ template <class T> class Few {
       upper = (upper + f_.moved[p_.labels[i]]) * kAbove;
       least = (least - farthest_) * kBelow;
       if (upper < least) continue;
-      least = nearest(i);
+      least = l_.least(lower(i), c_.drift.data(), c_.room);
       count += !(upper < least);
     }
     return count;
   }
 
-  // the least of the bounds to other centres
-  T nearest(i64 i) const {
-    const T* lower = f_.lower + i * p_.k;
-    T least = std::numeric_limits<T>::infinity();
-    for (i64 c = 0; c < p_.k; ++c) least = std::min(least, lower[c] - f_.drift[c]);
-    return least;
+  // Of the first `count` rows listed, lists those that their bytes do not keep where they are.
+  i64 by_bytes(i64 count) {
+    i64 left = 0;
+    for (i64 l = 0; l < count; l += 2) {
+      const i64 m = std::min<i64>(2, count - l);
+      for (i64 r = l + kAhead; r < std::min(l + kAhead + 2, count); ++r) call(listed_[r]);
+      for (i64 g = 0; g < c_.groups; ++g)
+        l_.two_codes(codes(listed_[l]), codes(listed_[l + m - 1]), ld_, c_.codes(g), c_.size,
+                     whole_.data() + g * c_.size, c_.room);
+      for (i64 r = 0; r < m; ++r)
+        if (!stays(listed_[l + r], whole_.data() + r * c_.room)) listed_[left++] = listed_[l + r];
+    }
+    return left;
   }
 
+  // Whether no other centre can be as near to row i as its own, by the products of bytes.
+  bool stays(i64 i, const std::int32_t* whole) {
+    const std::int32_t own = p_.labels[i];
+    const Doubt<T> doubt{2 * f_.left[i], 2 * (std::sqrt(f_.norms[i]) + f_.left[i])};
+    l_.code_scores(whole, c_.scale.data(), f_.steps[i], c_.half.data(), c_.room, score_.data());
+    const T mine = std::exchange(score_[own], -std::numeric_limits<T>::infinity());
+    const T* apart = c_.apart.data() + own * c_.room;
+    const T lead = l_.lead(score_.data(), mine, apart, c_.off.data(), doubt, c_.room);
+    if (!(lead > doubt.reach * c_.off[own] + 2 * slack(i))) return false;
+    score_[own] = mine;
+    bound(i, own, doubt);
+    return true;
+  }
+
+  // what rounding may add to the score of row i
+  T slack(i64 i) const { return rounded_ * (f_.norms[i] + c_.largest); }
+
+  void call(i64 i) const {
+    for (i64 k = 0; k < ld_; k += 64) __builtin_prefetch(codes(i) + k);
+  }
   // a row to be called for while others are computed, one that is there already if there is none
   const T* next(i64 l, i64 stop) const {
     return l < stop && p_.X.cs == 1 ? p_.X.at(listed_[l], 0) : rows_.block(0);
   }
   void load(i64 i, T* to) const {
-    loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, c_.ld);
-  }
-
-  // twice <x, c> - |c|^2 / 2 of row r: by so much less than |x|^2 is the squared distance
-  void score(i64 r) {
-    for (i64 g = 0, c = 0; g < c_.groups; ++g)
-      for (i64 s = 0; s < c_.six; ++s, ++c)
-        score_[c] = 2 * (dots_[(2 * g + r) * c_.six + s] - c_.half[c]);
+    loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, ld_);
   }
 
   void settle(i64 i, i64 r, double* sums) {
-    const T* x = rows_.block(0) + r * c_.ld;
-    score(r);
+    const T* x = rows_.block(0) + r * ld_;
+    l_.scores(dots_.data() + r * c_.room, c_.half.data(), c_.room, score_.data());
     const auto best = std::max_element(score_.begin(), score_.begin() + p_.k);
     const auto label = static_cast<std::int32_t>(best - score_.begin());
     const std::int32_t old = p_.follow ? p_.labels[i] : -1;
@@ -132,20 +130,26 @@ template <class T> class Few {
       add(x, w, sums + label * (d_ + 1));
       p_.labels[i] = label;
     }
-    if (!f_.moved) f_.norms[i] = loops<T>().squared_distance(x, zeros_.data(), d_);
-    bound(i, label);
+    if (!f_.coded) code(i, x);
+    bound(i, label, {0, 0});
   }
 
-  void bound(i64 i, std::int32_t label) {
-    const T norm = f_.norms[i], slack = kEps * (4 + std::sqrt(T(d_))) * (norm + c_.largest);
-    T* lower = f_.lower + i * p_.k;
-    for (i64 c = 0; c < p_.k; ++c) {
-      const T low = std::sqrt(std::max(T(0), norm - score_[c] - slack));
-      lower[c] = low * kBelow + f_.drift[c] * (1 - 4 * kEps);  // less than what rounding may add
-    }
-    lower[label] = std::numeric_limits<T>::infinity();
-    f_.upper[i] = std::sqrt(std::max(T(0), norm - score_[label]) + slack) * kAbove;
-    f_.least[i] = nearest(i);
+  void code(i64 i, const T* x) const {
+    f_.norms[i] = loops<T>().squared_distance(x, zeros_.data(), d_);
+    const Rounded<T> found = l_.round_row(x, ld_, f_.codes + i * ld_);
+    const T left = std::sqrt(found.left) * (1 + kEps * (8 + T(d_))) + 4 * kEps * std::sqrt(f_.norms[i]);
+    f_.steps[i] = found.step;
+    f_.left[i] = std::max(left, found.left < kTiny ? found.step * std::sqrt(T(d_)) : T(0));
+  }
+
+  void bound(i64 i, std::int32_t label, Doubt<T> doubt) {
+    const T norm = f_.norms[i], slack = this->slack(i);
+    const T off = slack + doubt.left * c_.length[label] + doubt.reach * c_.off[label];
+    l_.bounds(score_.data(), norm - slack, c_.length.data(), c_.off.data(), doubt, c_.drift.data(), c_.room,
+              lower(i));
+    lower(i)[label] = std::numeric_limits<T>::infinity();
+    f_.upper[i] = std::sqrt(std::max(T(0), norm - score_[label]) + off) * kAbove;
+    f_.least[i] = l_.least(lower(i), c_.drift.data(), c_.room);
   }
 
   void add(const T* x, T w, double* sum) const {
@@ -153,12 +157,16 @@ template <class T> class Few {
     sum[d_] += static_cast<double>(w);
   }
 
+  static constexpr i64 kAhead = 4;  // rows that are called for before their turn
   const FewPass<T>& f_;
   const ClusterPass<T>& p_;
-  const Sixes<T>& c_;
-  const i64 d_;
+  const FewCentres<T>& c_;
+  const FewLoops<T>& l_;
+  const i64 d_, ld_;
+  const T rounded_ = kEps * (4 + std::sqrt(T(d_)));
   Scratch<T> rows_;
-  std::vector<T> dots_, score_;  // [group][row][six], [centre]
+  std::vector<T> dots_, score_;  // [row][room], [room]
+  std::vector<std::int32_t> whole_;
   std::vector<T> zeros_;
   std::vector<i64> listed_;
   T farthest_ = 0;  // that a centre moved
@@ -169,7 +177,7 @@ template <class T> class Few {
 template <class T> PassTerms few_pass(const FewPass<T>& few, int threads) {
   const ClusterPass<T>& pass = few.pass;
   const i64 n = pass.X.n, pieces = ceil_div(n, kPiece), size = pass.k * (pass.X.d + 1);
-  const Sixes<T> centres(pass);
+  const FewCentres<T> centres(few);
   std::vector<Few<T>> team;
   team.reserve(threads);
   for (int t = 0; t < threads; ++t) team.emplace_back(few, centres);

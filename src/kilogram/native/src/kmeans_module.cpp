@@ -2,6 +2,7 @@
 // kmeans_few.cpp, kmeans_held.cpp, kmeans_start.cpp).
 #include "blas.hpp"
 #include "kmeans.hpp"
+#include "kmeans_few_loops.hpp"
 #include "kmeans_sieve.hpp"
 
 #include <nanobind/nanobind.h>
@@ -168,22 +169,27 @@ template <class T> void bind_held(nb::module_& m) {
 template <class T> void bind_few(nb::module_& m) {
   m.def("few_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                        Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow, bool measure,
-                       std::optional<InV<T>> moved, InV<T> drift, Out<T, 1> norms, Out<T, 1> upper,
+                       std::optional<InV<T>> moved, InV<T> drift, bool coded, Out<std::int8_t, 1> codes,
+                       Out<T, 1> steps, Out<T, 1> left, Out<T, 1> norms, Out<T, 1> upper,
                        Out<T, 1> least, Out<T, 2> lower, int threads) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
     const i64 n = pass.X.n, k = pass.k;
+    if (i64(codes.shape(0)) != n * lines_of(pass.X.d) * kLine || i64(steps.shape(0)) != n ||
+        i64(left.shape(0)) != n || (moved && !coded))
+      throw std::invalid_argument("the bytes do not fit the rows");
     if (i64(drift.shape(0)) != k || i64(norms.shape(0)) != n || i64(upper.shape(0)) != n ||
-        i64(least.shape(0)) != n || i64(lower.shape(0)) != n || i64(lower.shape(1)) != k ||
+        i64(least.shape(0)) != n || i64(lower.shape(0)) != n || i64(lower.shape(1)) != few_room(k) ||
         (moved && (i64(moved->shape(0)) != k || !follow)))
       throw std::invalid_argument("moves or bounds do not fit the rows and centres");
-    const FewPass<T> few{pass, pointer<T>(moved), drift.data(), norms.data(), upper.data(),
-                         least.data(), lower.data()};
+    const FewPass<T> few{pass, pointer<T>(moved), drift.data(), coded, codes.data(), steps.data(),
+                         left.data(), norms.data(), upper.data(), least.data(), lower.data()};
     Release release;
     const PassTerms terms = few_pass<T>(few, threads);
     return std::pair<double, double>(terms.inertia, terms.looked);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
      "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
-     "moved"_a.noconvert().none(), "drift"_a.noconvert(), "norms"_a.noconvert(),
+     "moved"_a.noconvert().none(), "drift"_a.noconvert(), "coded"_a, "codes"_a.noconvert(),
+     "steps"_a.noconvert(), "left"_a.noconvert(), "norms"_a.noconvert(),
      "upper"_a.noconvert(), "least"_a.noconvert(), "lower"_a.noconvert(), "threads"_a);
 }
 
@@ -270,6 +276,7 @@ template <class T> void bind_start(nb::module_& m) {
 
 void bind_kmeans(nb::module_& m) {
   m.attr("SIEVE_LINE") = kLine;
+  m.attr("FEW_ROOM") = few_room(1);
   m.def("sieve_pays", &sieve_pays);
   bind_start<float>(m);
   bind_start<double>(m);

@@ -222,43 +222,6 @@ __attribute__((noinline)) void distances(const T* __restrict rows, const T* __re
   }
 }
 
-constexpr int kSix = 6;
-
-// Not inlined: twelve sums need the registers.
-template <class T>
-__attribute__((noinline)) void two_rows(const T* __restrict rows, i64 ld, const T* __restrict centres,
-                                        const T* next, T* __restrict out) {
-  typedef typename Wide<T>::type V;
-  constexpr i64 W = kBytes / i64(sizeof(T));
-  const V *x = reinterpret_cast<const V*>(rows), *y = reinterpret_cast<const V*>(rows + ld),
-          *c = reinterpret_cast<const V*>(centres);
-  V sum[2][kSix];
-#pragma GCC unroll 6
-  for (int r = 0; r < kSix; ++r) sum[0][r] = sum[1][r] = V{};
-  for (i64 k = 0; k < ld / W; ++k, c += kSix) {
-    const V one = x[k], two = y[k];
-    __builtin_prefetch(next + k * W);
-#pragma GCC unroll 6
-    for (int r = 0; r < kSix; ++r) {
-      V v = c[r];
-#if defined(__x86_64__)
-      asm("" : "+x"(v));  // read once, not with either product
-#endif
-      sum[0][r] += one * v;
-      sum[1][r] += two * v;
-    }
-  }
-#pragma GCC unroll 2
-  for (int i = 0; i < 2; ++i)
-#pragma GCC unroll 6
-    for (int r = 0; r < kSix; ++r) {
-      T total = sum[i][r][0];
-#pragma GCC unroll 16
-      for (i64 l = 1; l < W; ++l) total += sum[i][r][l];
-      out[i * kSix + r] = total;
-    }
-}
-
 template <class T>
 double lowered(const T* __restrict near, const double* __restrict w, i64 n, T* __restrict away) {
   double sum = 0;
@@ -279,7 +242,7 @@ double lowered(const T* __restrict near, const double* __restrict w, i64 n, T* _
 }
 
 template <class T> constexpr PairLoops<T> pair_table() {
-  return {kBytes / i64(sizeof(T)), distances<T>, kSix, two_rows<T>, lowered<T>};
+  return {kBytes / i64(sizeof(T)), distances<T>, lowered<T>};
 }
 
 }  // namespace

@@ -84,11 +84,6 @@ template <class T> struct PairLoops {
   std::int64_t lanes;
   void (*distances)(const T* rows, const T* centres, std::int64_t ld, const Pair* pairs,
                     std::int64_t count, T* out);
-  // out[row][six] = <x, c> of two rows and `six` centres, [vector][six][lane]; meanwhile the row `next`
-  // is brought into cache
-  std::int64_t six;
-  void (*two_rows)(const T* rows, std::int64_t ld, const T* centres, const T* next,
-                   T* out);
   // away = min(away, near), n of them; returns sum w away, w null: 1
   double (*lowered)(const T* near, const double* w, std::int64_t n, T* away);
 };
