@@ -55,6 +55,40 @@ def test_wide_rows_end_where_all_distances_lead(monkeypatch, road, dtype):
         np.testing.assert_allclose(one.inertia_, other.inertia_, rtol=rtol)
 
 
+@pytest.mark.skipif(not sieve_pays(), reason="this machine has no fast products of bytes")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["C", "F", "large"])
+def test_rows_laid_out_by_cluster_keep_their_labels(monkeypatch, layout, dtype):
+    """Behind groups of centres rows are copied, where they are in one piece and not too many."""
+    X, w = wide_rows(dtype, k=30, d=24, n=900)
+    X, k = np.asarray(X, order="F" if layout == "F" else "C"), 40
+    laid = []
+    lay_out = passes.Passes._lay_out
+
+    def counted(self, places, labels):
+        found = lay_out(self, places, labels)
+        laid.append(self.order is not None)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(passes, "SIEVED", {4: 1, 8: 1})
+        patch.setattr(passes, "SIEVED_WORK", 0.0)
+        patch.setattr(passes, "GATED", 8)
+        patch.setattr(passes, "_worth", lambda *_: True)
+        patch.setattr(passes, "COPIED", 10 if layout == "large" else 2**30)
+        patch.setattr(passes.Passes, "_lay_out", counted)
+        fast = kg.KMeans(k, init="random", n_init=3, random_state=0, **SLOWLY)
+        fast.fit(X, sample_weight=w)
+    assert laid == [layout == "C"] * 3
+    plain = kg.KMeans(k, init="random", n_init=3, random_state=0, **SLOWLY)
+    plain.fit(X, sample_weight=w)
+    np.testing.assert_array_equal(fast.labels_, fast.predict(X))
+    assert (fast.labels_ == plain.labels_).mean() > (0.999 if dtype == np.float64 else 0.9)
+    np.testing.assert_allclose(
+        fast.inertia_, plain.inertia_, rtol=1e-10 if dtype == np.float64 else 1e-2
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_sums_tell_the_inertia(monkeypatch, dtype, weighted):

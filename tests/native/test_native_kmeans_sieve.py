@@ -10,6 +10,7 @@ from kilogram.native.kmeans import (
     grouped,
     near_together,
     sieved_pass,
+    taken,
 )
 
 SIZES = [
@@ -184,3 +185,25 @@ def test_codes_of_other_rows_are_refused():
         sieved_pass(Sieve(X, np.zeros(20), 1.0), C, groups)
     with pytest.raises(ValueError, match="order"):
         sieved_pass(Sieve(X, np.zeros(20), 1.0), C, Places(np.arange(8, dtype=np.int32)))
+
+
+def test_rows_of_a_cluster_stand_together():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 9, 5000).astype(np.int32)
+    places = Places(np.array([3, 8, -1, 0, 1, 2, -1, -1, 7, 4, 5, 6], np.int32))
+    order = places.of(labels)
+    where = np.empty(9, int)
+    where[places.order[places.order >= 0]] = np.flatnonzero(places.order >= 0)
+    np.testing.assert_array_equal(order, np.argsort(where[labels], kind="stable"))
+    with pytest.raises(ValueError, match="do not fit"):
+        places.of(labels + np.int32(1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("d", [1, 16, 131])
+def test_rows_in_another_order(dtype, d):
+    rng = np.random.default_rng(0)
+    A, order = (100 * rng.random((3001, d))).astype(dtype), rng.permutation(3001).astype(np.int32)
+    np.testing.assert_array_equal(taken(A, order), A[order])
+    with pytest.raises(ValueError, match="not one of these rows"):
+        taken(A, order + np.int32(1))

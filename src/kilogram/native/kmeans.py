@@ -140,6 +140,14 @@ class Places(NamedTuple):
     order: Array
     starts: Array | None = None
 
+    def of(self, labels: Array) -> Array:
+        """An order of the rows in which those of a cluster stand together, (n,) int32."""
+        there = np.flatnonzero(self.order >= 0).astype(np.int32)
+        place, order = np.empty(len(there), np.int32), np.empty(len(labels), np.int32)
+        place[self.order[there]] = there
+        run(_core.by_place, float(len(labels)), labels, place, order)
+        return order
+
 
 class Sieve:
     """The rows of X (n, d) less `shift` (d,) as bytes, by which far centres are left out.
@@ -161,6 +169,13 @@ class Sieve:
         """Before another start: nothing is known of distances."""
         self.C: Array | None = None
         self.looked, self.opened = 0.0, 1.0
+
+    def lay_out(self, order: Array) -> None:
+        """The rows in this order from here on: a copy of them."""
+        width = len(self.codes) // len(self.X)
+        codes = on_line(len(self.codes), self.codes.dtype).reshape(-1, width)
+        self.codes = taken(self.codes.reshape(-1, width), order, codes).ravel()
+        self.X, self.about = taken(self.X, order), taken(self.about, order)
 
     def moved(self, C: Array) -> Array | None:
         """How far each centre went since the last pass, in units, from above."""
@@ -230,6 +245,14 @@ def on_line(size: int, dtype: np.dtype) -> Array:
     room = np.empty(size * dtype.itemsize + 64, np.uint8)
     start = -room.ctypes.data % 64
     return room[start : start + size * dtype.itemsize].view(dtype)
+
+
+def taken(A: Array, order: Array, out: Array | None = None) -> Array:
+    """A[order] of a C-contiguous array (n, m)."""
+    out = np.empty_like(A) if out is None else out
+    rows, to = (B.view(np.uint8).reshape(len(B), -1) for B in (A, out))
+    run(_core.take_rows, float(rows.size), rows, order, to)
+    return out
 
 
 def near_together(C: Array, size: int) -> Array:

@@ -158,7 +158,7 @@ class Fit:
             )
         if self.best.value is None or found.objective < self.best.objective:
             self.best = found
-            self.found = None if self.passes is None else self.passes.labels
+            self.found = None if self.passes is None else self.passes.found
         if self.passes is not None:
             self.passes.forget()
         return late[0]

@@ -272,12 +272,36 @@ template <class T> void bind_start(nb::module_& m) {
      "tol"_a);
 }
 
+void bind_order(nb::module_& m) {
+  m.def("by_place", [](InV<std::int32_t> labels, InV<std::int32_t> place, Out<std::int32_t, 1> order,
+                       int threads) {
+    const i64 n = labels.shape(0), k = place.shape(0);
+    std::uint32_t outside = i64(order.shape(0)) != n;
+    for (i64 i = 0; i < n; ++i)
+      outside |= static_cast<std::uint32_t>(labels.data()[i]) >= static_cast<std::uint32_t>(k);
+    for (i64 c = 0; c < k; ++c) outside |= place.data()[c] < 0;
+    if (outside) throw std::invalid_argument("labels, places and order do not fit together");
+    Release release;
+    by_place(labels.data(), n, {place.data(), place.data() + k}, threads, order.data());
+  }, "labels"_a.noconvert(), "place"_a.noconvert(), "order"_a.noconvert(), "threads"_a);
+  m.def("take_rows", [](InC<std::uint8_t> rows, InV<std::int32_t> order, Out<std::uint8_t, 2> out,
+                        int threads) {
+    const i64 n = order.shape(0), width = rows.shape(1);
+    std::uint32_t outside = i64(out.shape(0)) != n || i64(out.shape(1)) != width;
+    for (i64 i = 0; i < n; ++i) outside |= order.data()[i] < 0 || order.data()[i] >= i64(rows.shape(0));
+    if (outside) throw std::invalid_argument("the order is not one of these rows");
+    Release release;
+    take_rows(rows.data(), width, order.data(), n, threads, out.data());
+  }, "rows"_a.noconvert(), "order"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+}
+
 }  // namespace
 
 void bind_kmeans(nb::module_& m) {
   m.attr("SIEVE_LINE") = kLine;
   m.attr("FEW_ROOM") = few_room(1);
   m.def("sieve_pays", &sieve_pays);
+  bind_order(m);
   bind_start<float>(m);
   bind_start<double>(m);
   bind_few<float>(m);

@@ -240,33 +240,40 @@ template <class T> class Sift {
   bool busy_ = true;  // most rows of the last strip were read
 };
 
-// The rows by the place of their centre, those of one place in their order, whatever the threads.
-template <class T>
-std::vector<std::int32_t> by_place(const SievedPass<T>& s, const std::vector<std::int32_t>& place,
-                                   int threads) {
-  if (!s.starts || !s.pass.follow) return {};
-  const i64 n = s.pass.X.n;
-  const auto of = [&](i64 i) { return place[s.pass.labels[i]]; };
-  std::vector<std::int32_t> order(n);
-  std::vector<std::vector<i64>> at(threads, std::vector<i64>(s.places, 0));  // [part][place]
+}  // namespace
+
+void by_place(const std::int32_t* labels, i64 n, const std::vector<std::int32_t>& place, int threads,
+              std::int32_t* order) {
+  const i64 places = place.empty() ? 0 : *std::max_element(place.begin(), place.end()) + 1;
+  std::vector<std::vector<i64>> at(threads, std::vector<i64>(places, 0));  // [part][place]
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int t = 0; t < threads; ++t)
-    for (i64 i = n * t / threads; i < n * (t + 1) / threads; ++i) ++at[t][of(i)];
+    for (i64 i = n * t / threads; i < n * (t + 1) / threads; ++i) ++at[t][place[labels[i]]];
   i64 start = 0;
-  for (i64 p = 0; p < s.places; ++p)
+  for (i64 p = 0; p < places; ++p)
     for (std::vector<i64>& part : at) start += std::exchange(part[p], start);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int t = 0; t < threads; ++t)
     for (i64 i = n * t / threads; i < n * (t + 1) / threads; ++i)
-      order[at[t][of(i)]++] = static_cast<std::int32_t>(i);
-  return order;
+      order[at[t][place[labels[i]]]++] = static_cast<std::int32_t>(i);
 }
 
-}  // namespace
+void take_rows(const std::uint8_t* from, i64 width, const std::int32_t* order, i64 n, int threads,
+               std::uint8_t* to) {
+  constexpr i64 ahead = 16;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (i64 i = 0; i < n; ++i) {
+    const std::uint8_t* next = from + order[std::min(i + ahead, n - 1)] * width;
+    for (i64 k = 0; k < width; k += 64) __builtin_prefetch(next + k);
+    std::memcpy(to + i * width, from + order[i] * width, static_cast<std::size_t>(width));
+  }
+}
 
 template <class T> PassTerms sieved_pass(const SievedPass<T>& sieved, int threads) {
   const CodedCentres<T> centres(sieved);
-  const std::vector<std::int32_t> order = by_place(sieved, centres.place, threads);
+  std::vector<std::int32_t> order(sieved.starts && sieved.pass.follow ? sieved.pass.X.n : 0);
+  if (!order.empty())
+    by_place(sieved.pass.labels, sieved.pass.X.n, centres.place, threads, order.data());
   std::vector<Sift<T>> team;
   team.reserve(threads);
   for (int t = 0; t < threads; ++t)

@@ -3,6 +3,8 @@
 #include "kmeans.hpp"
 #include "kmeans_sieve_loops.hpp"
 
+#include <vector>
+
 namespace kg {
 
 inline constexpr double kNothing = 1e-30;  // of the length of a row
@@ -52,6 +54,14 @@ template <class T> struct SievedPass {
 
 // `looked` is the number of exact distances per row, `opened` the share of the centres sieved.
 template <class T> PassTerms sieved_pass(const SievedPass<T>& pass, int threads);
+
+// The n rows by the place of their centre, those of one place in their order, whatever the threads.
+void by_place(const std::int32_t* labels, i64 n, const std::vector<std::int32_t>& place, int threads,
+              std::int32_t* order);
+
+// n rows of so many bytes, in this order
+void take_rows(const std::uint8_t* from, i64 width, const std::int32_t* order, i64 n, int threads,
+               std::uint8_t* to);
 
 // The same with bounds from pass to pass, in units: `upper` of about, lower (n, blocks) from every block
 // of four places, the own centre left out, plus what the block had drifted by then, and least (n), no

@@ -139,28 +139,35 @@ KG_INLINE i64 to_pairs(const std::uint64_t* found, i64 block, const std::int32_t
   return pairs;
 }
 
+// scale <X, G> + reach spread - half inverse - least of a strip and block b, plus radius upper of groups
+template <bool kMany, bool kGroups>
+KG_INLINE void reached(const std::uint8_t* x, const CodedBlocks& c, i64 quads, i64 size, i64 b,
+                       const StripLimits& l, Float f[kFour][kTwo]) {
+  products<kMany>(x, quads, c.codes + b * size, f);
+  const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTwo; ++v) {
+      const Float needed = half[r] * at(l.inverse, v) + at(l.least, v);
+      f[r][v] = f[r][v] * scale[r] + (reach[r] * at(l.spread, v) - needed);
+      if (kGroups) f[r][v] += c.radius[b * kFour + r] * at(l.upper, v);
+    }
+}
+
 // The first of the blocks listed, from the l-th on, that has a pair which may be near enough, and which
 // pairs; `count` if there is none. Not inlined: the sums need the registers.
-template <bool kMany, bool kGate>
+template <bool kMany>
 __attribute__((noinline)) i64 next_near(const std::uint8_t* __restrict x, const CodedBlocks& c,
                                         const std::int32_t* __restrict listed, i64 l, i64 count,
                                         const StripLimits& limits, std::uint64_t* __restrict found) {
   const i64 quads = c.quads, size = block_bytes(quads);
   for (; l < count; ++l) {
-    const i64 b = kGate ? l : listed[l];
     Float f[kFour][kTwo];
     Int32 below = Int32{} - 1;
-    products<kMany>(x, quads, c.codes + b * size, f);
-    const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
+    reached<kMany, false>(x, c, quads, size, listed[l], limits, f);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
-#pragma GCC unroll 2
-      for (int v = 0; v < kTwo; ++v) {
-        f[r][v] = f[r][v] * scale[r] + (reach[r] * at(limits.spread, v) - (half[r] * at(limits.inverse, v) + at(limits.least, v)));
-        if (kGate) f[r][v] += c.radius[b * kFour + r] * at(limits.upper, v);
-        below &= (Int32)f[r][v];
-      }
-    }
+    for (int r = 0; r < kFour; ++r) below &= (Int32)f[r][0] & (Int32)f[r][1];
     if (__builtin_expect(signs(below) == kAll, 1)) continue;
     to_bits(f, found);
     return l;
@@ -168,20 +175,27 @@ __attribute__((noinline)) i64 next_near(const std::uint8_t* __restrict x, const 
   return count;
 }
 
+template <bool kMany>
+__attribute__((noinline)) void open_groups(const std::uint8_t* __restrict x, const CodedBlocks& c,
+                                           const StripLimits& limits, std::uint8_t* __restrict open) {
+  const i64 quads = c.quads, size = block_bytes(quads);
+  for (i64 b = 0; b < c.blocks; ++b, open += kFour) {
+    Float f[kFour][kTwo];
+    reached<kMany, true>(x, c, quads, size, b, limits, f);
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) open[r] = signs((Int32)f[r][0] & (Int32)f[r][1]) != kAll;
+  }
+}
+
 void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
           std::uint8_t* open) {
-  const auto next = groups.quads > kOneChunk ? next_near<true, true> : next_near<false, true>;
-  constexpr std::uint64_t all = kRows < 64 ? (std::uint64_t(1) << kRows) - 1 : ~std::uint64_t(0);
-  std::uint64_t found[kWords];
-  __builtin_memset(open, 0, groups.blocks * kFour);
-  for (i64 b = 0; (b = next(strip, groups, nullptr, b, groups.blocks, limits, found)) < groups.blocks; ++b)
-    for (i64 r = 0; r < kFour; ++r)
-      open[b * kFour + r] = (found[r * kRows / 64] >> (r * kRows % 64) & all) != 0;
+  const auto all = groups.quads > kOneChunk ? open_groups<true> : open_groups<false>;
+  all(strip, groups, limits, open);
 }
 
 i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32_t* listed, i64 count,
          const StripLimits& limits, const std::int32_t* own, Pair* out) {
-  const auto next = centres.quads > kOneChunk ? next_near<true, false> : next_near<false, false>;
+  const auto next = centres.quads > kOneChunk ? next_near<true> : next_near<false>;
   std::uint64_t found[kWords];
   i64 pairs = 0;
   for (i64 l = 0; (l = next(strip, centres, listed, l, count, limits, found)) < count; ++l)
