@@ -1,7 +1,8 @@
 """The passes of Lloyd's algorithm over NumPy rows in memory, by the road that is shortest.
 
     plain     every distance, at the pace of a matrix product
-    few       of few centres, a bound for each: rows that cannot have another one are not read
+    few       of few centres, a bound for each: rows that cannot have another one are not read, and
+              bytes tell it of most others
     sieve     rows and centres as bytes tell which centres can be nearest; only those are measured
     held      the sieve with bounds, where rows are wide
     bounds    once few rows still change their cluster: what lies too far to matter is left out
@@ -39,8 +40,9 @@ SETTLED = 0.02
 # k d from which on the sieve is worth its codes, by the size of a number; measured
 SIEVED = {4: 7_500, 8: 1_000}
 SIEVED_COLUMNS, SIEVED_WORK = 16, 1e8  # and columns, and products of a pass
-# centres up to which every one has a bound, and columns from which on reading a row takes the time
-FEW, WIDE, FEW_WORK = 16, 256, 1e7
+# centres up to which every one has a bound, columns from which on that pays, and products of a pass
+FEW, FEW_COLUMNS, FEW_WORK = 26, 128, 1e7
+WIDE = 256  # columns from which on reading a row takes the time
 # centres from which on groups of them are held against the rows first, how many make a group, and
 # the share of the centres that may be left after it
 GATED, TOGETHER, OPENED = 128, 8, 0.6
@@ -148,7 +150,7 @@ class Passes:
 
     def _few(self, k: int) -> bool:
         n, d = self.X.shape
-        return k <= FEW and d >= WIDE and float(n) * d * k >= FEW_WORK
+        return k <= FEW and d >= FEW_COLUMNS and float(n) * d * k >= FEW_WORK
 
     def _bounds_pay(self, k: int) -> bool:
         return k >= BOUNDED and self.held is None  # which has its own
