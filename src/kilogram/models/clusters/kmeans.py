@@ -44,6 +44,7 @@ from kilogram.models.clusters.centres import (
 from kilogram.models.clusters.kmeans_fit import Fit, block_labels, spread, start
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.cluster.lloyd import macqueen
+from kilogram.solvers.cluster.passes import room
 from kilogram.solvers.cluster.sums import ClusterSums, nearest, squared_distances
 
 ALGORITHMS = ("lloyd", "elkan", "minibatch")
@@ -257,7 +258,8 @@ class KMeans(CentreMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8
         work = 20.0 * n * d * self.n_clusters / rates(size).multiply_adds
-        return within(self, n, d, "20 steps of Lloyd's algorithm", work, size * n * d + 4 * n)
+        memory = size * n * d + 4 * n + room(n, d, self.n_clusters, size)
+        return within(self, n, d, "20 steps of Lloyd's algorithm", work, memory)
 
 
 def _labels(block: Any, C: np.ndarray, origin: np.ndarray) -> Any:

@@ -99,13 +99,14 @@ class Passes:
 
     def __call__(self, C: np.ndarray, *, inertia: bool = False) -> ClusterSums:
         """The sums of the rows nearest to C; the inertia is 0 unless it is asked for."""
+        (n, d), k = self.X.shape, len(C)
         centres = (C - self.origin).astype(self.X.dtype, copy=False)
         told = inertia and float(self.X.size) >= MANY_VALUES
         kept: dict[str, Any] = {"labels": self.labels, "sums": self.sums}
         kept["inertia"] = inertia and not told
         before, order = None if self.labels is None else self.labels.copy(), self.order
-        if self._few(len(C)):
-            self.few = Few(self.X, self.origin, len(C)) if self.few is None else self.few
+        if _are_few(n, d, k):
+            self.few = Few(self.X, self.origin, k) if self.few is None else self.few
             step = few_pass(self.few, centres, self.w, **kept)
         elif self.settled:
             step = self._bounded(centres, kept)
@@ -114,9 +115,9 @@ class Passes:
         else:
             step = cluster_pass(self.X, centres, self.w, self.origin, **kept)
         compared = before is not None and self.order is order  # else rows have been laid out anew
-        if compared and not self.settled and self._bounds_pay(len(C)):
+        if compared and not self.settled and self._bounds_pay(k):
             changed = np.count_nonzero(before != step.labels)
-            self.settled = bool(changed < SETTLED * len(step.labels))
+            self.settled = bool(changed < SETTLED * n)
         self.labels, self.sums = step.labels, step.sums
         found = ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
         return self._told(found, C) if told else found
@@ -148,10 +149,6 @@ class Passes:
         )
         return centres, steps, rests
 
-    def _few(self, k: int) -> bool:
-        n, d = self.X.shape
-        return k <= FEW and d >= FEW_COLUMNS and float(n) * d * k >= FEW_WORK
-
     def _bounds_pay(self, k: int) -> bool:
         return k >= BOUNDED and self.held is None  # which has its own
 
@@ -164,14 +161,7 @@ class Passes:
         """Whether to go by the sieve: asked of some rows first, then of what the last pass took."""
         (n, d), k = self.X.shape, len(centres)
         if self.sieving is None:
-            self.sieving = (
-                sieve_pays()
-                and k >= BOUNDED
-                and d >= SIEVED_COLUMNS
-                and d * k >= SIEVED[self.X.itemsize]
-                and float(n) * d * k >= SIEVED_WORK
-                and self._tried(centres)
-            )
+            self.sieving = _may_sieve(n, d, k, self.X.itemsize) and self._tried(centres)
         elif self.sieving and self.sieve is not None:
             self.sieving = _worth(self.sieve.looked, d, k, self.X.itemsize)
         return self.sieving
@@ -223,6 +213,26 @@ class Passes:
         step = sieved_pass(self.sieve, centres, places, self.w, **kept)
         self.places, self.gating = Places(places.order), self.sieve.opened < OPENED
         return step
+
+
+def room(n: int, d: int, k: int, size: int) -> int:
+    """About the bytes that the passes over X (n, d) of numbers of `size` bytes hold beside it."""
+    if _are_few(n, d, k):
+        return n * (d + size * (k + 5))
+    held = size * n * GROUPS if k >= BOUNDED else 0
+    if not _may_sieve(n, d, k, size):
+        return held
+    copied = size * n * d if k >= GATED and size * n * d <= COPIED else 0
+    return held + n * (d + 16) + copied
+
+
+def _are_few(n: int, d: int, k: int) -> bool:
+    return k <= FEW and d >= FEW_COLUMNS and float(n) * d * k >= FEW_WORK
+
+
+def _may_sieve(n: int, d: int, k: int, size: int) -> bool:
+    enough = d * k >= SIEVED[size] and float(n) * d * k >= SIEVED_WORK
+    return sieve_pays() and k >= BOUNDED and d >= SIEVED_COLUMNS and enough
 
 
 def _group(k: int) -> int:
