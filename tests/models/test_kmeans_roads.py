@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import kilogram as kg
 from kilogram.native.kmeans import sieve_pays
 from kilogram.solvers.cluster import passes
+from kilogram.solvers.cluster.lloyd import moved_centres
+from kilogram.solvers.cluster.starts import farthest_rows
+from kilogram.solvers.cluster.sums import ClusterSums
 
 # time for all of it: so every step is taken alone, as on large data
 SLOWLY = {"max_time": 1e4, "max_iter": 30, "tol": 0.0}
@@ -111,3 +116,51 @@ def test_tight_clusters_are_measured_not_told(monkeypatch):
     centres = np.array([X[c::3].mean(axis=0) for c in range(3)])
     away = ((X - centres[np.arange(300) % 3]) ** 2).sum()
     np.testing.assert_allclose(model.inertia_, away, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("road", ["plain", "few"])
+def test_weights_that_left_a_cluster_leave_nothing(monkeypatch, road, dtype):
+    """0.1 + 0.2 - 0.1 - 0.2 is not zero, and the cluster is empty for all that."""
+    monkeypatch.setattr(passes, "FEW_WORK", 0.0 if road == "few" else np.inf)
+    X, w = wide_rows(dtype)
+    one = passes.Passes(X, w, X.mean(axis=0).astype(float), float((X.astype(float) ** 2).sum()))
+    C = X[:12].astype(float)
+    assert one(C).weights[3] > 0
+    C[3] += 1e3
+    gone = one(C)
+    assert gone.weights[3] == 0.0
+    assert not gone.sums[3].any()
+
+
+@pytest.mark.filterwarnings("ignore:KMeans stopped")
+def test_weighted_clusters_that_lose_their_rows_take_others():
+    """With steps in one call or one by one: as plain NumPy with the same rule."""
+    found = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((300, 33))
+        X += 3 * rng.standard_normal((16, 33))[rng.integers(0, 16, 300)]
+        w, start = rng.random(300) + 0.01, X[rng.choice(300, 16, replace=False)].copy()
+        start[0] = 3 * X.max(axis=0)
+        params = {"init": start, "n_init": 1, "tol": 0.0, "max_iter": 6}
+        leapt = kg.KMeans(16, **params).fit(X, sample_weight=w)
+        slow = kg.KMeans(16, **params, max_time=1e4).fit(X, sample_weight=w)
+        found.append(plain_inertia(X, w, start, 6))
+        assert leapt.inertia_ == pytest.approx(found[-1], rel=1e-9)
+        assert slow.inertia_ == pytest.approx(found[-1], rel=1e-9)
+    assert len(set(found)) == 30
+
+
+def plain_inertia(X, w, C, steps):
+    """Of Lloyd's algorithm where sums are made anew, and empty clusters take the farthest row."""
+    origin = np.average(X, axis=0, weights=w)
+    for _ in range(steps):
+        C = moved_centres(
+            ClusterSums.of(X, w, C, origin), C, origin, partial(farthest, X, w, origin)
+        )
+    return ClusterSums.of(X, w, C, origin).inertia
+
+
+def farthest(X, w, origin, C, m):
+    return farthest_rows(X, w, C=C, origin=origin, m=m)

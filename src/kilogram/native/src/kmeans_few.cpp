@@ -139,7 +139,8 @@ template <class T> class Few {
     const Rounded<T> found = l_.round_row(x, ld_, f_.codes + i * ld_);
     const T left = std::sqrt(found.left) * (1 + kEps * (8 + T(d_))) + 4 * kEps * std::sqrt(f_.norms[i]);
     f_.steps[i] = found.step;
-    f_.left[i] = std::max(left, found.left < kTiny ? found.step * std::sqrt(T(d_)) : T(0));
+    const T all = found.step * kByte * std::sqrt(T(d_));
+    f_.left[i] = std::max(left, found.left < kTiny ? all : T(0));
   }
 
   void bound(i64 i, std::int32_t label, Doubt<T> doubt) {
@@ -163,7 +164,7 @@ template <class T> class Few {
   const FewCentres<T>& c_;
   const FewLoops<T>& l_;
   const i64 d_, ld_;
-  const T rounded_ = kEps * (4 + std::sqrt(T(d_)));
+  const T rounded_ = kEps * (4 + std::sqrt(T(d_)) + T(d_) / T(2 * l_.lanes));  // of sums of d numbers
   Scratch<T> rows_;
   std::vector<T> dots_, score_;  // [row][room], [room]
   std::vector<std::int32_t> whole_;

@@ -55,8 +55,9 @@ template <class T> class FewCentres {
       square += double(from[k]) * double(from[k]);
       top = std::max(top, std::fabs(double(from[k])));
     }
-    // no sum of products with bytes is longer than both lengths
-    const double longest = std::sqrt(square) * kByte * std::sqrt(double(d)) / 2.1e9;
+    // No sum of products with bytes is longer than both lengths; rounding adds up to half a step each.
+    const double room = std::max(2.147e9 - 0.5 * kByte * double(d), 1e-9);
+    const double longest = std::sqrt(square) * kByte * std::sqrt(double(d)) / room;
     const double most = std::max(top / kWord, longest), step = most > 1e-300 ? most : 1;
     const i64 lanes = few_loops<T>().lanes, words = few_loops<T>().words;
     T* row = rows_.block(0) + c / size * size * ld;

@@ -112,7 +112,7 @@ Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes
   top = greater(top, -bottom);
   float most = __builtin_sqrtf(longest) / kRowLength;
   for (i64 l = 0; l < kLanes; ++l) most = top[l] / kRowCode > most ? top[l] / kRowCode : most;
-  const float step = most > 0 ? most : 1.0f;
+  const float step = most > 1e-36f ? most : 1.0f;  // less is nothing (kNothing), and its inverse too large
   Float length{}, left{};
   for (i64 l = 0; l < lines; ++l) encode_line(x + l * kLine, step, codes + l * kLine, length, left);
   return {step, __builtin_sqrtf(sum_of(length)) * step, __builtin_sqrtf(sum_of(left)), norm};

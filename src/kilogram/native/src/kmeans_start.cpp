@@ -15,6 +15,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kKept = i64(1) << 23;  // bytes of rows that are packed once for all centres
+constexpr double kFaint = 1e-9;      // of the largest weight of a cluster: what rounding may leave
 
 // Rows lie in blocks of two panels. The mass of every block is kept, so that a draw looks at the
 // blocks and then at the rows of one; it is added up in order, whatever the threads.
@@ -185,8 +186,11 @@ template <class T> LloydTerms lloyd_steps(const LloydSteps<T>& l) {
   while (terms.steps < l.most) {
     for (i64 j = 0; j < k * d; ++j) C[j] = static_cast<T>(l.centres[j] - l.origin[j % d]);
     rows.step(C.data(), pass.follow || terms.steps > 0);
+    // sums of weights keep a little of rows that left: what is too little is counted by the caller
+    double most = 0;
+    for (i64 c = 0; pass.w && c < k; ++c) most = std::max(most, pass.sums[c * (d + 1) + d]);
     for (i64 c = 0; c < k; ++c)
-      if (!(pass.sums[c * (d + 1) + d] > 0)) return terms;
+      if (!(pass.sums[c * (d + 1) + d] > kFaint * most)) return terms;
     double moved = 0;
     for (i64 c = 0; c < k; ++c) {
       const double *sum = pass.sums + c * (d + 1), weight = sum[d];

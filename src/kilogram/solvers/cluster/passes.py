@@ -52,6 +52,8 @@ MANY_VALUES, TOLD = 1_000_000, 0.01
 # bytes of X up to which its rows are copied, those of a cluster side by side: read that way, a pass
 # behind groups takes a fifth less time
 COPIED = 2**30
+# share of the largest cluster's weight below which rounding may be all that is left of one
+FAINT = 1e-9
 TRIED = 500  # rows that tell how many distances the sieve would let through
 
 
@@ -119,8 +121,17 @@ class Passes:
             changed = np.count_nonzero(before != step.labels)
             self.settled = bool(changed < SETTLED * n)
         self.labels, self.sums = step.labels, step.sums
+        self._clear(step.labels, step.sums)
         found = ClusterSums(step.sums[:, :-1], step.sums[:, -1], step.inertia)
         return self._told(found, C) if told else found
+
+    def _clear(self, labels: np.ndarray, sums: np.ndarray) -> None:
+        """Take out what the weights of rows that left have kept by rounding, where none stayed."""
+        weights = sums[:, -1]
+        faint = weights < FAINT * weights.max()
+        if self.w is not None and faint.any():
+            there = np.bincount(labels, np.asarray(self.w) > 0, minlength=len(weights)) > 0
+            sums[faint & ~there] = 0.0
 
     def _told(self, found: ClusterSums, C: np.ndarray) -> ClusterSums:
         """With the inertia, which the sums tell without another look at the rows:
