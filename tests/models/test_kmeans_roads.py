@@ -164,3 +164,11 @@ def plain_inertia(X, w, C, steps):
 
 def farthest(X, w, origin, C, m):
     return farthest_rows(X, w, C=C, origin=origin, m=m)
+
+
+@pytest.mark.parametrize("model", [kg.KMeans(3), kg.GaussianMixture(2, covariance_type="diag")])
+def test_rows_whose_squared_lengths_overflow_are_refused(model):
+    """Of every column alone the squares are numbers."""
+    X = 5e17 * np.random.default_rng(0).standard_normal((50, 3000))
+    with pytest.raises(ValueError, match="squares overflow float32"):
+        model.fit(X.astype(np.float32))

@@ -21,6 +21,7 @@ from kilogram.solvers.solution import Solution
 from kilogram.statistics.class_variances import ClassVariances
 
 STARTS = ("k-means++", "k-means||", "random", "farthest")
+LONGER = 16.0  # squared: so much longer than the mean may rows be
 FEW_VALUES = 20_000  # up to which plain sums take less time than the call of a pass
 
 
@@ -65,7 +66,9 @@ def spread(X: Any, w: Any) -> About:
         if not (is_numpy(X) or is_sparse(X)):
             one_row = X[:1, :]
             put = partial(_like_rows, reference=one_row)
-    sizes = np.where(sizes > float(np.finfo(dtype).max), np.inf, sizes)
+    most = float(np.finfo(dtype).max)
+    too_long = float(squares.sum()) > most / LONGER  # the squares of rows, not of columns alone
+    sizes = np.where((sizes > most) | too_long, np.inf, sizes)
     with np.errstate(over="ignore", invalid="ignore"):
         # rounded: rows lose nothing else when it is taken off
         origin = means.astype(dtype).astype(np.float64)
