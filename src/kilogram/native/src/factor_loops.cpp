@@ -1,20 +1,11 @@
 // Loops of matrix factors; compiled once per instruction set, see loops.cpp for the rules.
 #include "factor_loops.hpp"
+#include "vectors.hpp"
 
 namespace kg {
 namespace {
 
-using i64 = std::int64_t;
-
 #include "vector_math.hpp"
-
-#if defined(__AVX512F__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
 
 template <class T> struct Lanes;
 template <> struct Lanes<float> {

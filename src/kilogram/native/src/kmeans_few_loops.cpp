@@ -1,31 +1,16 @@
 // Loops of k-means with few centres; compiled once per instruction set, see loops.cpp for the rules.
 #include "kmeans_few_loops.hpp"
+#include "vectors.hpp"
 
 #include <limits>
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace kg {
 namespace {
 
-using i64 = std::int64_t;
-
-#if defined(__AVX512BW__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
 constexpr i64 kWords = kBytes / 2;
 
 typedef std::int16_t Int16 __attribute__((vector_size(kBytes), aligned(2), may_alias));
 typedef std::int32_t Int32 __attribute__((vector_size(kBytes), aligned(4), may_alias));
-template <class T> struct Wide {
-  typedef T type __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
-};
 
 #define KG_INLINE static inline __attribute__((always_inline))
 

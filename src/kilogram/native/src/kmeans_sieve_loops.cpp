@@ -2,23 +2,11 @@
 // The lanes are rows, two vectors of them against four centres: products of bytes are summed in pairs
 // to 16 bits (modulo 2^16: only the whole sum has to fit) and those to 32 bits once a chunk.
 #include "kmeans_sieve_loops.hpp"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "vectors.hpp"
 
 namespace kg {
 namespace {
 
-using i64 = std::int64_t;
-
-#if defined(__AVX512BW__)
-constexpr int kBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32;
-#else
-constexpr int kBytes = 16;
-#endif
 constexpr int kFour = 4, kTwo = 2;
 constexpr i64 kLanes = kBytes / 4;  // rows of a vector
 constexpr i64 kRows = kTwo * kLanes;
@@ -205,10 +193,6 @@ i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32
 
 #include "kmeans_loops_codes.hpp"
 #include "kmeans_loops_scores.hpp"
-
-template <class T> struct Wide {
-  typedef T type __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));
-};
 
 template <class T>
 __attribute__((noinline)) void distances(const T* __restrict rows, const T* __restrict centres, i64 ld,
