@@ -63,7 +63,8 @@ template <class T> class Look {
   Look(const BoundedPass<T>& bounded, const Groups<T>& groups)
       : b_(bounded), p_(bounded.pass), g_(groups), d_(p_.X.d), strip_(loops<T>().strip),
         rows_(1, strip_ * d_), packed_(1, strip_ * d_), origin_(d_, T(0)), first_(strip_),
-        second_(strip_), norms_(strip_), row_(strip_), own_(strip_), at_(strip_), doubtful_(kPiece) {}
+        second_(strip_), norms_(strip_), row_(strip_), place_(strip_), own_(strip_), at_(strip_),
+        doubtful_(kPiece), lower_(strip_) {}
 
   // Rows start..stop against their bounds; those that may have a nearer centre are queued.
   void hold(i64 start, i64 stop, Queue& queue) {
@@ -169,7 +170,11 @@ template <class T> class Look {
     for (i64 i = 0; i < m; ++i) {
       norms_[i] = loops<T>().squared_distance(rows_.block(0) + i * d_, origin_.data(), d_);
       needed |= row_[i].needed;
+      lower_[i] = lower(row_[i].i);
+      place_[i] = row_[i].label < 0 ? -1 : g_.place[row_[i].label];
     }
+    const T norm = *std::max_element(norms_.begin(), norms_.begin() + m);
+    slack_ = std::numeric_limits<T>::epsilon() * (4 + std::sqrt(T(d_))) * (norm + g_.largest);
     looked += double(m) * double(__builtin_popcountll(needed));
     loops<T>().pack_lanes(rows_.block(0), m, d_, d_, packed_.block(0));
     const i64 third = strip_ / 3, end = strip_ * d_;
@@ -184,36 +189,33 @@ template <class T> class Look {
   // the strip against the centres of group g
   void against(i64 g, i64 m) {
     const i64 place0 = g * g_.size;
-    for (i64 i = 0; i < m; ++i) {
-      const i64 place = row_[i].label < 0 ? -1 : g_.place[row_[i].label] - place0;
-      own_[i] = static_cast<std::int32_t>(place >= 0 && place < g_.size ? place : -1);
-    }
-    const T norm = *std::max_element(norms_.begin(), norms_.begin() + m);
-    const T slack =
-        std::numeric_limits<T>::epsilon() * (4 + std::sqrt(T(d_))) * (norm + g_.largest);
+    for (i64 i = 0; i < strip_; ++i) own_[i] = place_[i] - static_cast<std::int32_t>(place0);
     loops<T>().two_nearest(packed_.block(0), d_, g_.packed.block(0) + place0 * d_,
                            g_.half.block(0) + place0, g_.size / kFour, own_.data(), norms_.data(),
-                           slack, first_.data(), second_.data(), at_.data());
-    for (i64 i = 0; i < m; ++i) weigh(g, row_[i], i);
+                           slack_, first_.data(), second_.data(), at_.data());
+    const T drift = b_.drift[g];
+    for (i64 i = 0; i < m; ++i) {
+      lower_[i][g] = first_[i] + drift;
+      if (first_[i] * first_[i] < row_[i].best) weigh(g, row_[i], i);
+    }
   }
 
-  // the bound of a row to group g, and its centre if that is the nearer one
+  // a centre of group g that may be nearer than the row's own: the bound of the group if it is
   void weigh(i64 g, Row& row, i64 lane) {
-    T& mine = lower(row.i)[g];
-    mine = first_[lane] + b_.drift[g];
     const i64 place = g * g_.size + at_[lane];
-    if (place >= p_.k || !(first_[lane] * first_[lane] < row.best)) return;
+    if (place >= p_.k) return;
     const std::int32_t candidate = b_.order[place];
     const T away = exact(rows_.block(0) + lane * d_, candidate);
     if (!(away < row.best)) return;
-    mine = second_[lane] + b_.drift[g];
+    lower_[lane][g] = second_[lane] + b_.drift[g];
     if (row.label >= 0) {  // the centre left behind counts among those of its group again
       const i64 its = g_.place[row.label] / g_.size;
       const T behind = std::sqrt(row.best) * (1 - 8 * std::numeric_limits<T>::epsilon());
-      lower(row.i)[its] = std::min(lower(row.i)[its], behind + b_.drift[its]);
+      lower_[lane][its] = std::min(lower_[lane][its], behind + b_.drift[its]);
     }
     row.best = away;
     row.label = candidate;
+    place_[lane] = static_cast<std::int32_t>(place);
   }
 
   double settle(const Row& row, const T* x, double* sums) {
@@ -242,7 +244,9 @@ template <class T> class Look {
   Scratch<T> rows_, packed_;
   std::vector<T> origin_, first_, second_, norms_;
   std::vector<Row> row_;
-  std::vector<std::int32_t> own_, at_, doubtful_;
+  std::vector<std::int32_t> place_, own_, at_, doubtful_;
+  std::vector<T*> lower_;
+  T slack_ = 0;
   const std::uint64_t all_ = g_.count < 64 ? (std::uint64_t(1) << g_.count) - 1 : ~std::uint64_t(0);
 };
 

@@ -18,26 +18,30 @@ constexpr i64 kFactorTile = 64;
 template <class T> KG_INLINE void transpose_square(const T* x, i64 ld, T* out) {
   typedef typename Vector<T>::type V;
   constexpr i64 W = kLanes<T>;
-  if constexpr (W == 4 || W == 8) {
+  if constexpr (W == 4 || W == 8 || W == 16) {
     typedef typename Vector<T>::mask M;
     V a[W], b[W];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < W; ++r) a[r] = *reinterpret_cast<const V*>(x + r * ld);
-#pragma GCC unroll 3
-    for (int stage = 1; stage < W; stage *= 2) {
 #pragma GCC unroll 4
+    for (int stage = 1; stage < W; stage *= 2) {
+#pragma GCC unroll 8
       for (int r = 0; r < W / 2; ++r)
         if constexpr (W == 4) {
           b[2 * r] = KG_SHUFFLE(M, a[r], a[r + 2], 0, 4, 1, 5);
           b[2 * r + 1] = KG_SHUFFLE(M, a[r], a[r + 2], 2, 6, 3, 7);
-        } else {
+        } else if constexpr (W == 8) {
           b[2 * r] = KG_SHUFFLE(M, a[r], a[r + 4], 0, 8, 1, 9, 2, 10, 3, 11);
           b[2 * r + 1] = KG_SHUFFLE(M, a[r], a[r + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+        } else {
+          b[2 * r] = KG_SHUFFLE(M, a[r], a[r + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+          b[2 * r + 1] =
+              KG_SHUFFLE(M, a[r], a[r + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < W; ++r) a[r] = b[r];
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < W; ++r) reinterpret_cast<V*>(out)[r] = a[r];
   } else {
     for (i64 r = 0; r < W; ++r)

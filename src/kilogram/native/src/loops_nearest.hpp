@@ -179,13 +179,16 @@ void two_nearest(const T* strips, i64 depth, const T* centres, const T* half, i6
 
 // a bit for every lane that is set
 template <class T> KG_INLINE std::uint64_t lanes_set(typename Vector<T>::mask mask) {
-#if defined(__AVX512F__) || !defined(__AVX2__)
+#if defined(__AVX512DQ__)
+  if constexpr (sizeof(T) == 4) return _mm512_movepi32_mask((__m512i)mask);
+  else return _mm512_movepi64_mask((__m512i)mask);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4) return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+  else return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
+#else
   std::uint64_t bits = 0;
   for (i64 l = 0; l < kLanes<T>; ++l) bits |= static_cast<std::uint64_t>(mask[l] != 0) << l;
   return bits;
-#else
-  if constexpr (sizeof(T) == 4) return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
-  else return static_cast<unsigned>(_mm256_movemask_pd((__m256d)mask));
 #endif
 }
 
