@@ -6,19 +6,21 @@ import numpy as np
 
 from kilogram.native import _core
 from kilogram.native.buffers import Array, run, vector
-from kilogram.native.kmeans import Sieve, Step, kept, near_together
+from kilogram.native.kmeans import Sieve, Step, kept, near_together, on_line
 
 FOUR = 4  # centres of a block, each with its own bound
+LINE = 16  # bounds of a cache line
 
 
 class Held:
     """Bounds on the distances of the rows of `sieve` from their own and from all other centres."""
 
     def __init__(self, sieve: Sieve, k: int):
-        n, blocks = len(sieve.X), -(-k // FOUR)
+        n, room = len(sieve.X), -(-k // (FOUR * LINE)) * LINE
         self.sieve = sieve
-        self.least, self.lower = np.empty(n, np.float32), np.empty((n, blocks), np.float32)
-        self.order, self.drift = np.arange(k, dtype=np.int32), np.zeros(blocks, np.float32)
+        self.least = np.empty(n, np.float32)
+        self.lower = on_line(n * room, self.least.dtype).reshape(n, room)
+        self.order, self.drift = np.arange(k, dtype=np.int32), np.zeros(room, np.float32)
         self.known = False
 
     def forget(self) -> None:

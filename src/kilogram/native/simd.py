@@ -6,7 +6,7 @@ from kilogram.native import _core
 
 
 def simd_level() -> str:
-    """The level in use: "avx512", "avx2" or "baseline"."""
+    """The level in use: "vnni", "avx512", "avx2" or "baseline"."""
     return str(_core.simd_level())
 
 
@@ -18,7 +18,7 @@ def set_simd_level(name: str) -> None:
 def simd_levels() -> list[str]:
     """All levels this machine can run, best first."""
     before, found = simd_level(), []
-    for name in ("avx512", "avx2", "baseline"):
+    for name in ("vnni", "avx512", "avx2", "baseline"):
         try:
             set_simd_level(name)
         except ValueError:

@@ -1,29 +1,15 @@
 // Sums of kernels over windows of rows. Each query is summed by one thread, block after block of
 // rows that stay in cache, so the result does not depend on the threads.
 #include "density.hpp"
+#include "pick.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace kg {
 
-const char* simd_level();
-
-namespace baseline { extern const DensityLoops density_table; }
-#ifdef KG_X86
-namespace avx2 { extern const DensityLoops density_table; }
-namespace avx512 { extern const DensityLoops density_table; }
-#endif
-
-const DensityLoops& density_loops() {
-#ifdef KG_X86
-  const char* level = simd_level();
-  if (std::strcmp(level, "avx512") == 0) return avx512::density_table;
-  if (std::strcmp(level, "avx2") == 0) return avx2::density_table;
-#endif
-  return baseline::density_table;
-}
+KG_TABLE(DensityLoops, density_table)
+const DensityLoops& density_loops() { KG_PICK(density_table) }
 
 void density_sums(const DensityRows& rows, int kind, bool product, const DensityQueries& of,
                   int threads) {

@@ -1,5 +1,6 @@
 // Picks the table of loops for the machine at hand, or the one a test asks for.
 #include "loops.hpp"
+#include "pick.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -7,21 +8,14 @@
 
 namespace kg {
 
-#define KG_DECLARE(name)                  \
-  namespace name {                        \
-  extern const Loops<float> loops_f32;    \
-  extern const Loops<double> loops_f64;   \
-  }
-KG_DECLARE(baseline)
-#ifdef KG_X86
-KG_DECLARE(avx2)
-KG_DECLARE(avx512)
-#endif
+KG_TABLE(Loops<float>, loops_f32)
+KG_TABLE(Loops<double>, loops_f64)
 
 namespace {
 
 struct Level {
   const char* name;
+  Simd simd;
   const Loops<float>* f32;
   const Loops<double>* f64;
   bool (*supported)();
@@ -33,16 +27,18 @@ bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
 }
+bool has_vnni() { return has_avx512() && __builtin_cpu_supports("avx512vnni"); }
 #endif
 bool always() { return true; }
 
 // best first
 const Level levels[] = {
 #ifdef KG_X86
-    {"avx512", &avx512::loops_f32, &avx512::loops_f64, has_avx512},
-    {"avx2", &avx2::loops_f32, &avx2::loops_f64, has_avx2},
+    {"vnni", Simd::vnni, &avx512::loops_f32, &avx512::loops_f64, has_vnni},
+    {"avx512", Simd::avx512, &avx512::loops_f32, &avx512::loops_f64, has_avx512},
+    {"avx2", Simd::avx2, &avx2::loops_f32, &avx2::loops_f64, has_avx2},
 #endif
-    {"baseline", &baseline::loops_f32, &baseline::loops_f64, always},
+    {"baseline", Simd::baseline, &baseline::loops_f32, &baseline::loops_f64, always},
 };
 
 const Level* choose() {
@@ -61,6 +57,7 @@ const Level* current = choose();
 template <> const Loops<float>& loops<float>() { return *current->f32; }
 template <> const Loops<double>& loops<double>() { return *current->f64; }
 
+Simd simd() { return current->simd; }
 const char* simd_level() { return current->name; }
 
 void set_simd_level(const char* name) {

@@ -6,39 +6,18 @@
 #include "blas.hpp"
 #include "factor_loops.hpp"
 #include "loops.hpp"
+#include "pick.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <omp.h>
 #include <vector>
 
 namespace kg {
 
-#define KG_TABLES(name)                      \
-  namespace name {                           \
-  extern const FactorLoops<float> factor_f32;  \
-  extern const FactorLoops<double> factor_f64; \
-  }
-KG_TABLES(baseline)
-#ifdef KG_X86
-KG_TABLES(avx2)
-KG_TABLES(avx512)
-#define KG_CHOOSE(table)                                                 \
-  const char* level = simd_level();                                      \
-  if (std::strcmp(level, "avx512") == 0) return avx512::table;           \
-  if (std::strcmp(level, "avx2") == 0) return avx2::table;
-#else
-#define KG_CHOOSE(table)
-#endif
-
-template <> const FactorLoops<float>& factor_loops<float>() {
-  KG_CHOOSE(factor_f32)
-  return baseline::factor_f32;
-}
-template <> const FactorLoops<double>& factor_loops<double>() {
-  KG_CHOOSE(factor_f64)
-  return baseline::factor_f64;
-}
+KG_TABLE(FactorLoops<float>, factor_f32)
+KG_TABLE(FactorLoops<double>, factor_f64)
+template <> const FactorLoops<float>& factor_loops<float>() { KG_PICK(factor_f32) }
+template <> const FactorLoops<double>& factor_loops<double>() { KG_PICK(factor_f64) }
 
 namespace {
 

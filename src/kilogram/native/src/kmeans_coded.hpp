@@ -34,17 +34,18 @@ class Coded {
   void set(i64 at, const double* c, double radius) {
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;
     for (i64 j = 0; j < d_; ++j) {
-      if (j % (4 * chunk_of(quads_)) == 0) halves[0] = halves[1] = 0;
+      if (j % (4 * grain_.chunk(quads_)) == 0) halves[0] = halves[1] = 0;
       top = std::max(top, std::fabs(c[j]));
       longest = std::max(longest, halves[j / 2 % 2] += c[j] * c[j]);
       squares += c[j] * c[j];
     }
-    const double most = std::max(std::sqrt(longest) / kCentreLength, top / kCentreCode);
+    const double most = std::max(std::sqrt(longest) / grain_.centre_length, top / grain_.centre_code);
+    const double most_code = grain_.centre_code;
     const double step = most > 0 ? most : 1, inverse = 1 / step;
     float* parts = parts_.data() + 2 * d_ * at;
     for (i64 j = 0; j < d_; ++j) {
       const double v = c[j] * inverse, whole = std::nearbyint(v);
-      one_[j] = static_cast<std::int8_t>(std::clamp(whole, -double(kCentreCode), double(kCentreCode)));
+      one_[j] = static_cast<std::int8_t>(std::clamp(whole, -most_code, most_code));
       off += (v - one_[j]) * (v - one_[j]);
       parts[j] = static_cast<float>(c[j] * by_);
       parts[d_ + j] = static_cast<float>((v - one_[j]) * step / by_);
@@ -78,22 +79,24 @@ class Coded {
  private:
   static constexpr i64 kFour = 4;
 
-  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, chunk_of(quads_))); }
+  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, grain_.chunk(quads_))); }
 
   void put(i64 at) {
     std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
-    for (i64 q0 = 0; q0 < quads_; q0 += chunk_of(quads_)) {
-      const i64 q1 = std::min(quads_, q0 + chunk_of(quads_));
-      std::int32_t sums[2] = {0, 0};
-      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= kMiddle * one_[j];
+    for (i64 q0 = 0; q0 < quads_; q0 += grain_.chunk(quads_)) {
+      const i64 q1 = std::min(quads_, q0 + grain_.chunk(quads_));
+      std::uint32_t sums[2] = {0, 0};  // which may run over, as those of the loops
+      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= std::uint32_t(grain_.middle * one_[j]);
+      const std::uint32_t both = sums[0] + sums[1];
       const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),
                                      static_cast<std::int16_t>(sums[1])};
-      std::memcpy(to, start, 4);
+      std::memcpy(to, grain_.wide ? static_cast<const void*>(&both) : start, 4);
       to += 4 * kFour;
       for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one_.data() + 4 * q, 4);
     }
   }
 
+  const Grain& grain_ = sieve_loops().grain;
   i64 d_, quads_, blocks_;
   double balance_;
   double by_ = 1 / std::sqrt(balance_);

@@ -2,6 +2,7 @@
 #include "kmeans_few_loops.hpp"
 #include "kmeans_sieve.hpp"
 #include "loops.hpp"
+#include "pick.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,30 +13,21 @@
 
 namespace kg {
 
-#define KG_DECLARE(name)                     \
-  namespace name {                           \
-  extern const SieveLoops sieve;             \
-  extern const PairLoops<float> pairs_f32;   \
-  extern const PairLoops<double> pairs_f64;  \
-  extern const FewLoops<float> few_f32;      \
-  extern const FewLoops<double> few_f64;     \
-  }
-KG_DECLARE(baseline)
+KG_TABLE(SieveLoops, sieve)
+KG_TABLE(PairLoops<float>, pairs_f32)
+KG_TABLE(PairLoops<double>, pairs_f64)
+KG_TABLE(FewLoops<float>, few_f32)
+KG_TABLE(FewLoops<double>, few_f64)
 #ifdef KG_X86
-KG_DECLARE(avx2)
-KG_DECLARE(avx512)
+namespace vnni { extern const SieveLoops sieve; }
 #endif
 
+const SieveLoops& sieve_loops() {
 #ifdef KG_X86
-#define KG_PICK(member)                                         \
-  const char* level = simd_level();                             \
-  if (std::strcmp(level, "avx512") == 0) return avx512::member; \
-  if (std::strcmp(level, "avx2") == 0) return avx2::member;     \
-  return baseline::member;
-#else
-#define KG_PICK(member) return baseline::member;
+  if (simd() == Simd::vnni) return vnni::sieve;
 #endif
-const SieveLoops& sieve_loops() { KG_PICK(sieve) }
+  KG_PICK(sieve)
+}
 template <> const PairLoops<float>& pair_loops<float>() { KG_PICK(pairs_f32) }
 template <> const PairLoops<double>& pair_loops<double>() { KG_PICK(pairs_f64) }
 template <> const FewLoops<float>& few_loops<float>() { KG_PICK(few_f32) }

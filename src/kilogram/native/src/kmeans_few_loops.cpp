@@ -22,14 +22,7 @@ typedef std::int32_t Int32 __attribute__((vector_size(kBytes), aligned(4), may_a
 #endif
 
 template <class V, class S> KG_INLINE S sum_of(V v) {
-  constexpr int count = int(sizeof(V) / sizeof(S));
-  S part[count];
-  __builtin_memcpy(part, &v, sizeof(V));
-#pragma GCC unroll 8
-  for (int half = count / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-    for (int l = 0; l < half; ++l) part[l] += part[l + half];
-  return part[0];
+  return folded<S>(v, [](auto a, auto b) { return a + b; });
 }
 
 // Not inlined: up to twelve sums need the registers.

@@ -22,7 +22,7 @@ template <class T> class Hold {
         rows_(1, f_.rows * c_.ld), strip_(1, f_.rows * lines_ * kLine),
         scores_(1, places() * f_.rows), bounds_(1, all_.blocks * f_.rows), exact_(places() * f_.rows, -1.0f),
         spread_(f_.rows), margin_(f_.rows), inverse_(f_.rows), half_(f_.rows),
-        least_(f_.rows), fresh_(all_.blocks), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
+        least_(f_.rows), fresh_(h_.ld), at_(f_.rows), needed_(f_.rows), own_(f_.rows), now_(f_.rows),
         best_(f_.rows), read_(f_.rows), codes_(f_.rows), found_(f_.rows * (places() + 1)), away_(found_.size()) {
     std::fill(rows_.block(0), rows_.block(0) + f_.rows * c_.ld, T(0));
   }
@@ -34,8 +34,8 @@ template <class T> class Hold {
     least = (least - farthest_) * kBelow;
     if (upper < least) return 0;
     std::uint64_t bits;
-    least = f_.below(lower(i), h_.drift, all_.blocks, upper, &bits);
-    return bits;
+    least = f_.below(lower(i), h_.drift, h_.ld, upper, &bits);
+    return bits & every_;
   }
 
   // Up to a strip of the rows listed, `needed` telling their blocks; adds to sums, counts exact
@@ -45,6 +45,8 @@ template <class T> class Hold {
     m_ = m;
     gather(rows, more, needed);
     score();
+    for (i64 i = 0; i < m_; ++i)
+      for (i64 b = 0; b < h_.ld; b += 16) __builtin_prefetch(lower(at_[i]) + b, 1);
     const i64 pairs = likely();
     f_.bounds(scores_.block(0), blocks_.some, spread_.data(), half_.data(), inverse_.data(), own_.data(),
               bounds_.block(0));
@@ -64,7 +66,7 @@ template <class T> class Hold {
 
  private:
   i64 places() const { return kFour * all_.blocks; }
-  float* lower(i64 i) const { return h_.lower + i * all_.blocks; }
+  float* lower(i64 i) const { return h_.lower + i * h_.ld; }
   float largest() const { return *std::max_element(s_.moved, s_.moved + p_.k) * kAbove; }
   const T* load(i64 i, T* to) const {
     loops<T>().pack(p_.X.at(i, 0), 1, d_, p_.X.rs, p_.X.cs, p_.shift, nullptr, to, c_.ld);
@@ -97,7 +99,6 @@ template <class T> class Hold {
     const i64 next = next_[i], width = lines_ * kLine;
     __builtin_prefetch(s_.about + next, 1);
     __builtin_prefetch(p_.labels + next);
-    for (i64 b = 0; b < all_.blocks; b += 16) __builtin_prefetch(lower(next) + b, 1);
     for (i64 k = 0; k < width; k += 64) __builtin_prefetch(s_.codes + next * width + k);
   }
 
@@ -258,10 +259,13 @@ template <class T> class Hold {
   // What the blocks listed say now, where it is more than was known; nothing is of block `lost`.
   void bound(i64 i, i64 lost) {
     float* to = lower(at_[i]);
-    if (!h_.known) std::fill(to, to + all_.blocks, -kAlways);
+    if (!h_.known) {
+      std::fill(to, to + all_.blocks, -kAlways);
+      std::fill(to + all_.blocks, to + h_.ld, std::numeric_limits<float>::infinity());
+    }
     if (lost >= 0) to[lost] = -kAlways;
     for (i64 j = 0; j < blocks_.some.blocks; ++j) fresh_[blocks_.block(j)] = bounds_.block(0)[j * f_.rows + i];
-    h_.least[at_[i]] = f_.raise(to, h_.drift, fresh_.data(), all_.blocks) * kBelow;
+    h_.least[at_[i]] = f_.raise(to, h_.drift, fresh_.data(), h_.ld) * kBelow;
   }
 
   void add(const T* x, T w, double* sum) const {
@@ -278,6 +282,7 @@ template <class T> class Hold {
   Listed blocks_;
   const CodedBlocks& all_;
   const float farthest_;
+  const std::uint64_t every_ = ~std::uint64_t(0) >> (64 - all_.blocks);
   const float wide_ = static_cast<float>(0.5 * (1 + rounding(d_)));
   const float norms_ = static_cast<float>(1 + 4 * rounding(d_));
   const double per_unit_ = (1 + rounding(d_)) / s_.unit, under_unit_ = (1 - rounding(d_)) / s_.unit;

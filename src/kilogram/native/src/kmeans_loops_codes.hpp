@@ -1,7 +1,37 @@
 // Rows as bytes, and bytes as strips, for the sieve of k-means.
 // Included only by kmeans_sieve_loops.cpp, inside its anonymous namespace.
 
-#if defined(__AVX2__) && !defined(__AVX512BW__)
+#if defined(__AVX512BW__)
+// Eight quads of sixteen rows turned round; those of rows i and i + 8 lie in one vector.
+KG_INLINE void turn(const std::uint8_t* const* codes, i64 at, std::uint8_t* out) {
+  const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+  const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+  __m512i a[8], b[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    const __m256i one = _mm256_loadu_si256((const __m256i*)(codes[i] + at));
+    const __m256i two = _mm256_loadu_si256((const __m256i*)(codes[i + 8] + at));
+    a[i] = _mm512_inserti64x4(_mm512_castsi256_si512(one), two, 1);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    a[i] = _mm512_unpacklo_epi64(b[i], b[i + 2]);
+    a[i + 1] = _mm512_unpackhi_epi64(b[i], b[i + 2]);
+    a[i + 2] = _mm512_unpacklo_epi64(b[i + 1], b[i + 3]);
+    a[i + 3] = _mm512_unpackhi_epi64(b[i + 1], b[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    _mm512_storeu_si512(out + i * 4 * kRows, _mm512_permutex2var_epi64(a[i], low, a[i + 4]));
+    _mm512_storeu_si512(out + (i + 4) * 4 * kRows, _mm512_permutex2var_epi64(a[i], high, a[i + 4]));
+  }
+}
+#elif defined(__AVX2__)
 // eight quads of eight rows, each row's in one vector, turned round
 KG_INLINE void turn(const std::uint8_t* const* codes, i64 at, std::uint8_t* out) {
   __m256i a[8], b[8];
@@ -27,7 +57,9 @@ KG_INLINE void turn(const std::uint8_t* const* codes, i64 at, std::uint8_t* out)
     _mm256_storeu_si256(to, _mm256_permute2x128_si256(a[i], a[i + 4], 0x31));
   }
 }
+#endif
 
+#if defined(__AVX2__)
 void gather(const std::uint8_t* const* codes, i64 lines, std::uint8_t* strip) {
   for (i64 l = 0; l < lines; ++l)
     for (i64 v = 0; v < kTwo; ++v)
@@ -71,14 +103,14 @@ KG_INLINE void to_bytes(const Int32* whole, std::uint8_t* codes) {
 KG_INLINE void encode_line(const float* x, float step, std::uint8_t* codes, Float& length, Float& left) {
   constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
   const float scale = 1 / step;
-  const Float top = Float{} + float(kRowCode);
+  const Float top = Float{} + float(kGrain.row_code);
   Int32 whole[kLine / kLanes];
 #pragma GCC unroll 8
   for (i64 k = 0; k < kLine; k += kLanes) {
     const Float here = *reinterpret_cast<const Float*>(x + k);
     Float v = lesser(greater(here * scale, -top), top);
     v = (v + magic) - magic;
-    whole[k / kLanes] = __builtin_convertvector(v, Int32) + kMiddle;
+    whole[k / kLanes] = __builtin_convertvector(v, Int32) + kGrain.middle;
     const Float off = here - v * step;
     length += v * v;
     left += off * off;
@@ -86,14 +118,8 @@ KG_INLINE void encode_line(const float* x, float step, std::uint8_t* codes, Floa
   to_bytes(whole, codes);
 }
 
-KG_INLINE float sum_of(Float v) {
-  float sum = v[0];
-  for (i64 l = 1; l < kLanes; ++l) sum += v[l];
-  return sum;
-}
-
 Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes) {
-  const i64 chunk = 4 * chunk_of(lines * kLine / 4);
+  const i64 chunk = 4 * kGrain.chunk(lines * kLine / 4);
   Float top{}, bottom{};
   float longest = 0, norm = 0;
   for (i64 k0 = 0; k0 < lines * kLine; k0 += chunk) {
@@ -105,15 +131,16 @@ Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes
       bottom = lesser(here, bottom);
       squares += here * here;
     }
-    const float sum = sum_of(squares);
+    const float sum = sum_of<float>(squares);
     longest = sum > longest ? sum : longest;
     norm += sum;
   }
   top = greater(top, -bottom);
-  float most = __builtin_sqrtf(longest) / kRowLength;
-  for (i64 l = 0; l < kLanes; ++l) most = top[l] / kRowCode > most ? top[l] / kRowCode : most;
+  float most = __builtin_sqrtf(longest) / kGrain.row_length;
+  const float largest = folded<float>(top, [](auto a, auto b) { return a > b ? a : b; }) / kGrain.row_code;
+  most = largest > most ? largest : most;
   const float step = most > 1e-36f ? most : 1.0f;  // less is nothing (kNothing), and its inverse too large
   Float length{}, left{};
   for (i64 l = 0; l < lines; ++l) encode_line(x + l * kLine, step, codes + l * kLine, length, left);
-  return {step, __builtin_sqrtf(sum_of(length)) * step, __builtin_sqrtf(sum_of(left)), norm};
+  return {step, __builtin_sqrtf(sum_of<float>(length)) * step, __builtin_sqrtf(sum_of<float>(left)), norm};
 }

@@ -18,7 +18,7 @@ __attribute__((noinline)) void all_scores(const std::uint8_t* __restrict x, cons
 }
 
 void score(const std::uint8_t* strip, const CodedBlocks& centres, const float* inverse, float* scores) {
-  const auto all = centres.quads > kOneChunk ? all_scores<true> : all_scores<false>;
+  const auto all = centres.quads > kGrain.one_chunk ? all_scores<true> : all_scores<false>;
   all(strip, centres, inverse, scores);
 }
 
@@ -113,34 +113,29 @@ void bounds(const float* scores, const CodedBlocks& centres, const float* spread
   }
 }
 
+KG_INLINE float least_of(Float v) {
+  return folded<float>(v, [](auto a, auto b) { return a < b ? a : b; });
+}
+
 float below(const float* lower, const float* drift, i64 blocks, float reach, std::uint64_t* bits) {
   Float least = Float{} + __builtin_huge_valf();
   std::uint64_t found = 0;
-  i64 b = 0;
-  for (; b + kLanes <= blocks; b += kLanes) {
+  for (i64 b = 0; b < blocks; b += kLanes) {
     const Float bound = at(lower + b, 0) - at(drift + b, 0);
-    least = bound < least ? bound : least;
+    least = lesser(bound, least);
     found |= static_cast<std::uint64_t>(signs((Int32)(bound <= reach))) << b;
   }
-  float one = least[0];
-  for (i64 l = 1; l < kLanes; ++l) one = least[l] < one ? least[l] : one;
-  for (; b < blocks; ++b) {
-    const float bound = lower[b] - drift[b];
-    one = bound < one ? bound : one;
-    found |= static_cast<std::uint64_t>(bound <= reach) << b;
-  }
   *bits = found;
-  return one;
+  return least_of(least);
 }
 
 float raise(float* __restrict lower, const float* __restrict drift, const float* __restrict fresh,
             i64 blocks) {
-  float least = __builtin_huge_valf();
-#pragma omp simd reduction(min : least)
-  for (i64 b = 0; b < blocks; ++b) {
-    const float old = lower[b] - drift[b], now = old > fresh[b] ? old : fresh[b];
-    least = now < least ? now : least;
-    lower[b] = now + drift[b] * (1 - 4e-7f);  // less than what rounding may add
+  Float least = Float{} + __builtin_huge_valf();
+  for (i64 b = 0; b < blocks; b += kLanes) {
+    const Float gone = at(drift + b, 0), now = greater(at(lower + b, 0) - gone, at(fresh + b, 0));
+    least = lesser(now, least);
+    *reinterpret_cast<Float*>(lower + b) = now + gone * (1 - 4e-7f);  // less than what rounding may add
   }
-  return least;
+  return least_of(least);
 }

@@ -149,13 +149,14 @@ template <class T> void bind_held(nb::module_& m) {
     check_places(order, std::nullopt, pass.k);
     check_codes(codes, about, pass.X.n, pass.X.d);
     const i64 places = order.shape(0), blocks = ceil_div(places, 4);
-    if (blocks > 64 || i64(drift.shape(0)) != blocks || i64(least.shape(0)) != pass.X.n ||
-        i64(lower.shape(0)) != pass.X.n || i64(lower.shape(1)) != blocks ||
+    if (blocks > 64 || drift.shape(0) != lower.shape(1) || i64(least.shape(0)) != pass.X.n ||
+        i64(lower.shape(0)) != pass.X.n || i64(lower.shape(1)) < blocks || lower.shape(1) % 16 ||
         (moved && (i64(moved->shape(0)) != pass.k || !follow)))
       throw std::invalid_argument("order, moves or bounds do not fit the rows and centres");
     const SievedPass<T> sieved{pass, order.data(), places, nullptr, 0, pointer<float>(moved), unit,
                                balance, codes.data(), reinterpret_cast<Sieved*>(about.data())};
-    const HeldPass<T> held{sieved, bool(moved), drift.data(), least.data(), lower.data()};
+    const HeldPass<T> held{sieved,        bool(moved),  drift.data(),
+                           least.data(), lower.data(), i64(lower.shape(1))};
     Release release;
     const PassTerms terms = held_pass<T>(held, threads);
     return std::make_tuple(terms.inertia, terms.looked, terms.opened);

@@ -63,14 +63,15 @@ void by_place(const std::int32_t* labels, i64 n, const std::vector<std::int32_t>
 void take_rows(const std::uint8_t* from, i64 width, const std::int32_t* order, i64 n, int threads,
                std::uint8_t* to);
 
-// The same with bounds from pass to pass, in units: `upper` of about, lower (n, blocks) from every block
-// of four places, the own centre left out, plus what the block had drifted by then, and least (n), no
-// more than the least of them. At most 64 blocks, no groups, the same order in every pass.
+// The same with bounds from pass to pass, in units: `upper` of about, lower (n, ld) from every block of four
+// places, the own centre left out, plus what the block had drifted by then, in whole cache lines, and least
+// (n), no more than the least of them. At most 64 blocks, no groups, the same order in every pass.
 template <class T> struct HeldPass {
   SievedPass<T> sieved;
   bool known;          // whether there are bounds; with them `moved` and labels
-  const float* drift;  // (blocks): how far the farthest of each block went, summed over all passes
+  const float* drift;  // (ld): how far the farthest of each block went, summed over all passes
   float *least, *lower;
+  i64 ld;
 };
 
 template <class T> PassTerms held_pass(const HeldPass<T>& pass, int threads);

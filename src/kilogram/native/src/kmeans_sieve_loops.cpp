@@ -1,12 +1,18 @@
 // Loops of the sieve of k-means; compiled once per instruction set, see loops.cpp for the rules.
 // The lanes are rows, two vectors of them against four centres: products of bytes are summed in pairs
-// to 16 bits (modulo 2^16: only the whole sum has to fit) and those to 32 bits once a chunk.
+// to 16 bits (modulo 2^16: only the whole sum has to fit) and those to 32 bits once a chunk. Where the
+// machine sums four of them to 32 bits at once, there is one chunk, and codes have a bit more.
 #include "kmeans_sieve_loops.hpp"
 #include "vectors.hpp"
 
 namespace kg {
 namespace {
 
+#if defined(__AVX512VNNI__)
+constexpr Grain kGrain = kSums32;
+#else
+constexpr Grain kGrain = kSums16;
+#endif
 constexpr int kFour = 4, kTwo = 2;
 constexpr i64 kLanes = kBytes / 4;  // rows of a vector
 constexpr i64 kRows = kTwo * kLanes;
@@ -20,6 +26,10 @@ typedef float Float __attribute__((vector_size(kBytes), aligned(4), may_alias));
 
 KG_INLINE Float at(const float* p, int vector) {
   return *reinterpret_cast<const Float*>(p + vector * kLanes);
+}
+
+template <class S, class V> KG_INLINE S sum_of(V v) {
+  return folded<S>(v, [](auto a, auto b) { return a + b; });
 }
 
 // sums of two neighbouring products, unsigned by signed bytes
@@ -63,11 +73,34 @@ KG_INLINE unsigned signs(Int32 mask) {
 }
 
 // out[centre][vector] = <X, G> of one strip and one block of centres; kMany: more than one chunk
+#if defined(__AVX512VNNI__)
+template <bool kMany>
+KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
+  __m512i sum[kFour][kTwo];
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+    sum[r][0] = sum[r][1] = _mm512_set1_epi32(reinterpret_cast<const std::int32_t*>(c)[r]);
+  c += 4 * kFour;
+  for (i64 q = 0; q < quads; ++q, x += kTwo * kBytes, c += 4 * kFour) {
+    const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + kBytes);
+#pragma GCC unroll 4
+    for (int r = 0; r < kFour; ++r) {
+      const __m512i quad = _mm512_set1_epi32(reinterpret_cast<const std::int32_t*>(c)[r]);
+      sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x0, quad);
+      sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x1, quad);
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kFour; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTwo; ++v) out[r][v] = (Float)_mm512_cvtepi32_ps(sum[r][v]);
+}
+#else
 template <bool kMany>
 KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
   Int32 total[kFour][kTwo];
-  for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kManyChunks) {
-    const i64 q1 = kMany && quads - q0 > kManyChunks ? kManyChunks : quads - q0;
+  for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kGrain.many_chunks) {
+    const i64 q1 = kMany && quads - q0 > kGrain.many_chunks ? kGrain.many_chunks : quads - q0;
     Int16 sum[kFour][kTwo];
 #pragma GCC unroll 4
     for (int r = 0; r < kFour; ++r)
@@ -93,9 +126,10 @@ KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, 
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) out[r][v] = __builtin_convertvector(total[r][v], Float);
 }
+#endif
 
 constexpr i64 block_bytes(i64 quads) {
-  return 4 * kFour * (quads + (quads > kOneChunk ? (quads + kManyChunks - 1) / kManyChunks : 1));
+  return 4 * kFour * (quads + (quads + kGrain.chunk(quads) - 1) / kGrain.chunk(quads));
 }
 
 constexpr int kWords = (kFour * kRows + 63) / 64;
@@ -177,13 +211,13 @@ __attribute__((noinline)) void open_groups(const std::uint8_t* __restrict x, con
 
 void gate(const std::uint8_t* strip, const CodedBlocks& groups, const StripLimits& limits,
           std::uint8_t* open) {
-  const auto all = groups.quads > kOneChunk ? open_groups<true> : open_groups<false>;
+  const auto all = groups.quads > kGrain.one_chunk ? open_groups<true> : open_groups<false>;
   all(strip, groups, limits, open);
 }
 
 i64 sift(const std::uint8_t* strip, const CodedBlocks& centres, const std::int32_t* listed, i64 count,
          const StripLimits& limits, const std::int32_t* own, Pair* out) {
-  const auto next = centres.quads > kOneChunk ? next_near<true> : next_near<false>;
+  const auto next = centres.quads > kGrain.one_chunk ? next_near<true> : next_near<false>;
   std::uint64_t found[kWords];
   i64 pairs = 0;
   for (i64 l = 0; (l = next(strip, centres, listed, l, count, limits, found)) < count; ++l)
@@ -213,10 +247,7 @@ __attribute__((noinline)) void distances(const T* __restrict rows, const T* __re
       }
     for (; k < ld / W; ++k) sums[k % 4] += (x[k] - c[k]) * (x[k] - c[k]);
     const V one = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    T sum = one[0];
-#pragma GCC unroll 16
-    for (i64 l = 1; l < W; ++l) sum += one[l];
-    out[p] = sum;
+    out[p] = sum_of<T>(one);
   }
 }
 
@@ -250,10 +281,12 @@ extern const SieveLoops sieve;
 extern const PairLoops<float> pairs_f32;
 extern const PairLoops<double> pairs_f64;
 #if defined(__AVX2__)
-const SieveLoops sieve = {kRows, true, encode, gather, score, best, sure, pick, bounds, below, raise, gate, sift};
+constexpr bool kFast = true;
 #else
-const SieveLoops sieve = {kRows, false, encode, gather, score, best, sure, pick, bounds, below, raise, gate, sift};
+constexpr bool kFast = false;
 #endif
+const SieveLoops sieve = {kGrain, kRows, kFast, encode, gather, score, best, sure, pick, bounds, below, raise,
+                          gate, sift};
 const PairLoops<float> pairs_f32 = pair_table<float>();
 const PairLoops<double> pairs_f64 = pair_table<double>();
 }  // namespace KG_VARIANT

@@ -4,20 +4,25 @@
 
 namespace kg {
 
-// Coordinates as whole numbers. The codes of a row, each plus kMiddle so that it is not negative, lie
+// Coordinates as whole numbers. The codes of a row, each plus `middle` so that it is not negative, lie
 // one after another in whole lines. Four of them are a quad: the bytes of one 32-bit lane. A strip is
 // `rows` rows, [quad][row][4]. Centres come in blocks of four, [chunk]{start[4], [quad][centre][4]}; a
 // chunk is as many quads as 16-bit sums may take before they move to 32 bits, and `start` takes off what
-// kMiddle adds to either of the two sums. Short rows are one chunk; the chunks of long ones are shorter,
+// `middle` adds to either of the two sums. Short rows are one chunk; the chunks of long ones are shorter,
 // so that a few large numbers coarsen the steps of fewer others.
-constexpr int kMiddle = 64;
-constexpr int kRowCode = 63, kCentreCode = 127;  // the largest codes
-constexpr std::int64_t kOneChunk = 16, kManyChunks = 8;
-constexpr std::int64_t chunk_of(std::int64_t quads) { return quads > kOneChunk ? kManyChunks : kOneChunk; }
+struct Grain {
+  bool wide;  // sums of 32 bits: one chunk, and one start for both sums
+  int middle, row_code, centre_code;  // the largest codes
+  std::int64_t one_chunk, many_chunks;
+  // The most that the numbers of one sum may have as their length, in steps: with what rounding adds, the
+  // product of the two stays below 2^15, or 2^30.
+  float row_length, centre_length;
+
+  constexpr std::int64_t chunk(std::int64_t quads) const { return quads > one_chunk ? many_chunks : one_chunk; }
+};
+constexpr Grain kSums16{false, 64, 63, 127, 16, 8, 176, 179};
+constexpr Grain kSums32{true, 128, 127, 127, std::int64_t(1) << 60, std::int64_t(1) << 60, 30000, 30000};
 constexpr std::int64_t kLine = 32;  // codes of a line
-// The most that the numbers of one 16-bit sum may have as their length, in steps: with what rounding
-// adds, the product of the two stays below 2^15.
-constexpr float kRowLength = 176, kCentreLength = 179;
 
 struct Pair {
   std::int32_t place, row;
@@ -42,6 +47,7 @@ struct StripLimits {
 };
 
 struct SieveLoops {
+  Grain grain;
   std::int64_t rows;
   bool fast;  // a machine with products of bytes; else these are plain loops, for the tests
   // x: whole lines of numbers, zeros beyond the last
@@ -63,8 +69,9 @@ struct SieveLoops {
   // half[row] = |x|^2 / 2 over the step; those of a row with its own[row] left out
   void (*bounds)(const float* scores, const CodedBlocks& centres, const float* spread,
                  const float* half, const float* inverse, const std::int32_t* own, float* out);
-  // The bounds of one row to every block, each plus what the block has drifted. `below`: the least of
-  // them, and a bit for each not above `reach`. `raise`: raises them to fresh[block]; the least.
+  // The bounds of one row to every block, in whole cache lines, each plus what the block has drifted.
+  // `below`: the least of them, and a bit for each not above `reach`. `raise`: raises them to
+  // fresh[block]; the least.
   float (*below)(const float* lower, const float* drift, std::int64_t blocks, float reach,
                  std::uint64_t* bits);
   float (*raise)(float* lower, const float* drift, const float* fresh, std::int64_t blocks);

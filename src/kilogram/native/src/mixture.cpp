@@ -6,34 +6,16 @@
 #include "mixture.hpp"
 #include "loops.hpp"
 #include "mixture_loops.hpp"
+#include "pick.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <omp.h>
 #include <vector>
 
 namespace kg {
 
-#define KG_DECLARE(name)                       \
-  namespace name {                             \
-  extern const MixtureLoops<float> mixture_f32;  \
-  extern const MixtureLoops<double> mixture_f64; \
-  }
-KG_DECLARE(baseline)
-#ifdef KG_X86
-KG_DECLARE(avx2)
-KG_DECLARE(avx512)
-#endif
-
-#ifdef KG_X86
-#define KG_PICK(member)                                                    \
-  const char* level = simd_level();                                        \
-  if (std::strcmp(level, "avx512") == 0) return avx512::member;            \
-  if (std::strcmp(level, "avx2") == 0) return avx2::member;                \
-  return baseline::member;
-#else
-#define KG_PICK(member) return baseline::member;
-#endif
+KG_TABLE(MixtureLoops<float>, mixture_f32)
+KG_TABLE(MixtureLoops<double>, mixture_f64)
 template <> const MixtureLoops<float>& mixture_loops<float>() { KG_PICK(mixture_f32) }
 template <> const MixtureLoops<double>& mixture_loops<double>() { KG_PICK(mixture_f64) }
 

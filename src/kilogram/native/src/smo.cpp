@@ -1,5 +1,6 @@
 // Gradients from kernel rows, made tile by tile or read from a cache, and the choice of the block.
 // Each thread owns some columns of g, so sums run in one order whatever the number of threads.
+#include "pick.hpp"
 #include "smo.hpp"
 #include "smo_loops.hpp"
 
@@ -11,20 +12,8 @@
 
 namespace kg {
 
-namespace baseline { extern const SmoLoops smo_table; }
-#ifdef KG_X86
-namespace avx2 { extern const SmoLoops smo_table; }
-namespace avx512 { extern const SmoLoops smo_table; }
-#endif
-
-const SmoLoops& smo_loops() {
-#ifdef KG_X86
-  const char* level = simd_level();
-  if (std::strcmp(level, "avx512") == 0) return avx512::smo_table;
-  if (std::strcmp(level, "avx2") == 0) return avx2::smo_table;
-#endif
-  return baseline::smo_table;
-}
+KG_TABLE(SmoLoops, smo_table)
+const SmoLoops& smo_loops() { KG_PICK(smo_table) }
 
 namespace {
 
