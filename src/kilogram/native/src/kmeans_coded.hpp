@@ -16,9 +16,9 @@ class Coded {
  public:
   Coded(i64 d, i64 places, double balance)
       : d_(d), quads_(quads_of(d)), blocks_(ceil_div(places, kFour)),
-        balance_(balance), codes_(blocks_ * size(), 0), one_(4 * quads_, 0), scale_(blocks_ * kFour, 0.0f),
+        balance_(balance), codes_(blocks_ * size(), 0), scale_(blocks_ * kFour, 0.0f),
         half_(scale_.size(), std::numeric_limits<float>::infinity()), reach_(scale_),
-        radius_(scale_), parts_(2 * d * blocks_ * kFour, 0.0f) {}
+        radius_(scale_), squares_(scale_.size(), 0.0), parts_(2 * d * blocks_ * kFour, 0.0f) {}
 
   CodedBlocks blocks() const {
     return {codes_.data(), scale_.data(), reach_.data(), half_.data(), radius_.data(), quads_, blocks_};
@@ -30,8 +30,9 @@ class Coded {
             radius_.data() + at, quads_, 1};
   }
 
-  // The point c, in units, for all centres within `radius` of it.
+  // The point c, in units, for all centres within `radius` of it. Any thread may set a place of its own.
   void set(i64 at, const double* c, double radius) {
+    std::vector<std::int8_t> one(4 * quads_, 0);
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;
     for (i64 j = 0; j < d_; ++j) {
       if (j % (4 * grain_.chunk(quads_)) == 0) halves[0] = halves[1] = 0;
@@ -45,12 +46,12 @@ class Coded {
     float* parts = parts_.data() + 2 * d_ * at;
     for (i64 j = 0; j < d_; ++j) {
       const double v = c[j] * inverse, whole = std::nearbyint(v);
-      one_[j] = static_cast<std::int8_t>(std::clamp(whole, -most_code, most_code));
-      off += (v - one_[j]) * (v - one_[j]);
+      one[j] = static_cast<std::int8_t>(std::clamp(whole, -most_code, most_code));
+      off += (v - one[j]) * (v - one[j]);
       parts[j] = static_cast<float>(c[j] * by_);
-      parts[d_ + j] = static_cast<float>((v - one_[j]) * step / by_);
+      parts[d_ + j] = static_cast<float>((v - one[j]) * step / by_);
     }
-    put(at);
+    put(at, one);
     const double slack = rounding(d_), left = std::sqrt(off) * step + slack * std::sqrt(squares);
     const bool far_out = !(squares < kFarOut && radius * radius < kFarOut);
     scale_[at] = far_out ? 0 : static_cast<float>(step);
@@ -60,7 +61,7 @@ class Coded {
     reach_[at] = far_out ? 3 * kAlways
                          : static_cast<float>(std::sqrt(squares / balance_ + balance_ * left * left) *
                                               (1 + slack));
-    if (!far_out) longest_ = std::max(longest_, squares);
+    squares_[at] = far_out ? 0 : squares;
   }
 
   // What the codes may be off by in the difference of the scores of two points, relative to the spread of
@@ -74,25 +75,28 @@ class Coded {
   }
 
   // what rounding may add to a score, relative to the inverse of the row's step
-  float margin() const { return static_cast<float>(4 * rounding(d_) * longest_); }
+  float margin() const {
+    const double longest = squares_.empty() ? 0 : *std::max_element(squares_.begin(), squares_.end());
+    return static_cast<float>(4 * rounding(d_) * longest);
+  }
 
  private:
   static constexpr i64 kFour = 4;
 
   i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, grain_.chunk(quads_))); }
 
-  void put(i64 at) {
+  void put(i64 at, const std::vector<std::int8_t>& one) {
     std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
     for (i64 q0 = 0; q0 < quads_; q0 += grain_.chunk(quads_)) {
       const i64 q1 = std::min(quads_, q0 + grain_.chunk(quads_));
       std::uint32_t sums[2] = {0, 0};  // which may run over, as those of the loops
-      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= std::uint32_t(grain_.middle * one_[j]);
+      for (i64 j = 4 * q0; j < 4 * q1; ++j) sums[j / 2 % 2] -= std::uint32_t(grain_.middle * one[j]);
       const std::uint32_t both = sums[0] + sums[1];
       const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),
                                      static_cast<std::int16_t>(sums[1])};
       std::memcpy(to, grain_.wide ? static_cast<const void*>(&both) : start, 4);
       to += 4 * kFour;
-      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one_.data() + 4 * q, 4);
+      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one.data() + 4 * q, 4);
     }
   }
 
@@ -100,43 +104,47 @@ class Coded {
   i64 d_, quads_, blocks_;
   double balance_;
   double by_ = 1 / std::sqrt(balance_);
-  double longest_ = 0;  // |c|^2
-  std::vector<std::int8_t> codes_, one_;
+  std::vector<std::int8_t> codes_;
   std::vector<float> scale_, half_, reach_, radius_;
+  std::vector<double> squares_;  // |c|^2
   std::vector<float> parts_;  // of every point: itself and what its codes leave, balanced
 };
 
 // The centres at their places, and their groups.
 template <class T> class CodedCentres {
  public:
-  explicit CodedCentres(const SievedPass<T>& p)
+  CodedCentres(const SievedPass<T>& p, int threads)
       : ld(ceil_div(p.pass.X.d, pair_loops<T>().lanes) * pair_loops<T>().lanes), place(p.pass.k),
         coded(p.pass.X.d, p.places, p.balance), groups(p.pass.X.d, p.starts ? p.groups : 0, p.balance),
         exact_(1, p.places * ld) {
     std::fill(exact(), exact() + p.places * ld, T(0));
     const i64 d = p.pass.X.d;
-    std::vector<double> point(d);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (i64 at = 0; at < p.places; ++at) {
       if (p.order[at] < 0) continue;
+      std::vector<double> point(d);
       place[p.order[at]] = static_cast<std::int32_t>(at);
       const T* c = p.pass.C + i64(p.order[at]) * d;
       std::copy(c, c + d, exact() + at * ld);
       for (i64 j = 0; j < d; ++j) point[j] = double(c[j]) / p.unit;
       coded.set(at, point.data(), 0);
     }
-    for (i64 g = 0; p.starts && g < p.groups; ++g) set_group(p, g, point);
+    margin = coded.margin();
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (i64 g = 0; g < (p.starts ? p.groups : 0); ++g) set_group(p, g);
   }
   T* exact() const { return exact_.block(0); }
 
   const i64 ld;
   std::vector<std::int32_t> place;
   Coded coded, groups;
+  float margin;  // of the centres
 
  private:
   // the mean of the centres of a group and how far the farthest is from it
-  void set_group(const SievedPass<T>& p, i64 g, std::vector<double>& mean) {
+  void set_group(const SievedPass<T>& p, i64 g) {
     const i64 d = p.pass.X.d;
-    std::fill(mean.begin(), mean.end(), 0.0);
+    std::vector<double> mean(d, 0.0);
     i64 count = 0;
     for (i64 at = p.starts[g]; at < p.starts[g + 1]; ++at) {
       if (p.order[at] < 0) continue;

@@ -17,35 +17,53 @@ namespace kg {
 namespace {
 
 constexpr i64 kFour = 4;
-constexpr i64 kPiece = 960;    // rows held against their bounds at a time, by one thread
-constexpr i64 kFewBlocks = 4;  // of which any set may be needed
+constexpr i64 kPiece = 960;  // rows held against their bounds at a time, by one thread
+constexpr i64 kStrips = 4;   // taken one after another
 
-// The rows that need some block. Rows that need the same ones stand side by side: those of one cluster
-// where blocks are many, unless most rows need most of them anyway.
+struct Wanting {
+  std::uint64_t blocks;  // as bits
+  std::int32_t row;
+};
+
+// Sorts by the blocks, those of equal ones as they stood: some bits at a time, from the last.
+void sort_by_blocks(std::vector<Wanting>& rows, i64 blocks) {
+  constexpr i64 bits = 11, values = i64(1) << bits;
+  std::vector<Wanting> to(rows.size());
+  for (i64 shift = 0; shift < blocks; shift += bits) {
+    const auto digit = [shift](const Wanting& one) { return i64(one.blocks >> shift) & (values - 1); };
+    std::vector<i64> start(values + 1, 0);
+    for (const Wanting& one : rows) ++start[digit(one) + 1];
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    for (const Wanting& one : rows) to[start[digit(one)]++] = one;
+    rows.swap(to);
+  }
+}
+
+// The rows that need some block. A strip of rows is held against all blocks that one of them needs, so
+// rows that need the same ones stand side by side, unless most rows need most of them anyway.
 template <class T>
 std::vector<std::int32_t> listed(const HeldPass<T>& h, const CodedCentres<T>& centres,
                                  const std::vector<std::uint64_t>& needed) {
   const ClusterPass<T>& p = h.sieved.pass;
   const i64 n = p.X.n, blocks = ceil_div(h.sieved.places, kFour);
+  std::vector<std::int32_t> order;
+  order.reserve(n);
   if (!h.known) {
-    std::vector<std::int32_t> order(n);
+    order.resize(n);
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
   i64 wanted = 0;
-  for (i64 i = 0; i < n; ++i) wanted += __builtin_popcountll(needed[i]);
-  const bool few = blocks <= kFewBlocks, all = 2 * wanted > n * blocks;
-  const auto key = [&](i64 i) -> i64 {
-    const i64 place = centres.place[p.labels[i]];
-    return few ? i64(needed[i] | std::uint64_t(1) << place / kFour) : all ? 0 : place;
-  };
-  std::vector<i64> start(std::max(h.sieved.places, i64(1) << kFewBlocks) + 1, 0);
-  for (i64 i = 0; i < n; ++i)
-    if (needed[i]) ++start[key(i) + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<std::int32_t> order(start.back());
-  for (i64 i = 0; i < n; ++i)
-    if (needed[i]) order[start[key(i)]++] = static_cast<std::int32_t>(i);
+  std::vector<Wanting> rows;
+  rows.reserve(n);
+  for (i64 i = 0; i < n; ++i) {
+    if (!needed[i]) continue;
+    const std::uint64_t own = std::uint64_t(1) << centres.place[p.labels[i]] / kFour;
+    wanted += __builtin_popcountll(needed[i]);
+    rows.push_back({needed[i] | own, static_cast<std::int32_t>(i)});
+  }
+  if (2 * wanted < n * blocks) sort_by_blocks(rows, blocks);
+  for (const Wanting& one : rows) order.push_back(one.row);
   return order;
 }
 
@@ -53,7 +71,7 @@ std::vector<std::int32_t> listed(const HeldPass<T>& h, const CodedCentres<T>& ce
 
 template <class T> PassTerms held_pass(const HeldPass<T>& held, int threads) {
   const ClusterPass<T>& pass = held.sieved.pass;
-  const CodedCentres<T> centres(held.sieved);
+  const CodedCentres<T> centres(held.sieved, threads);
   std::vector<Hold<T>> team;
   team.reserve(threads);
   for (int t = 0; t < threads; ++t) team.emplace_back(held, centres);
@@ -65,14 +83,15 @@ template <class T> PassTerms held_pass(const HeldPass<T>& held, int threads) {
     for (i64 i = p * kPiece; i < std::min(n, (p + 1) * kPiece); ++i)
       needed[i] = team[omp_get_thread_num()].needed(i);
   const std::vector<std::int32_t> order = listed(held, centres, needed);
-  const i64 count = static_cast<i64>(order.size());
-  PassTerms terms =
-      in_lanes(pass, ceil_div(count, strip), threads, [&](i64 s, int thread, double* sums) {
-        const i64 from = s * strip, m = std::min(strip, count - from);
-        const i64 more = std::min(strip, count - from - m);
-        team[thread].take(order.data() + from, m, more, needed.data(), sums, sums + size);
-        return 0.0;
-      });
+  const i64 count = static_cast<i64>(order.size()), run = kStrips * strip;
+  const auto take = [&](i64 r, int thread, double* sums) {
+    for (i64 from = r * run; from < std::min(count, (r + 1) * run); from += strip) {
+      const i64 m = std::min(strip, count - from), more = std::min(strip, count - from - m);
+      team[thread].take(order.data() + from, m, more, needed.data(), sums, sums + size);
+    }
+    return 0.0;
+  };
+  PassTerms terms = in_lanes(pass, ceil_div(count, run), threads, take, held.known);
   terms.looked /= double(n);
   terms.opened /= double(n);
   if (!pass.measure) return terms;

@@ -83,7 +83,7 @@ template <class T> class Hold {
       inverse_[i] = row.inverse;
       spread_[i] = row.spread;
       half_[i] = row.half;
-      margin_[i] = row.half > -kAlways / 2 ? c_.coded.margin() * row.inverse : kAlways;
+      margin_[i] = row.half > -kAlways / 2 ? c_.margin * row.inverse : kAlways;
       needed_[i] = h_.known ? needed[at_[i]] : ~std::uint64_t(0);
       least_[i] = h_.known ? limit(row) : -kAlways;
       if (!h_.known) row.upper = kAlways;

@@ -101,7 +101,7 @@ template <class T> class Sift {
       inverse_[i] = about(i).inverse;
       spread_[i] = about(i).spread;
       least_[i] = kAlways;
-      margin_[i] = about(i).half > -kAlways / 2 ? c_.coded.margin() * inverse_[i] : kAlways;
+      margin_[i] = about(i).half > -kAlways / 2 ? c_.margin * inverse_[i] : kAlways;
       upper_[i] = 0;
       read_[i] = 0;
     }
@@ -270,7 +270,7 @@ void take_rows(const std::uint8_t* from, i64 width, const std::int32_t* order, i
 }
 
 template <class T> PassTerms sieved_pass(const SievedPass<T>& sieved, int threads) {
-  const CodedCentres<T> centres(sieved);
+  const CodedCentres<T> centres(sieved, threads);
   std::vector<std::int32_t> order(sieved.starts && sieved.pass.follow ? sieved.pass.X.n : 0);
   if (!order.empty())
     by_place(sieved.pass.labels, sieved.pass.X.n, centres.place, threads, order.data());
