@@ -119,6 +119,15 @@ def test_bad_parameters(params, match):
         kg.CCA(**params).fit(*views())
 
 
+def test_one_column_in_y_has_one_pair():
+    """Two pairs by default: refused as by scikit-learn, with the number that there is."""
+    X, Y = views()
+    y = Y[:, 0]
+    with pytest.raises(ValueError, match=r"1 in y.* Set n_components=1\."):
+        kg.CCA().fit(X, y)
+    assert kg.CCA(1).fit(X, y).transform(X).shape == (len(X), 1)
+
+
 def test_kernel_twin_off_centre_and_shifted():
     X, Y = views(80)
     linear = kg.CCA(2, scale=False, alpha=0.2).fit(X, Y)

@@ -6,6 +6,7 @@ from math import factorial, lgamma
 import numpy as np
 import pytest
 from scipy import integrate
+from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KernelDensity as Peer
 
 import kilogram as kg
@@ -243,3 +244,51 @@ def test_histogram_of_awkward_rows():
     for bad in ({"bins": 0}, {"bins": "many"}, {"bins": [2, 2]}, {"alpha": -1}, {"max_bins": 0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             kg.HistogramDensity(**bad).fit(rows(20, 3))
+
+
+@pytest.mark.parametrize("rule", ["scott", "freedman_diaconis", "shimazaki_shinomoto"])
+def test_widths_of_weighted_points_are_those_of_points_written_out(rule):
+    for seed in range(10):
+        x = rows(40, 1, seed)[:, 0]
+        w = np.random.default_rng(seed).integers(1, 5, 40).astype(float)
+        assert bin_width(rule, x, w) == pytest.approx(bin_width(rule, np.repeat(x, w.astype(int))))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.filterwarnings("error")
+def test_units_do_not_matter_to_the_width(size):
+    x = rows(200, 1)
+    want = len(kg.HistogramDensity("shimazaki_shinomoto").fit(x).counts_)
+    assert len(kg.HistogramDensity("shimazaki_shinomoto").fit(size * x).counts_) == want
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, "ten", None, True])
+def test_draws_are_counted_in_whole_numbers(bad):
+    X, y = rows(40, 2), np.arange(40) % 2
+    for model in (
+        kg.KernelDensity(),
+        kg.HistogramDensity(),
+        kg.DensityTree(),
+        kg.DensityForest(3),
+        kg.CopulaDensity(),
+        kg.DensityClassifier(),
+    ):
+        with pytest.raises(NotFittedError):
+            model.sample(3)
+        with pytest.raises(ValueError, match="n_samples"):
+            model.fit(X, y).sample(bad)
+
+
+def test_streams_are_looked_at_in_use():
+    X = rows(60, 2)
+    holed = [X[:20], np.where(X[20:] > 1, np.nan, X[20:])]
+    for model in (kg.KernelDensity(), kg.HistogramDensity(), kg.DensityTree(), kg.CopulaDensity()):
+        fitted = model.fit(X)
+        with pytest.raises(ValueError, match="NaN"):
+            np.asarray(fitted.score_samples(holed))
+        with pytest.raises(ValueError, match="NaN"):
+            fitted.score(holed)
+    ranks = kg.RankTransform().fit(X)
+    for f in (ranks.transform, ranks.inverse_transform):
+        with pytest.raises(ValueError, match="NaN"):
+            np.asarray(f(holed))

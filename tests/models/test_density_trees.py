@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 from sklearn.datasets import load_iris
+from sklearn.mixture import GaussianMixture as Mixture
 from sklearn.neighbors import KernelDensity as Peer
 
 import kilogram as kg
@@ -96,6 +97,12 @@ def test_parameters_that_make_no_tree(params, match):
             kg.DensityForest(**bad).fit(rows(30, 2))
 
 
+@pytest.mark.parametrize("box", ["wide", [[-np.inf], [np.inf]], [[-9.0, 1.0], [9.0]], [[9], [-9]]])
+def test_boxes_that_are_none(box):
+    with pytest.raises(ValueError, match="box must be"):
+        kg.DensityTree(box=box).fit(rows(40, 1))
+
+
 def test_a_box_of_ones_own():
     X = np.random.default_rng(0).random((200, 2))
     model = kg.DensityTree(box=[[0, 0], [1, 1]], max_depth=2).fit(X)
@@ -185,3 +192,22 @@ def test_streams_are_answered_block_by_block():
         kg.DensityTree().fit(da.from_array(np.where(X > 2, np.nan, X), chunks=(50, 2)))
     with pytest.raises(ValueError, match=r"(?i)nan"):
         kg.HistogramDensity().fit(da.from_array(np.where(X > 2, np.nan, X), chunks=(50, 2)))
+
+
+def test_rows_are_drawn_from_any_density_that_can():
+    X, y = load_iris(return_X_y=True)
+    for density in (kg.GaussianMixture(1, random_state=0), Mixture(1, random_state=0)):
+        model = kg.DensityClassifier(density).fit(X, y)
+        drawn, labels = model.sample(300, random_state=0)
+        np.testing.assert_array_equal(drawn, model.sample(300, random_state=0)[0])
+        assert not np.array_equal(drawn, model.sample(300, random_state=1)[0])
+        assert model.score(drawn, labels) > 0.9
+    with pytest.raises(TypeError, match="PCA has no `sample`"):
+        kg.DensityClassifier(kg.PCA(1)).fit(X, y).sample(3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_boxes_so_small_that_densities_pass_the_largest_float():
+    X = 1e-160 * rows(60, 2)
+    model = kg.DensityTree().fit(X)
+    assert np.isfinite(model.score_samples(X)).all()

@@ -157,3 +157,23 @@ def test_neither_wandering_nor_oscillation_keeps_the_steps_from_an_end(algorithm
         for seed in range(3):
             model = kg.FastICA(k, algorithm=algorithm, max_iter=400, random_state=seed).fit(table)
             assert model.n_iter_ < 400
+
+
+def test_streams_are_looked_at_in_use():
+    X = np.random.default_rng(0).laplace(size=(90, 3))
+    model = kg.FastICA(random_state=0).fit(X)
+    with pytest.raises(ValueError, match="NaN"):
+        np.asarray(model.transform([X, np.full((2, 3), np.nan)]))
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"fun_args": {"beta": 1.5}}, "fun_args"),
+        ({"fun": lambda u: (u.T, u.T)}, "shape"),
+        ({"fun": lambda u: (u**3, 3.0)}, "shape"),
+    ],
+)
+def test_functions_and_arguments_that_do_not_fit(params, match):
+    with pytest.raises(ValueError, match=match):
+        kg.FastICA(**params).fit(np.random.default_rng(0).laplace(size=(90, 3)))

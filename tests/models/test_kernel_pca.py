@@ -372,3 +372,29 @@ def test_estimate():
 def test_more_components_than_rows_are_refused():
     with pytest.raises(ValueError, match="n_components=51 is more than the 50 rows"):
         kg.KernelPCA(51, kernel="rbf").fit(np.random.default_rng(0).standard_normal((50, 3)))
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "arpack"])
+@pytest.mark.parametrize("shape", [(24, 5), (12, 40)])
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float32, 1e-3), (np.float64, 1e-9)])
+def test_linear_kernel_of_rows_far_from_the_origin(solver, shape, dtype, tol):
+    """Inner products of such rows are alike in all their leading digits."""
+    X = (rows(*shape) + 1000).astype(dtype)
+    centred = X.astype(float) - X.astype(float).mean(axis=0)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    want = (U * s)[:, :2]
+    model = kg.KernelPCA(2, eigen_solver=solver, random_state=0)
+    assert_allclose(aligned(model.fit_transform(X), want), want, atol=tol)
+    assert_allclose(aligned(model.transform(X), want), want, atol=tol)
+    w = np.random.default_rng(0).integers(1, 4, len(X)).astype(dtype)
+    heavy, twice = model.fit(X, sample_weight=w).transform(X), np.repeat(X, w.astype(int), axis=0)
+    again = kg.KernelPCA(2, eigen_solver=solver, random_state=0).fit(twice).transform(X)
+    assert_allclose(aligned(heavy, again), again, atol=tol)
+
+
+def test_streams_are_looked_at_in_use():
+    X = rows()
+    for params in ({}, {"approximation": "nystroem", "n_features": 9}):
+        model = kg.KernelPCA(2, kernel="rbf", random_state=0, **params).fit(X)
+        with pytest.raises(ValueError, match="NaN"):
+            np.asarray(model.transform([X[:7], np.where(X > 1, np.nan, X)]))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import sklearn.manifold
 from sklearn.base import clone
 from sklearn.datasets import make_swiss_roll
@@ -191,3 +192,44 @@ def test_bad_parameters_of_lle():
             kg.LocallyLinearEmbedding(**bad).fit(CLOUD)
     exact = kg.LocallyLinearEmbedding(n_neighbors=6, reg=0.0).fit(CLOUD)
     assert np.isfinite(exact.embedding_).all()
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (9, 30)])
+def test_mds_of_rows_far_from_the_origin(shape):
+    X = (np.random.default_rng(0).standard_normal(shape) + 1000).astype(np.float32)
+    model = kg.MDS().fit(X)
+    want = kg.MDS().fit_transform(X.astype(float))
+    np.testing.assert_allclose(turned(model.embedding_, want), want, atol=1e-3)
+    np.testing.assert_allclose(turned(model.transform(X), want), want, atol=1e-3)
+
+
+@pytest.mark.parametrize("model", GRAPH_MODELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_that_are_nearly_alike_are_no_copies(model, dtype):
+    """Two clouds far from each other: their squares hide what is between neighbours."""
+    X = CLOUD + np.where(np.arange(45) < 20, 1e3 if dtype == np.float32 else 1e6, 0.0)[:, None]
+    X = scipy.sparse.csr_array(X.astype(dtype))
+    with pytest.warns(DisconnectedGraphWarning):
+        fitted = clone(model).fit(X)
+    size = np.abs(fitted.embedding_).max()
+    np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-3 * size)
+
+
+def test_streams_are_looked_at_in_use():
+    for model in MODELS:
+        fitted = clone(model).fit(CLOUD)
+        with pytest.raises(ValueError, match="NaN"):
+            np.asarray(fitted.transform([CLOUD[:4], np.full((2, 3), np.nan)]))
+
+
+def test_distances_of_a_function_must_be_a_table():
+    with pytest.raises(ValueError, match="metric"):
+        kg.MDS(metric=lambda X, Y: 1.0).fit(CLOUD)
+    with pytest.raises(ValueError, match="45 and 45"):
+        kg.MDS(metric=lambda X, Y: X).fit(CLOUD)
+
+
+@pytest.mark.parametrize("bad", ["small", None, -1.0])
+def test_bad_tolerance_of_eigenmaps(bad):
+    with pytest.raises(ValueError, match="eigen_tol"):
+        kg.LaplacianEigenmaps(eigen_tol=bad).fit(CLOUD)

@@ -44,6 +44,16 @@ def test_copies_of_a_row_are_its_neighbours(form, monkeypatch):
     assert (found.indices != np.arange(24)[:, None]).all()
 
 
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 1e3), (np.float64, 1e6)])
+def test_sparse_rows_whose_squares_hide_their_distances(dtype, far):
+    X = np.random.default_rng(0).standard_normal((45, 3))
+    X = (X + np.where(np.arange(45) < 20, far, 0.0)[:, None]).astype(dtype)
+    found = neighbours.nearest(sp.csr_array(X), 6)
+    distances, indices = plain(X.astype(float), 6)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-6)
+
+
 def test_parts_are_joined_by_their_shortest_edges():
     X = np.array([0.0, 1.0, 4.0, 5.0, 11.0, 12.0])[:, None]
     near = neighbours.nearest(X, 1).indices

@@ -261,3 +261,67 @@ def test_start_of_sparse_rows_has_the_leading_singular_vectors(weighted):
     np.testing.assert_allclose(sigma, expected[:k], rtol=1e-6)
     np.testing.assert_allclose(np.abs(np.sum(V * Vt[:k].T, axis=0)), 1.0, atol=1e-4)
     np.testing.assert_allclose(U * sigma, dense @ V, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("init", ["random", "nndsvda", "acol"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_zeros_have_parts_of_zeros(dtype, init, form):
+    for params in ({}, {"solver": "mu"}, POISSON):
+        model = kg.NMF(2, init=init, random_state=0, **params).fit(form(np.zeros((5, 4), dtype)))
+        assert model.reconstruction_err_ == 0.0
+        assert np.isfinite(model.transform(form(np.eye(2, 4, dtype=dtype)))).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_part_that_no_row_has_costs_nothing(form):
+    """Under a penalty on sums, H of a part whose W is 0 is best 0 as well."""
+    dead = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        Y = rng.random((15, 8))
+        model = kg.NMF(6, alpha_W=0.05, l1_ratio=1.0, init="random", random_state=0, max_iter=1000)
+        idle = model.fit_transform(form(Y)).sum(axis=0) == 0
+        dead += idle.sum()
+        assert model.components_[idle].sum() == 0
+    assert dead > 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("params", [{}, {"solver": "mu"}, POISSON])
+def test_columns_that_come_with_later_batches(params, form):
+    """What is multiplied stays 0 if it is 0: a word not met in the first batch was never learnt."""
+    first = X.copy()
+    first[:, 20:] = 0.0
+    for begin in (first, np.zeros_like(X)):
+        model = kg.NMF(4, random_state=0, **params).partial_fit(form(begin))
+        for _ in range(40):
+            model.partial_fit(form(X))
+        error = np.linalg.norm(X - model.inverse_transform(model.transform(X)))
+        assert error < 0.1 * np.linalg.norm(X)
+
+
+def test_given_starts_are_used_or_refused():
+    W, H = np.ones((80, 2)), np.ones((2, 30))
+    with pytest.raises(ValueError, match="custom"):
+        kg.NMF(2).fit(X, W=W, H=H)
+    for bad in (np.inf, np.nan, -1.0):
+        with pytest.raises(ValueError, match="W or H"):
+            kg.NMF(2, init="custom").fit(X, W=bad * W, H=H)
+
+
+@pytest.mark.parametrize("bad", [{"ranks": [1.5]}, {"ranks": ["a"]}, {"n_splits": 2.5}])
+def test_ranks_are_whole_numbers(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        kg.nmf_rank(X, **{"ranks": [1], **bad})
+    assert kg.nmf_rank(X, 2, random_state=0).best == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_streams_are_looked_at_in_use(bad):
+    model = kg.NMF(3, random_state=0).fit(X)
+    wrong = X.copy()
+    wrong[70, 3] = bad
+    for rows in ([wrong[:40], wrong[40:]], da.from_array(wrong, chunks=(40, 30))):
+        with pytest.raises(ValueError, match=r"(?i)nan|infinity|negative"):
+            np.asarray(model.transform(rows))

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition
 from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits
 
 import kilogram as kg
@@ -302,6 +303,10 @@ def test_streams_say_what_is_wrong():
         kg.PCA(2).fit([X[:60], X[60:]])
     with pytest.raises(ValueError, match="NaN"):
         np.asarray(model.transform([X[:60], X[60:]]))
+    with pytest.raises(ValueError, match="NaN"):
+        np.asarray(model.score_samples([X[:60], X[60:]]))
+    with pytest.raises(ValueError, match="NaN"):
+        model.score([X[:60], X[60:]])
 
 
 # -- missing values -------------------------------------------------------------------------------
@@ -480,3 +485,39 @@ def test_many_float32_rows_keep_their_small_components():
     X = rng.standard_normal((100_000, 5)).astype(np.float32) * scales + 2
     found = kg.PCA().fit(X).explained_variance_
     np.testing.assert_allclose(found, scales**2, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.float32, 1e-12), (np.float32, 1e12), (float, 1e-90), (float, 1e90)]
+)
+def test_units_do_not_matter_to_the_density(dtype, size):
+    """Products of two variances leave the range of floats where the variances do not."""
+    X = rows()
+    want = kg.PCA(3).fit(X).score_samples(X) - 7 * np.log(size)
+    small = (size * X).astype(dtype)
+    got = kg.PCA(3).fit(small).score_samples(small)
+    assert_allclose(got, want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-8, 1.0, 1e12])
+def test_units_do_not_matter_to_the_most_probable_number(size):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 8))
+    X += 0.1 * rng.standard_normal(X.shape)
+    assert kg.PCA("mle").fit(size * X).n_components_ == kg.PCA("mle").fit(X).n_components_ == 3
+
+
+def test_em_likelihood_where_little_noise_is_left():
+    """Of rows with few entries: against the Gaussian of what is there."""
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.standard_normal((40, 3)) @ rng.standard_normal((3, 5))
+    X += rng.standard_normal(X.shape)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:10, 1:] = np.nan
+    model = kg.PCA(3, missing="em").fit(X)
+    C = model.get_covariance()
+    got = model.score_samples(X)
+    for x, value in zip(X, got, strict=True):
+        o = ~np.isnan(x)
+        want = multivariate_normal.logpdf(x[o], model.mean_[o], C[np.ix_(o, o)]) if o.any() else 0.0
+        assert value == pytest.approx(want, abs=1e-5)

@@ -3,7 +3,7 @@
 from kilogram.base.budget import Budget
 from kilogram.base.door import Door
 from kilogram.base.estimate import Estimate, estimate
-from kilogram.base.estimator import Estimator
+from kilogram.base.estimator import Estimator, as_written
 from kilogram.base.laws import Laws, Twin
 from kilogram.base.warnings import ConvergenceWarning, MemoryRoadWarning, warn_if_unfinished
 
@@ -16,6 +16,7 @@ __all__ = [
     "Laws",
     "MemoryRoadWarning",
     "Twin",
+    "as_written",
     "estimate",
     "warn_if_unfinished",
 ]

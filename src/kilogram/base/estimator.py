@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         xp = namespace(statistic)
         if not bool(xp.all(xp.isfinite(statistic))):
             raise_why_not_finite(self, X, statistic)
+
+    def _watching(self, f: Any, X: Any) -> Any:
+        """f of blocks of X; those of a stream, which nobody has looked at, are looked at first."""
+        return partial(self._looked_over, f) if is_streamed(X) else f
+
+    def _looked_over(self, f: Any, block: Any) -> Any:
+        values = block.data if is_sparse(block) else block
+        xp = namespace(values)
+        if not bool(xp.all(xp.isfinite(values))):
+            raise_why_not_finite(self, block, values)
+        return f(block)
 
     def _ensure_target(self, statistic: Any) -> None:
         """Refuse targets that are finite, but a sum of whose squares, `statistic`, is not."""
@@ -62,6 +74,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{type(self).__name__}: the values of X are not 0, but so small that their "
                 f"squares underflow {kind.dtype}. Multiply X by a large number first."
             )
+
+
+def as_written(model: Any, name: str = "transform") -> Any:
+    """A method without what `set_output` puts around it: one model asks another for arrays."""
+    method = getattr(type(model), name)
+    return partial(getattr(method, "__wrapped__", method), model)
 
 
 def _known(X: Any) -> Any:

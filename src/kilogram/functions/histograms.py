@@ -89,11 +89,12 @@ def shimazaki_shinomoto(x: Any, w: Any = None, bins: Any = None) -> float:
     low, span = float(x.min()), float(np.ptp(x))
     if span == 0:
         return 0.0
-    tried = candidate_bins(len(x)) if bins is None else np.asarray(bins)
+    # as many as for the points written out; weights below 1 leave no fewer of them
+    tried = candidate_bins(max(len(x), round(_size(x, w)))) if bins is None else np.asarray(bins)
     scores = []
     for L in tried:
         k = counts(x, low, span / L, int(L), w)
-        scores.append((2 * k.mean() - k.var()) / (span / L) ** 2)
+        scores.append((2 * k.mean() - k.var()) * float(L) ** 2)  # in units of the span
     return span / float(tried[int(np.argmin(scores))])
 
 

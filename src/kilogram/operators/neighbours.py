@@ -27,6 +27,8 @@ from kilogram.native.graph import nearest_rows
 # on 2 to 16 columns, the tree wins from this many rows on, times 2^d.
 TREE_ROWS = 300
 BLOCK_ENTRIES = 2**22  # entries of a block of distances between sparse rows
+DOUBT = 2**20  # last digits of the squares of two rows: within them their distance is in doubt
+SPARE = 8  # rows beyond the k nearest, where rounding hides which these are
 
 
 class Neighbours(NamedTuple):
@@ -80,26 +82,42 @@ def _by_tree(X: np.ndarray, new: np.ndarray | None, k: int) -> Neighbours:
 
 
 def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
-    """Sparse rows: blocks of inner products, of which the k smallest distances are kept."""
-    X, new = (scipy.sparse.csr_array(A) for A in (X, new))
-    squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    """Sparse rows: blocks of inner products, of which the k smallest distances are kept.
+
+    What is left of the products of rows that are nearly alike is rounding: those among the nearest
+    are subtracted from each other instead.
+    """
+    dtype = X.dtype
+    X, new = (scipy.sparse.csr_array(A).astype(np.float64, copy=False) for A in (X, new))
+    squares = X.multiply(X).sum(axis=1).ravel()
     n, m = new.shape[0], X.shape[0]
     distances, indices = np.empty((n, k)), np.empty((n, k), np.int32)
-    step, rounding = max(1, BLOCK_ENTRIES // m), 8 * float(np.finfo(X.dtype).eps)
+    step, doubt = max(1, BLOCK_ENTRIES // m), DOUBT * float(np.finfo(np.float64).eps)
     for a in range(0, n, step):
         B = new[a : a + step]
         rows = np.arange(B.shape[0])
-        lengths = np.asarray(B.multiply(B).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+        lengths = B.multiply(B).sum(axis=1).reshape(-1, 1)
         D = squares - 2 * (B @ X.T).toarray() + lengths
-        D[(lengths + squares) * rounding >= D] = 0.0  # of copies nothing is left but rounding
         if itself:
             D[rows, a + rows] = np.inf
-        near = _k_smallest(D, k)
+        near = _k_smallest(D, min(m, k + SPARE))
         kept = np.take_along_axis(D, near, axis=1)
-        order = np.argsort(kept, axis=1, kind="stable")
+        i, j = np.nonzero(kept <= doubt * (lengths + squares[near]))
+        kept[i, j] = _subtracted(B, X, i, near[i, j])
+        order = np.argsort(kept, axis=1, kind="stable")[:, :k]
         indices[a : a + step] = np.take_along_axis(near, order, axis=1)
         distances[a : a + step] = np.sqrt(np.take_along_axis(kept, order, axis=1))
-    return Neighbours(distances.astype(X.dtype), indices)
+    return Neighbours(distances.astype(dtype), indices)
+
+
+def _subtracted(A: Any, B: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Squared distances of the rows i of A from the rows j of B, sparse, a pair at a time."""
+    parts = [np.empty(0)]
+    step = max(1, BLOCK_ENTRIES // max(1, A.shape[1]))
+    for a in range(0, len(i), step):
+        gap = A[i[a : a + step]] - B[j[a : a + step]]
+        parts.append(gap.multiply(gap).sum(axis=1).ravel())
+    return np.concatenate(parts)
 
 
 def _k_smallest(D: np.ndarray, k: int) -> np.ndarray:
@@ -113,7 +131,7 @@ def _k_smallest(D: np.ndarray, k: int) -> np.ndarray:
 def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_array:
     """(m, n): row i holds values[i] (m, k) at indices[i] (m, k); zeros are entries too."""
     m, k = indices.shape
-    start = np.arange(0, m * k + 1, k)
+    start = k * np.arange(m + 1)
     return scipy.sparse.csr_array((values.ravel(), indices.ravel(), start), (m, n))
 
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.linalg import cholesky_solve
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows
-from kilogram.base import Budget, Estimator, Laws
+from kilogram.base import Budget, Estimator, Laws, as_written
 from kilogram.base.checks import number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import codes_of, distinct_classes, enter_labels
@@ -237,7 +237,7 @@ class KernelFisherDiscriminant(
         linear = FisherDiscriminant(
             self.n_components, alpha=self.alpha, priors=self.priors, rule=self.rule
         )
-        self.linear_ = linear.fit(map_rows(self.map_.transform, X), y, sample_weight=w)
+        self.linear_ = linear.fit(map_rows(as_written(self.map_), X), y, sample_weight=w)
         self.eigenvalues_, self.priors_ = linear.eigenvalues_, linear.priors_
         self.rule_ = linear.rule_
         self._n_features_out = linear.scalings_.shape[1]
@@ -248,22 +248,22 @@ class KernelFisherDiscriminant(
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
         if self.approximation is not None:
-            return self.linear_.transform(map_rows(self.map_.transform, X))
+            return as_written(self.linear_)(map_rows(as_written(self.map_), X))
         return view_scores(self.kernel_, X, self.X_fit_, self.dual_coef_, self.means_)
 
     def decision_function(self, X: Any) -> Any:
         """Log-probability of each class up to a constant, (n, K); two classes: their difference."""
-        scores = self.transform(X)
+        scores = as_written(self)(X)
         return self.rule_.decision(scores)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
-        scores = self.transform(X)
+        scores = as_written(self)(X)
         return self.rule_.predict(scores)
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities under Gaussian classes in the projected space, (n, K)."""
-        scores = self.transform(X)
+        scores = as_written(self)(X)
         return self.rule_.probabilities(scores)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:

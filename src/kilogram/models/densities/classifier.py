@@ -8,12 +8,14 @@ should be judged by held-out rows, not by these.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, row_blocks
@@ -22,7 +24,7 @@ from kilogram.base import Laws
 from kilogram.base.labels import codes_of
 from kilogram.models.classification.discriminants import checked_priors
 from kilogram.models.classification.generative import GenerativeClassifier
-from kilogram.models.densities.density import generator, host
+from kilogram.models.densities.density import draws_asked, generator, host
 from kilogram.models.densities.kernel_density import KernelDensity
 
 
@@ -81,13 +83,14 @@ class ClassDensities(GenerativeClassifier):
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Rows drawn from the model, (n_samples, d), and their classes."""
-        rng = generator(random_state)
+        check_is_fitted(self)
+        n_samples, rng = draws_asked(n_samples), generator(random_state)
         codes = rng.choice(len(self.classes_), n_samples, p=self.class_prior_)
         out = np.empty((n_samples, self.n_features_in_))
         for c, density in enumerate(self.densities_):
             mine = np.flatnonzero(codes == c)
             if len(mine):
-                out[mine] = density.sample(len(mine), random_state=int(rng.integers(2**31)))
+                out[mine] = drawn(density, len(mine), int(rng.integers(2**31)))
         return out, self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
@@ -97,7 +100,7 @@ class ClassDensities(GenerativeClassifier):
 
 
 class DensityClassifier(ClassDensities):
-    """Bayes' rule with one density for each class.
+    """Bayes' rule with one density for each class, ``p(c | x) ~ prior_c p_c(x)``.
 
     Parameters
     ----------
@@ -150,6 +153,20 @@ class DensityClassifier(ClassDensities):
         if w is not None and not has_fit_parameter(base, "sample_weight"):
             raise ValueError(f"{type(base).__name__} takes no sample_weight, but some were given.")
         return [_fitted(base, X, w, codes == c) for c in range(len(self.classes_))]
+
+
+def drawn(density: Any, m: int, seed: int) -> np.ndarray:
+    """m rows from a fitted density, of this library or another."""
+    name = type(density).__name__
+    if not hasattr(density, "sample"):
+        raise TypeError(f"{name} has no `sample`: take a density that has, KernelDensity for one.")
+    if "random_state" in signature(density.sample).parameters:
+        found = density.sample(m, random_state=seed)
+    else:  # mixtures draw by a seed of their own, and say which component a row is from
+        own = copy(density)
+        own.random_state = seed
+        found = own.sample(m)
+    return found[0] if isinstance(found, tuple) else found
 
 
 def _fitted(base: Any, X: np.ndarray, w: Any, own: np.ndarray) -> Any:

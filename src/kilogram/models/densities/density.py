@@ -8,7 +8,6 @@ nothing to log p at its value.
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks
 from kilogram.arrays.rows_stream import stack_rows
 from kilogram.base import Estimator
+from kilogram.base.checks import is_whole
 
 
 def host(X: Any) -> np.ndarray:
@@ -39,8 +39,15 @@ def check_count(model: Any, name: str, least: int = 1, *, none: bool = False) ->
     value = getattr(model, name)
     if value is None and none:
         return
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def draws_asked(n_samples: Any) -> int:
+    """How many rows to draw, a whole number."""
+    if not is_whole(n_samples) or n_samples < 0:
+        raise ValueError(f"n_samples must be a whole number from 0, got {n_samples!r}.")
+    return int(n_samples)
 
 
 def gathered(X: Any, w: Any) -> tuple[Any, Any]:
@@ -83,12 +90,13 @@ class Density(DensityMixin, Estimator):
     def score_samples(self, X: Any) -> Any:
         """log p of each row, (n,); -inf where the density is 0."""
         check_is_fitted(self)
-        return map_rows(self._answer, self._enter(X, reset=False, sparse=False).X)
+        X = self._enter(X, reset=False, sparse=False).X
+        return map_rows(self._watching(self._answer, X), X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The log likelihood of the rows: the (weighted) sum of log p."""
         check_is_fitted(self)
         X, _, w = self._enter(X, None, sample_weight, reset=False, sparse=False)
-        X, w = counted(*gathered(X, w))
-        found = self._log_density(X)
+        rows, w = counted(*gathered(X, w))
+        found = self._watching(self._log_density, X)(rows)
         return float(found.sum() if w is None else w @ found)

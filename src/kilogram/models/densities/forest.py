@@ -19,7 +19,7 @@ from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate, Laws
 from kilogram.base.checks import number
 from kilogram.base.estimate import within
-from kilogram.models.densities.density import check_count, generator
+from kilogram.models.densities.density import check_count, draws_asked, generator
 from kilogram.models.densities.tree import TreeParams, checked_box
 from kilogram.models.densities.tree_fit import grown
 from kilogram.models.densities.tree_nodes import Tree
@@ -27,7 +27,7 @@ from kilogram.operators.memory_plan import rates
 
 
 class DensityForest(TreeParams):
-    """The mean of the densities of randomised trees.
+    """The mean of the densities of randomised trees, ``p(x) = 1/T sum_t p_t(x)``.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ min_width, epsilon, min_share : see `DensityTree`
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the density, (n_samples, d): a tree, a leaf, a place in its box."""
         check_is_fitted(self)
-        rng = generator(random_state)
+        n_samples, rng = draws_asked(n_samples), generator(random_state)
         which = rng.integers(0, len(self.trees_), n_samples)
         out = np.empty((n_samples, self.n_features_in_))
         for t, tree in enumerate(self.trees_):

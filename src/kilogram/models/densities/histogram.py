@@ -28,7 +28,14 @@ from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.densities.bins import CellCounts, Grid
-from kilogram.models.densities.density import Density, check_count, counted, generator, host
+from kilogram.models.densities.density import (
+    Density,
+    check_count,
+    counted,
+    draws_asked,
+    generator,
+    host,
+)
 from kilogram.operators.memory_plan import rates
 from kilogram.statistics.ranges import Ranges
 
@@ -37,6 +44,8 @@ RULE_ROWS = 20_000
 
 class HistogramDensity(Density):
     """Counts in bins, divided by their volume.
+
+    ``p_l = N_l / (N V_l)`` minimises ``int (p - q)^2`` over all p that are constant on bins.
 
     Parameters
     ----------
@@ -169,7 +178,7 @@ default="freedman_diaconis"
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the density, (n_samples, d): a bin, then a place in it."""
         check_is_fitted(self)
-        rng = generator(random_state)
+        n_samples, rng = draws_asked(n_samples), generator(random_state)
         share = self.counts_ / self.counts_.sum()
         cells = self.cells_[rng.choice(len(share), n_samples, p=share)]
         if self.alpha:

@@ -24,7 +24,7 @@ from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.functions.density_kernels import KERNELS, draws, log_integral, scott, silverman
 from kilogram.models.densities.bandwidths import likelihood_width
-from kilogram.models.densities.density import Density, generator
+from kilogram.models.densities.density import Density, draws_asked, generator
 from kilogram.models.densities.sums import KernelSums, device_log_sums
 from kilogram.operators.memory_plan import rates
 
@@ -35,6 +35,7 @@ ROADS = ("auto", "pairs", "kd_tree", "ball_tree")
 class KernelDensity(Density):
     """The average of kernels placed on the rows.
 
+    ``p(x) = sum_i w_i k((x - x_i) / h) / (W c h^d)`` with W = sum_i w_i, c the integral of k.
     Takes scikit-learn's parameters and gives its answers.
 
     Parameters
@@ -202,7 +203,7 @@ default="gaussian"
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the density, (n_samples, d): a row of the data, moved by a kernel."""
         check_is_fitted(self)
-        rng = generator(random_state)
+        n_samples, rng = draws_asked(n_samples), generator(random_state)
         rows = np.asarray(like(self.rows_, np.empty(0)), dtype=float)
         n, d = rows.shape
         share = None if self.weights_ is None else self.weights_ / self.weights_.sum()

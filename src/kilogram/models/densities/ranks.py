@@ -36,7 +36,7 @@ def mean_ranks(x: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndar
 
 
 class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
-    """Columns by their ranks: the copula transform.
+    """Columns by their ranks, ``u_ij = rank_ij / (N + 1)``: the copula transform.
 
     Parameters
     ----------
@@ -97,12 +97,14 @@ class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def transform(self, X: Any) -> Any:
         """u of the rows, (n, d)."""
         check_is_fitted(self)
-        return map_rows(self._forward, self._enter(X, reset=False, sparse=False).X)
+        X = self._enter(X, reset=False, sparse=False).X
+        return map_rows(self._watching(self._forward, X), X)
 
     def inverse_transform(self, X: Any) -> Any:
         """The rows whose u are X, (n, d); between known values on a line."""
         check_is_fitted(self)
-        return map_rows(self._back, self._enter(X, reset=False, sparse=False).X)
+        X = self._enter(X, reset=False, sparse=False).X
+        return map_rows(self._watching(self._back, X), X)
 
     def _forward(self, block: Any) -> Any:
         X = host(block)

@@ -21,9 +21,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base import Estimate, Laws
-from kilogram.base.checks import number
+from kilogram.base.checks import number, numbers
 from kilogram.base.estimate import within
-from kilogram.models.densities.density import Density, check_count, generator
+from kilogram.models.densities.density import Density, check_count, draws_asked, generator
 from kilogram.models.densities.tree_fit import CRITERIA, PRUNING, Rules, bounding_box, fitted
 from kilogram.models.trees.params import columns_tried
 from kilogram.operators.memory_plan import rates
@@ -33,10 +33,11 @@ def checked_box(box: Any, X: np.ndarray) -> np.ndarray:
     """The root's box (2, d), which must hold all rows."""
     if box is None:
         return bounding_box(X)
-    found = np.asarray(box, dtype=float)
-    if found.shape != (2, X.shape[1]) or not (found[0] < found[1]).all():
+    found = numbers(box, "box")
+    whole = found.shape == (2, X.shape[1]) and np.isfinite(found).all()
+    if not whole or not (found[0] < found[1]).all():
         raise ValueError(
-            f"box must be two rows, lower below upper ends, of {X.shape[1]} numbers each."
+            f"box must be two rows, lower below upper ends, of {X.shape[1]} finite numbers each."
         )
     if (found[0] > X).any() or (found[1] < X).any():
         raise ValueError("some rows of X lie outside `box`; widen it or leave them out.")
@@ -84,6 +85,9 @@ class TreeParams(Density):
 
 class DensityTree(TreeParams):
     """A density that is constant on boxes, found by greedy splitting.
+
+    ``p_l = N_l / (N V_l)`` in leaf l; every split is the one that lowers ``int (p - q)^2`` most, or
+    raises the likelihood most.
 
     Parameters
     ----------
@@ -192,7 +196,8 @@ class DensityTree(TreeParams):
         leaves = self.tree_.leaves
         self.n_leaves_ = len(leaves)
         self.leaf_boxes_ = np.stack([self.tree_.lower[leaves], self.tree_.upper[leaves]], axis=1)
-        self.leaf_densities_ = np.exp(self._log_densities[leaves])
+        with np.errstate(over="ignore"):  # in tiny boxes a density may pass the largest float
+            self.leaf_densities_ = np.exp(self._log_densities[leaves])
         return self
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
@@ -209,7 +214,7 @@ class DensityTree(TreeParams):
     def sample(self, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Rows drawn from the density, (n_samples, d): a leaf, then a place in its box."""
         check_is_fitted(self)
-        return self.tree_.draw(n_samples, generator(random_state))
+        return self.tree_.draw(draws_asked(n_samples), generator(random_state))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 60.0 * n * d * np.log2(n + 2) / rates(8).multiply_adds

@@ -292,5 +292,5 @@ def _check_degrees(d: Any) -> None:
     if least < 0:
         raise ValueError(
             f"Some row has affinities that sum to {least:.3g}: affinities must not be negative. "
-            "Take a kernel such as 'rbf', or relaxation='trace', which divides by no degree."
+            "Take a kernel such as 'rbf'; SpectralClustering's relaxation='trace' needs no degrees."
         )

@@ -32,7 +32,8 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self: Any, X: Any) -> Any:
         """Coordinates of the rows of X, (m, n_components); training rows keep theirs."""
         check_is_fitted(self)
-        return map_rows(self._place, self._enter(X, reset=False).X)
+        X = self._enter(X, reset=False).X
+        return map_rows(self._watching(self._place, X), X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

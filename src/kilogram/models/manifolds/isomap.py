@@ -18,7 +18,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.threads import one_team
-from kilogram.base import Budget, Estimate, Estimator, Laws
+from kilogram.base import Budget, Estimate, Estimator, Laws, as_written
 from kilogram.base.estimate import within
 from kilogram.models.features.random_maps import generator
 from kilogram.models.manifolds.embedding import EmbeddingMixin, as_block
@@ -38,6 +38,8 @@ from kilogram.operators.memory_plan import human_bytes, rates
 
 class Isomap(EmbeddingMixin, Estimator):
     """Coordinates whose distances are lengths of paths along the data.
+
+    Minimises ``|B - Z Z'|^2`` as `MDS` does, with lengths of paths through the graph of neighbours.
 
     Parameters
     ----------
@@ -134,9 +136,9 @@ class Isomap(EmbeddingMixin, Estimator):
             int(self.n_components), kernel="precomputed", max_time=self.max_time
         )
         with one_team(int(self.n_components)):  # BLAS has thin work only
-            found = self.kernel_pca_.fit_transform(self._products())
+            found = as_written(self.kernel_pca_, "fit_transform")(self._products())
         if self.n_landmarks is not None:
-            found = self.kernel_pca_.transform(half_squares(self.dist_matrix_.T))
+            found = as_written(self.kernel_pca_)(half_squares(self.dist_matrix_.T))
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
         self.embedding_ = as_block(found, X)
         return self
@@ -193,7 +195,7 @@ class Isomap(EmbeddingMixin, Estimator):
         for j in range(near.indices.shape[1]):
             step = self.dist_matrix_[:, near.indices[:, j]].T + near.distances[:, j : j + 1]
             np.minimum(G, step, out=G)
-        return as_block(self.kernel_pca_.transform(half_squares(G)), block)
+        return as_block(as_written(self.kernel_pca_)(half_squares(G)), block)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws
+from kilogram.base.checks import number
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.manifolds.affinity import SOLVERS, affinity_of, connected, embedded
@@ -28,6 +29,7 @@ from kilogram.operators.memory_plan import rates
 class LaplacianEigenmaps(EmbeddingMixin, Estimator):
     """Embed rows by the smoothest functions on their graph.
 
+    Minimises ``1/2 sum_ij A_ij |z_i - z_j|^2`` over Z'D Z = I, A the affinities, D = diag(A 1).
     scikit-learn calls it SpectralEmbedding and takes the same parameters; here a row counts among
     its own neighbours, and new rows can be embedded.
 
@@ -121,7 +123,7 @@ class LaplacianEigenmaps(EmbeddingMixin, Estimator):
             raise ValueError(
                 f"eigen_solver must be one of {tuple(SOLVERS)}, got {self.eigen_solver!r}."
             )
-        if self.eigen_tol != "auto" and not float(self.eigen_tol) >= 0:
+        if self.eigen_tol != "auto" and not number(self.eigen_tol) >= 0:
             raise ValueError(f"eigen_tol must be 'auto' or 0 or more, got {self.eigen_tol!r}.")
         X = self._enter(X).X
         check_in_memory(self, X)

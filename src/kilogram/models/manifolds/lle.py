@@ -75,7 +75,9 @@ def _dense(rows: Any) -> np.ndarray:
 class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     """Coordinates in which each row is the same mixture of its neighbours.
 
-    scikit-learn's standard method with its parameters.
+    Minimises ``sum_i |z_i - sum_j W_ij z_j|^2`` over Z'Z = I, the weights W, of sum 1 in each row,
+    being those that mix the neighbours of x_i to what is nearest to it. scikit-learn's standard
+    method with its parameters.
 
     Parameters
     ----------

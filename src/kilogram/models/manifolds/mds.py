@@ -18,7 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, namespace
-from kilogram.base import Budget, Estimate, Estimator, Laws
+from kilogram.base import Budget, Estimate, Estimator, Laws, as_written
 from kilogram.base.estimate import within
 from kilogram.functions import distances
 from kilogram.kernels import Kernel, Linear
@@ -38,7 +38,14 @@ class HalfSquares(Kernel):
 
     def formula(self, X: Any, Y: Any) -> Any:
         f: Any = METRICS[self.metric] if isinstance(self.metric, str) else self.metric
-        D = f(X, X if Y is None else Y)
+        Y = X if Y is None else Y
+        D = f(X, Y)
+        if getattr(D, "shape", None) != (X.shape[0], Y.shape[0]):
+            got = f"of shape {tuple(D.shape)}" if hasattr(D, "shape") else repr(D)
+            raise ValueError(
+                f"metric must give the distances of two tables of rows, (n, m): for tables of "
+                f"{X.shape[0]} and {Y.shape[0]} rows it gave one {got}."
+            )
         return half_squares(namespace(X).astype(D, X.dtype) if not is_sparse(X) else D)
 
     def diag(self, X: Any) -> Any:
@@ -52,6 +59,9 @@ def half_squares(D: Any) -> Any:
 
 class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Classical multidimensional scaling.
+
+    Minimises ``|B - Z Z'|^2`` over coordinates Z, B = -1/2 H D^2 H the inner products that the
+    squared distances stand for (H centres): kernel PCA of a distance.
 
     Parameters
     ----------
@@ -141,7 +151,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.kernel_pca_ = KernelPCA(
             k, kernel=kernel, max_memory=self.max_memory, max_time=self.max_time
         )
-        self.embedding_ = self.kernel_pca_.fit_transform(X, sample_weight=w)
+        scaled = as_written(self.kernel_pca_, "fit_transform")
+        self.embedding_ = scaled(X, sample_weight=w)
         self.eigenvalues_ = self.kernel_pca_.eigenvalues_
         self._n_features_out = int(self.embedding_.shape[1])
 
@@ -163,7 +174,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = self._enter(X, reset=False).X
         if isinstance(self.metric, str) and self.metric == "precomputed":
             X = half_squares(dense(X))
-        return self.kernel_pca_.transform(X)
+        return as_written(self.kernel_pca_)(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

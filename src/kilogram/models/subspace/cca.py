@@ -162,10 +162,13 @@ class CCA(
 
     def _pairs(self, joint: JointMoments, X: Any, Y: Any, w: Any) -> Pairs:
         """Pairs of the scaled columns, by the road that keeps enough digits."""
-        d = min(joint.scatter.shape[0], joint.scatter_y.shape[0])
+        d_x, d_y = joint.scatter.shape[0], joint.scatter_y.shape[0]
+        d = min(d_x, d_y)
         if not (is_whole(self.n_components) and 1 <= self.n_components <= d):
             raise ValueError(
-                f"n_components={self.n_components!r} must be between 1 and min(d_x, d_y) = {d}."
+                f"n_components={self.n_components!r} must be between 1 and {d}: with {d_x} "
+                f"columns in X and {d_y} in y there are no more pairs than that. Set "
+                f"n_components={d}."
             )
         C_x, C_xy, C_y = self._covariances(joint)
         self.solver_ = "moments" if self.solver == "auto" else self.solver

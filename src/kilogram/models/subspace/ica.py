@@ -43,6 +43,9 @@ SINGLE = 0.01 * float(np.finfo(np.float32).max)
 class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Independent component analysis by FastICA.
 
+    Minimises ``sum_k H(s_k) - log |det M|`` over M, the dependence that is left between the sources
+    s = M (x - m); on white rows M is a rotation, and the sources shall be as far from Gaussian as
+    they can.
     Takes scikit-learn's parameters; with sample weights, sparse rows, device arrays, streamed rows
     and Dask.
 
@@ -201,7 +204,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=False).X
         M = self.components_
-        S = map_rows(Projection(self._centre(), M, None, self._far), X)
+        S = map_rows(self._watching(Projection(self._centre(), M, None, self._far), X), X)
         if not is_streamed(X):
             self._ensure_finite(S, X)
         return S

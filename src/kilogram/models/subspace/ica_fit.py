@@ -47,6 +47,8 @@ def check_parameters(model: Any) -> Contrast:
         return Contrast(model.fun, 1.0, tuple(args.items()))
     if model.fun not in CONTRASTS:
         raise ValueError(f"fun must be one of {tuple(CONTRASTS)} or a function, got {model.fun!r}.")
+    if set(args) - {"alpha"}:
+        raise ValueError(f"fun_args of {model.fun!r} has alpha only, got {sorted(args)}.")
     alpha = args.get("alpha", 1.0)
     if not 1 <= number(alpha) <= 2:
         raise ValueError(f"alpha must be in [1,2], got {alpha!r}.")

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
-from kilogram.base import Budget, Estimator, Laws
+from kilogram.base import Budget, Estimator, Laws, as_written
 from kilogram.base.checks import is_whole, number
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
@@ -247,9 +247,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         m, seed = min(self.n_features, Y.shape[0]), self.random_state
         self.map_x_ = Nystroem(self.kernel_x_, n_components=m, random_state=seed).fit(X)
         self.map_y_ = Nystroem(self.kernel_y_, n_components=m, random_state=seed).fit(Y)
-        phi, psi = self.map_x_.transform(X), self.map_y_.transform(Y)
-        linear = CCA(self.n_components, scale=False, alpha=self.alpha)
-        self.linear_ = linear.fit(phi, psi, sample_weight=w)
+        linear, phi = CCA(self.n_components, scale=False, alpha=self.alpha), as_written(self.map_x_)
+        self.linear_ = linear.fit(phi(X), as_written(self.map_y_)(Y), sample_weight=w)
         self.correlations_, self.n_iter_ = self.linear_.correlations_, 1
         self._n_features_out = self.n_components
         return self
@@ -264,18 +263,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
         if self.approximation is not None:
-            return self.linear_.transform(self.map_x_.transform(X), self.map_y_.transform(Y))
+            phi, psi = as_written(self.map_x_)(X), as_written(self.map_y_)(Y)
+            return as_written(self.linear_)(phi, psi)
         scores = view_scores(self.kernel_y_, Y, self.Y_fit_, self.dual_y_, self.means_y_)
         return self._scores_x(X), scores
 
     def _scores_x(self, X: Any) -> Any:
         if self.approximation is not None:
-            return self.linear_.transform(self.map_x_.transform(X))
+            return as_written(self.linear_)(as_written(self.map_x_)(X))
         return view_scores(self.kernel_x_, X, self.X_fit_, self.dual_x_, self.means_x_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean correlation of the paired scores on these rows: give rows not seen in fit."""
-        U, V = self.transform(X, y)
+        U, V = as_written(self)(X, y)
         found = correlations(U, V, sample_weight)
         return float(namespace(found).mean(found))
 
@@ -285,7 +285,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Rows of y are shuffled against those of X (not seen in fit), which breaks their agreement
         and keeps everything else; a small value says the agreement is real.
         """
-        U, V = (to_numpy(scores) for scores in self.transform(X, y))
+        U, V = (to_numpy(scores) for scores in as_written(self)(X, y))
         return shuffled_share(U, V, n_permutations, check_random_state(self.random_state))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:

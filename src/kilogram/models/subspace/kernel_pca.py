@@ -26,7 +26,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed
 from kilogram.arrays.threads import blas_threads
-from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base import Budget, Estimate, Estimator, Laws, as_written, warn_if_unfinished
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.kernels.pairs import dense
@@ -252,7 +252,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
         """
         self.fit(X, sample_weight=sample_weight)
         if self.approximation is not None or sample_weight is not None:
-            return self.transform(X)
+            return as_written(self)(X)
         return self.eigenvectors_ * namespace(self.eigenvalues_).sqrt(self.eigenvalues_)
 
     def _fit_exact(self, kernel: Kernel, X: Any, w: Any, search: roads.Search) -> None:
@@ -267,7 +267,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
 
     def _keep_rows(self, X: Any, given: Any, w: Any) -> None:
         """The training rows, and the way back to them if it is wanted."""
-        self.X_fit_ = own_rows(self, X, given)
+        self._keep_training(own_rows(self, X, given))
         if self.fit_inverse_transform:
             Z = self.X_transformed_fit_ = self._training_scores()
             self.dual_coef_ = ridge_weights(self.kernel_, Z, dense(X), w, self.alpha)

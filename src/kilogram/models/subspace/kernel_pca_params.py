@@ -10,7 +10,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, namespace
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.arrays.threads import n_threads
-from kilogram.base import Budget, Estimate
+from kilogram.base import Budget, Estimate, as_written
 from kilogram.base.estimate import within
 from kilogram.base.warnings import announce_road
 from kilogram.kernels import Gaussian, Kernel, Precomputed, as_kernel
@@ -119,9 +119,10 @@ def pca_of_features(model: Any, kernel: Kernel, X: Any, w: Any) -> tuple[Any, Sp
     """The feature map that stands in for the kernel, and the principal axes of its features."""
     made = Nystroem if model.approximation == "nystroem" else FourierFeatures
     phi = made(kernel, model.n_features, random_state=model.random_state).fit(X)
+    features = as_written(phi)
 
     def moments(block: Any, v: Any = None) -> Moments:
-        return Moments.of(phi.transform(block), v)
+        return Moments.of(features(block), v)
 
     sums = reduce_rows(moments, X, w, block_rows=feature_block(model.n_features))
     m = sums.mean.shape[0]

@@ -9,18 +9,21 @@
                the last digit
     randomized a fixed number of products
 
-Centring is implicit in every product; only the dense road writes a centred matrix.
+Centring is implicit in every product; only the dense road writes a centred matrix. Rows under the
+linear kernel are moved to their mean first: inner products of rows far from 0 are nearly all alike,
+and of what centring leaves of them few digits would be right.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel, Linear
+from kilogram.models.subspace.columns import columns_of
 from kilogram.models.subspace.projection import turns
 from kilogram.operators import Centred, Gram, HalfGram, KernelMeans, half_bytes, memory_limit
 from kilogram.operators.memory_plan import human_bytes
@@ -89,6 +92,16 @@ def decompose(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> 
     n, d = X.shape
     if isinstance(kernel, Linear) and search.solver == "auto" and d < n and (k or 0) <= d:
         return _from_features(X, w, k, search)
+    if isinstance(kernel, Linear) and not is_sparse(X):
+        m = namespace(X).astype(columns_of(X, w).mean, X.dtype)
+        found = _from_gram(kernel, X - m, w, k, search)
+        return replace(found, means=_linear_means(X, m, w))
+    return _from_gram(kernel, X, w, k, search)
+
+
+def _from_gram(kernel: Kernel, X: Any, w: Any, k: int | None, search: Search) -> Pairs:
+    """The leading pairs from the kernel matrix, stored or made as it is needed."""
+    n, d = X.shape
     compiled = _iterates(n, k, search) and n >= MANY_ROWS and kernel.is_compiled(X)
     if compiled and half_bytes(n, X.dtype.itemsize) <= memory_limit(search.max_memory):
         return _from_half(kernel, X, w, k, search)
@@ -192,11 +205,14 @@ def _from_features(X: Any, w: Any, k: int | None, search: Search) -> Pairs:
     lengths = xp.linalg.vector_norm(Z, axis=0)
     vectors = Z / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
     values = xp.astype(values, X.dtype)
-    columns = X @ m
-    n = X.shape[0]
-    weights = xp.full_like(columns, 1.0 / n) if w is None else w / xp.sum(w)
-    means = KernelMeans(columns, float(m @ m), weights)
-    return Pairs(values, vectors, means, "features", found)
+    return Pairs(values, vectors, _linear_means(X, m, w), "features", found)
+
+
+def _linear_means(X: Any, m: Any, w: Any) -> KernelMeans:
+    """The means of the linear kernel of rows with mean m."""
+    xp, columns = namespace(m), X @ m
+    weights = xp.full_like(columns, 1.0 / X.shape[0]) if w is None else w / xp.sum(w)
+    return KernelMeans(columns, float(m @ m), weights)
 
 
 def oriented(vectors: Any, w: Any) -> Any:

@@ -3,7 +3,8 @@
     z(t) = sum_i a_ij k_c(x_i, t) = k(t, X) A_c - kappa'A_c,     A_c = A - w 1'A
 
 with A = (u_j / sqrt(lambda_j)) the dual axes, w the weights of the mean (sum 1) and kappa the
-training means of the kernel: one product of k(t, X) with a thin matrix, made tile by tile.
+training means of the kernel: one product of k(t, X) with a thin matrix, made tile by tile. Under
+the linear kernel it is a projection, z(t) = V (t - m) with V = A'(X - 1 m'), as in PCA.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
-from kilogram.base import warn_if_unfinished
+from kilogram.base import as_written, warn_if_unfinished
 from kilogram.base.door import is_foreign
+from kilogram.kernels import Linear
+from kilogram.models.subspace.columns import columns_of
 from kilogram.models.subspace.preimages import FixedPoint
 from kilogram.models.subspace.projection import Projection
 from kilogram.operators import CentredCross, Gram
@@ -25,11 +29,15 @@ from kilogram.operators import CentredCross, Gram
 BLOCK_ENTRIES = 2**22  # features held at once on the approximate roads
 
 
-class KernelSubspace:
-    """Scores and pre-images of a fitted kernel PCA, exact or on features."""
+class KernelSubspace(TransformerMixin):
+    """Scores and pre-images of a fitted kernel PCA, exact or on features.
+
+    A transformer itself, so that `set_output` finds its `transform`.
+    """
 
     eigenvalues_: Any
     eigenvectors_: Any
+    _linear: Projection | None = None
 
     def transform(self: Any, X: Any) -> Any:
         """The scores of the rows on the principal components.
@@ -47,11 +55,14 @@ class KernelSubspace:
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
         if self.approximation is not None:
-            return map_rows(self._through_features(), X, block_rows=feature_block(self.n_features))
-        scores = self._through_kernel()
+            scores = self._watching(self._through_features(), X)
+            return map_rows(scores, X, block_rows=feature_block(self.n_features))
+        scores = self._watching(self._through_kernel(), X)
         return map_rows(scores, X) if is_streamed(X) else scores(X)
 
     def _through_kernel(self: Any) -> Callable[[Any], Any]:
+        if self._linear is not None:
+            return self._linear
         kernel, rows, means, A = self.kernel_, self.X_fit_, self.kernel_means_, self._dual_axes()
 
         def scores(block: Any) -> Any:
@@ -60,11 +71,17 @@ class KernelSubspace:
 
         return scores
 
+    def _keep_training(self: Any, rows: Any) -> None:
+        """The training rows; the linear kernel needs d numbers for each component in use."""
+        weights, linear = self.kernel_means_.weights, isinstance(self.kernel_, Linear)
+        self.X_fit_ = rows
+        self._linear = linear_scores(rows, weights, self._dual_axes()) if linear else None
+
     def _through_features(self: Any) -> Callable[[Any], Any]:
-        phi, project = self.feature_map_, Projection(self.mean_, self.components_)
+        phi, project = as_written(self.feature_map_), Projection(self.mean_, self.components_)
 
         def scores(block: Any) -> Any:
-            return project(phi.transform(block))
+            return project(phi(block))
 
         return scores
 
@@ -115,10 +132,10 @@ class KernelSubspace:
         """
         check_is_fitted(self)
         if self.preimage != "fixed_point":
-            return self.inverse_transform(self.transform(X))
+            return self.inverse_transform(as_written(self)(X))
         search = self._fixed_point()
         X = self._enter(X, reset=False, sparse=False).X
-        return self._rested(search, self.transform(X), X)
+        return self._rested(search, as_written(self)(X), X)
 
     def _fixed_point(self: Any) -> FixedPoint:
         if self.approximation is not None:
@@ -140,6 +157,17 @@ class KernelSubspace:
     @property
     def _n_features_out(self) -> int:
         return int(self.eigenvalues_.shape[0])
+
+
+def linear_scores(X: Any, w: Any, A: Any) -> Projection:
+    """Onto the dual axes A (n, k) of training rows X (n, d) whose weights w (n,) sum to 1."""
+    found = columns_of(X, w)
+    if is_sparse(X):
+        V = X.T @ A - found.mean[:, None] * namespace(A).sum(A, axis=0)
+        return Projection(found.mean.astype(X.dtype), V.T.astype(X.dtype), None, found.far)
+    m = namespace(X).astype(found.mean, X.dtype)
+    # blocks are centred before the product: a difference of scores has fewer digits
+    return Projection(m, ((X - m).T @ A).T, None, far=True)
 
 
 def matched(block: Any, rows: Any) -> Any:

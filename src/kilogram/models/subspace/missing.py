@@ -12,7 +12,9 @@ Expansion    z is free up to an affine map, so it is brought back to mean 0 and 
 
 The log-likelihood of the entries that are there never falls:
 
-    -1/2 sum_rows [ |o| log 2 pi + (|o| - k) log s + log |G| + (|u_o|^2 - u_o'W_o E z) / s ]
+    -1/2 sum_rows [ |o| log 2 pi + (|o| - k) log s + log |G| + |u_o - W_o E z|^2 / s + |E z|^2 ]
+
+The last two terms are (|u_o|^2 - u_o'W_o E z) / s, of which little is left where s is small.
 
 All sums are over rows, so one step is one `reduce_rows`. At the end W = V' diag(l - s)^1/2 R gives
 axes V and variances l; without holes they are PCA's own.
@@ -96,9 +98,9 @@ def posterior(model: Model, U: Any, there: Any) -> Posterior:
     G = (there @ pairs).reshape(n, k, k) + s * np.eye(k)
     h = U @ W
     inverse = np.linalg.inv(G)
-    z = np.einsum("nij,nj->ni", inverse, h)
-    count = there.sum(axis=1)
-    misfit = (np.einsum("nd,nd->n", U, U) - np.einsum("ni,ni->n", h, z)) / s
+    z = np.linalg.solve(G, h[:, :, None])[:, :, 0]
+    count, left = there.sum(axis=1), U - there * (z @ W.T)
+    misfit = np.einsum("nd,nd->n", left, left) / s + np.einsum("ni,ni->n", z, z)
     logdet = np.linalg.slogdet(G)[1]
     constant = count * math.log(2 * math.pi) + (count - k) * math.log(s)
     return Posterior(z, inverse, -0.5 * (constant + logdet + misfit))

@@ -55,6 +55,7 @@ from kilogram.solvers.factor.tables import table
 class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Non-negative matrix factorisation, X ~ W H.
 
+    Minimises ``1/2 |X - W H|^2`` (or the Poisson divergence) and penalties over W >= 0 and H >= 0.
     Takes scikit-learn's parameters; with sample weights, missing entries, `partial_fit`, sparse
     rows (never made dense), device arrays, streamed rows and Dask.
 
@@ -65,8 +66,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         See `nmf_rank` for a choice by entries held out.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "acol", "custom"} or None, default=None
         Where to begin: random; from singular vectors (zeros kept, filled with the mean, or with
-        small random numbers); means of random rows; W and H given to `fit_transform`. None is
-        "nndsvda", or "random" where k exceeds min(n, d).
+        small random numbers); means of random rows; W and H given to `fit_transform`, such as
+        the centres of a `KMeans` for H. None is "nndsvda", or "random" where k exceeds min(n, d).
     solver : {"cd", "mu"}, default="cd"
         Coordinate descent, or multiplicative updates.
     beta_loss : {"frobenius", "kullback-leibler"}, 2 or 1, default="frobenius"
@@ -239,7 +240,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         first = not hasattr(self, "components_")
         X, _, s = self._enter(X, None, sample_weight, finite=False, reset=first)
         about = look(self, X, s)
-        if first:
+        if first or not to_numpy(self.components_).any():  # of rows of zeros nothing is learnt
             began = begin(self, X, s, about, None, None)
             self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
             self.n_components_ = self._n_features_out = len(began.H)
@@ -253,29 +254,27 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The loadings of rows: the best w >= 0 for the parts as they are, (n, k)."""
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=False).X
-        if not is_streamed(X):
+        return map_rows(self._looked_at, X) if is_streamed(X) else self._looked_at(X)
+
+    def _looked_at(self, X: Any) -> Any:
+        """The loadings of rows, or of a block of them, that may have any entries."""
+        if X.shape[0]:
             look(self, X, None)
         return self._loadings(X)
 
     def _loadings(self, X: Any) -> Any:
-        told = partial(
-            block_loadings,
-            H=self.components_,
-            rule=self._rules.final,
-            missing=self.missing == "em",
-        )
+        rule, holes = self._rules.final, self.missing == "em"
+        told = partial(block_loadings, H=self.components_, rule=rule, missing=holes)
         return map_rows(told, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """The rows that have these loadings: W H, (n, d)."""
         check_is_fitted(self)
-        H = self.components_
+        H, k = self.components_, self.n_components_
         if not is_streamed(X) and not is_foreign(X):
             X = check_array(X, input_name="X", dtype=[np.float64, np.float32], accept_sparse=True)
-        if X.shape[1] != H.shape[0]:
-            raise ValueError(
-                f"X has {X.shape[1]} loadings a row, but there are {H.shape[0]} parts."
-            )
+        if X.shape[1] != k:
+            raise ValueError(f"X has {X.shape[1]} loadings a row, but there are {k} parts.")
         return map_rows(partial(rebuilt, H=H), X)
 
     def objective(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -92,7 +92,7 @@ def look(model: Any, X: Any, s: Any) -> About:
     put: Callable[[Any], Any] = _host
     if not is_streamed(X):
         dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
-        put = partial(_like, reference=X[:1, :]) if is_foreign(X) else _host
+        put = partial(like, ref=X[:1, :]) if is_foreign(X) else _host
     if not squares < float(np.finfo(dtype).max):
         raise_why_not_finite(model, X, np.array([squares]))
     d = column_count(X)
@@ -101,10 +101,6 @@ def look(model: Any, X: Any, s: Any) -> About:
 
 def _host(found: Any) -> Any:
     return found
-
-
-def _like(found: Any, reference: Any) -> Any:
-    return like(found, reference)
 
 
 def loss_of(model: Any) -> str:
@@ -190,6 +186,8 @@ def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
             raise ValueError("init='custom' needs both W and H, given to fit_transform.")
         k = len(H) if k in (None, "auto") else int(k)
         return _given(W, H, n, d, k)
+    if W is not None or H is not None:
+        raise ValueError(f"W and H are for init='custom', but init is {model.init!r}.")
     k = d if k in (None, "auto") else int(k)
     init = model.init or ("nndsvda" if k <= min(n, d) else "random")
     if init.startswith("nndsvd") and k > min(n, d):
@@ -206,8 +204,8 @@ def _given(W: Any, H: Any, n: int, d: int, k: int) -> Start:
         raise ValueError(
             f"W has shape {W.shape} and H {H.shape}; ({n}, {k}) and ({k}, {d}) are needed."
         )
-    if not (W >= 0).all() or not (H >= 0).all():
-        raise ValueError("Negative values or NaN in the W or H given: both must be >= 0.")
+    if not all(((a >= 0) & (a < np.inf)).all() for a in (W, H)):
+        raise ValueError("Negative values, NaN or infinity in the W or H given: both are >= 0.")
     return Start(W, H)
 
 
@@ -216,9 +214,9 @@ def block_loadings(block: Any, H: Any, rule: Rule, missing: bool) -> Any:
     parts = Parts.of(H, rule)
     W = first_loadings(block, H, rule)
     if not missing or is_sparse(block):
-        found = half(block, W, None, parts, rule, sums=False).W[0]
-        return found
-    inner = replace_sweeps(rule)
+        return half(block, W, None, parts, rule, sums=False).W[0]
+    # between two fillings of the holes a few sweeps are enough
+    inner = rule._replace(sweeps=3 if rule.update == "cd" else 1)
     for _ in range(rule.sweeps):
         xp, before = namespace(block), W
         W = half(block, W, None, parts, inner, missing=True, sums=False).W[0]
@@ -228,26 +226,21 @@ def block_loadings(block: Any, H: Any, rule: Rule, missing: bool) -> Any:
     return W
 
 
-def replace_sweeps(rule: Rule) -> Rule:
-    """Between two fillings of the holes a few sweeps are enough."""
-    return rule._replace(sweeps=3 if rule.update == "cd" else 1)
-
-
 def first_loadings(block: Any, H: Any, rule: Rule) -> Any:
     """Zeros; for multiplied ones the size of the row."""
     m, k = block.shape[0], H.shape[0]
-    if is_sparse(block):
-        sums = np.asarray(block.sum(axis=1)).ravel()[:, None]
-        ones = np.ones((1, k), dtype=block.dtype)
-        return (
-            sums * ones / max(float(H.sum()), 1e-300) if rule.update != "cd" else 0.0 * sums * ones
-        )
-    xp = namespace(block)
     if rule.update == "cd":
-        return xp.zeros((m, k), dtype=block.dtype, device=block.device)
-    there = xp.where(xp.isnan(block), xp.zeros_like(block), block)
-    size = xp.sum(there, axis=1)[:, None] / max(float(xp.sum(like(H, block))), 1e-300)
-    return size * xp.ones((1, k), dtype=block.dtype, device=block.device)
+        ref = np.empty(0, dtype=block.dtype) if is_sparse(block) else block
+        return namespace(ref).zeros((m, k), dtype=block.dtype, device=ref.device)
+    if is_sparse(block):
+        sums, ones = np.asarray(block.sum(axis=1)).ravel(), np.ones((1, k), dtype=block.dtype)
+    else:
+        xp = namespace(block)
+        sums = xp.sum(xp.where(xp.isnan(block), xp.zeros_like(block), block), axis=1)
+        ones = xp.ones((1, k), dtype=block.dtype, device=block.device)
+    total = float(namespace(ones).sum(like(H, ones)))
+    # parts that are 0 describe nothing, however they are loaded
+    return sums[:, None] * ones / total if total > 0 else 0.0 * sums[:, None] * ones
 
 
 def _final(block: Any, parts: Parts, rule: Rule) -> Half:

@@ -4,7 +4,9 @@
     H <- a few sweeps on 1/2 tr(H'GH) - tr(A'H)                (Mairal et al. 2010)
     Poisson: A <- f A + H * W'(X / WH),  g <- f g + W'1,  H <- A / g
 
-The sums forget slowly (f < 1): the loadings of the first batches were found for poor parts.
+The sums forget slowly (f < 1): the loadings of the first batches were found for poor parts. What is
+multiplied stays 0 if it is 0, so a column that is new in a batch, a word not met before, is put
+into all parts alike first: one step then gives each part its share.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.arrays.namespace import like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.models.subspace.nmf_fit import block_loadings
 from kilogram.solvers.factor.halves import Half, Parts, half
@@ -34,10 +36,29 @@ def _batch(block: Any, s: Any, H: Any, final: Any, once: Any, missing: bool) -> 
     return half(block, W, s, Parts.of(H, once), once, missing=missing)
 
 
+def _column_sums(block: Any, s: Any) -> np.ndarray:
+    """Of what is there, weighted."""
+    w = np.ones(block.shape[0]) if s is None else np.asarray(to_numpy(s), dtype=np.float64)
+    if is_sparse(block):
+        return np.asarray(block.T @ w, dtype=np.float64)
+    return w @ np.nan_to_num(np.asarray(to_numpy(block), dtype=np.float64))
+
+
+def awake(H: Any, X: Any, s: Any) -> Any:
+    """H with something in columns that no part has so far and this batch does."""
+    known = np.asarray(to_numpy(H), dtype=np.float64)
+    empty = known.sum(axis=0) == 0
+    if not empty.any():
+        return H
+    sums = np.asarray(reduce_rows(_column_sums, X, s))
+    return like(np.where(empty & (sums > 0), known.mean(), known), H)
+
+
 def batch_step(model: Any, X: Any, s: Any, before: Sums | None) -> tuple[Any, Sums]:
     """New components and new sums."""
-    H, all_rules = model.components_, model._rules
+    all_rules = model._rules
     poisson = all_rules.rows.update == "poisson"
+    H = awake(model.components_, X, s) if poisson else model.components_
     once = all_rules.rows._replace(sweeps=1, update="poisson" if poisson else "cd")
     told = partial(_batch, H=H, final=all_rules.final, once=once, missing=model.missing == "em")
     found = reduce_rows(told, X, s)

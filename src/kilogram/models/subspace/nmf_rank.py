@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from kilogram.base.checks import number
+from kilogram.base.checks import is_whole, number
 from kilogram.models.features.random_maps import generator
 from kilogram.models.subspace.nmf import NMF
 from kilogram.models.subspace.nmf_fit import loss_of
@@ -68,13 +68,14 @@ def nmf_rank(
     3
     """
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
-    listed = np.unique(np.asarray(list(ranks), dtype=int))
-    if not len(listed) or listed[0] < 1:
-        raise ValueError(f"ranks must be integers of at least 1, got {list(listed)}.")
-    if not 0 < number(holdout) < 1 or not number(n_splits) >= 1:
+    asked = list(ranks) if isinstance(ranks, Iterable) else [ranks]
+    if not asked or not all(is_whole(k) and k >= 1 for k in asked):
+        raise ValueError(f"ranks must be integers of at least 1, got {asked}.")
+    listed = np.unique(np.asarray(asked, dtype=int))
+    if not 0 < number(holdout) < 1 or not (is_whole(n_splits) and n_splits >= 1):
         raise ValueError(
-            f"holdout must lie between 0 and 1 and n_splits be at least 1, got {holdout!r}, "
-            f"{n_splits!r}."
+            f"holdout must lie between 0 and 1 and n_splits be a whole number from 1, got "
+            f"{holdout!r}, {n_splits!r}."
         )
     base = NMF(max_iter=500) if model is None else model
     rng, seen = generator(random_state), ~np.isnan(X)

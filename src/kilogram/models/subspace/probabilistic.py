@@ -64,7 +64,8 @@ class Density:
                 )
             return xp.linalg.inv(self.get_covariance())
         eye = xp.eye(V.shape[1], dtype=V.dtype, device=V.device)
-        return eye / s - V.T @ ((excess / (s * (excess + s)))[:, None] * V)
+        # no product of two variances: it may leave the range of floats where they do not
+        return eye / s - V.T @ ((excess / (excess + s) / s)[:, None] * V)
 
     def score_samples(self: Any, X: Any) -> Any:
         """The log-likelihood of each row.
@@ -81,7 +82,7 @@ class Density:
         """
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=not self._allows_missing).X
-        likelihood = self._likelihood()
+        likelihood = self._of_blocks(X)
         return map_rows(likelihood, X) if is_streamed(X) else likelihood(X)
 
     def score(self: Any, X: Any, y: Any = None) -> float:
@@ -98,7 +99,7 @@ class Density:
         """
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=not self._allows_missing).X
-        likelihood = self._likelihood()
+        likelihood = self._of_blocks(X)
         total = reduce_rows(lambda block: _sum_and_count(likelihood(block)), X)
         return float(total[0] / total[1])
 
@@ -123,6 +124,11 @@ class Density:
             return lambda block: block
         model = self._model()
         return lambda block: filled_in(model, block)
+
+    def _of_blocks(self: Any, X: Any) -> Any:
+        """The likelihood of blocks of X; where holes are no holes, they are refused."""
+        found = self._likelihood()
+        return found if self._allows_missing else self._watching(found, X)
 
     def _likelihood(self) -> Any:
         if not self._allows_missing:
@@ -172,6 +178,7 @@ def most_probable_count(variances: Any, n: float) -> int:
     place of the values left out.
     """
     values = np.asarray(to_numpy(variances), dtype=np.float64)
+    values = values / (values.max(initial=0.0) or 1.0)  # units change no choice, but what is tiny
     evidence = [_log_evidence(values, k, n) for k in range(1, len(values))]
     return 1 + int(np.argmax(evidence)) if evidence else 0
 

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
@@ -44,8 +45,11 @@ class Projection:
         return like(self.mean, block), like(self.axes, block)
 
 
-class LinearSubspace:
-    """What a fitted PCA does with rows: `_projection` and `_prepared` say how it sees them."""
+class LinearSubspace(TransformerMixin):
+    """What a fitted PCA does with rows: `_projection` and `_prepared` say how it sees them.
+
+    A transformer itself, so that `set_output` finds its `transform`.
+    """
 
     mean_: Any
     components_: Any

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
-from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base import Budget, Estimate, Estimator, Laws, as_written, warn_if_unfinished
 from kilogram.base.checks import number
 from kilogram.base.door import is_foreign
 from kilogram.base.estimate import within
@@ -37,6 +37,9 @@ from kilogram.solvers.factor.pursuit import absolute_scores, pursuit
 
 class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal components of what is left when sparse errors are taken out.
+
+    Minimises ``|L|_* + lam |S|_1`` over X = L + S: the sum of the singular values of L, and lam
+    times the sum of the sizes of the errors S.
 
     Parameters
     ----------
@@ -158,7 +161,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The scores of rows, of least absolute error: (n, n_components_)."""
         check_is_fitted(self)
         X = self._enter(X, reset=False, sparse=False).X
-        return map_rows(partial(_scores, V=self.components_), X)
+        return map_rows(self._watching(partial(_scores, V=self.components_), X), X)
 
     def inverse_transform(self, X: Any) -> Any:
         """The rows that have these scores, V'z: (n, d)."""
@@ -172,7 +175,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def denoise(self, X: Any) -> Any:
         """The rows without their errors: scores and back, (n, d)."""
-        return self.inverse_transform(self.transform(X))
+        return self.inverse_transform(as_written(self)(X))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8

@@ -99,9 +99,14 @@ def _called(contrast: Contrast, Z: Any, U: Any, s: Any) -> ContrastSums:
         raise ValueError("fun must return two arrays: g(u), and the mean of g'(u) for each row.")
     g, bend = (np.asarray(to_numpy(a), dtype=np.float64) for a in found)
     bend = bend.mean(axis=-1) if bend.ndim == 2 else bend
-    n = float(Z.shape[0])
+    n, k = U.shape
+    if g.shape != (k, n) or bend.shape != (k,):
+        raise ValueError(
+            f"fun must return g(u) of the shape of u, {(k, n)}, and the mean of g'(u) for each of "
+            f"its {k} rows; got shapes {g.shape} and {bend.shape}."
+        )
     G = g @ np.asarray(to_numpy(Z), dtype=np.float64)
-    return ContrastSums(n, G, n * bend, np.zeros(len(bend)))
+    return ContrastSums(float(n), G, n * bend, np.zeros(k))
 
 
 Sums = Callable[[np.ndarray], ContrastSums]

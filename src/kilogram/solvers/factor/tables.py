@@ -132,6 +132,7 @@ class SparseTable:
         self.gram, B, c = self._normal(W, self.s, rule)
         out = self._free(F, self._best)
         found = factor_sparse(self.Xt, out, W, B, c, rule, start=F)
+        out[:, : self.k][:, unused(self.gram, rule)] = 0.0
         return self._told(out), found.violation, found.loss
 
     def onward(self, H: Any, before: Any, b: float) -> Any:
@@ -181,6 +182,9 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: Rule) -> tuple[Any, float, 
         return H, moved, 0.0
     B = like(gram[:, :k] + rule.l2 * np.eye(k), H)
     A = like(A, H)
+    idle = unused(gram, rule)
+    if idle.any():
+        H = H * like(1.0 - idle, H)[:, None]
     if rule.update == "mu":
         H, moved = _scaled(H, A, B @ H + rule.l1)
     elif is_numpy(H):
@@ -195,6 +199,11 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: Rule) -> tuple[Any, float, 
             moved = met if sweep == 0 else moved
         H = Ht.T
     return H, moved, float(xp.sum(H * (0.5 * (B @ H) - A + rule.l1)))
+
+
+def unused(gram: np.ndarray, rule: Rule) -> np.ndarray:
+    """Parts (k,) that no row has and that cost something: sweeps pass over them, as B_jj is 0."""
+    return (np.diag(gram) == 0) & (rule.l1 > 0)
 
 
 def plain_onward(H: Any, before: Any, b: float) -> Any:
