@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kilogram.arrays import memory
@@ -20,6 +21,7 @@ from kilogram.arrays.memory import available_memory, parse_memory
         ("100B", 100),
         (4096, 4096),
         (1e9, 10**9),
+        (np.int64(4096), 4096),
         (None, None),
     ],
 )

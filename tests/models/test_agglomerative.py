@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import matplotlib
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
 import kilogram as kg
+from kilogram.solvers.cluster.tree_room import surely_left
 from kilogram.textbook import hierarchical
 
 matplotlib.use("Agg")
@@ -130,6 +133,16 @@ def test_sparse_rows():
         np.testing.assert_allclose(thin.distances_, dense.distances_, atol=1e-6)
 
 
+def test_sparse_distances():
+    D = cdist(X[:30], X[:30])
+    for name in ("average", "medoid"):
+        dense = kg.AgglomerativeClustering(3, linkage=name, metric="precomputed").fit(D)
+        thin = kg.AgglomerativeClustering(3, linkage=name, metric="precomputed")
+        thin.fit(sp.csr_array(D))
+        np.testing.assert_array_equal(thin.labels_, dense.labels_)
+        np.testing.assert_array_equal(thin.predict(sp.csr_array(D)), dense.predict(D))
+
+
 def test_a_lattice_of_ties_is_merged():
     grid = np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=-1).reshape(-1, 2)
     for name in LINKAGES:
@@ -176,6 +189,71 @@ def test_a_matrix_that_does_not_fit_is_refused():
     assert adjusted_rand_score(small.labels_, kg.AgglomerativeClustering(3).fit(wide).labels_) == 1
 
 
+@pytest.mark.parametrize("name", ["average", "complete"])
+def test_the_limit_counts_the_clusters_that_are_left(name):
+    """600 rows: 2.9 MB of distances in float64, 1.4 MB of what the first mergers leave."""
+    rows = np.random.default_rng(0).standard_normal((600, 3))
+    chain = np.cumsum(np.linspace(1.0, 2.0, 600))[:, None]  # every row's nearest is the one before
+    limited = kg.AgglomerativeClustering(5, linkage=name, max_memory="2MB")
+    plain = kg.AgglomerativeClustering(5, linkage=name)
+    np.testing.assert_array_equal(limited.fit(rows).children_, plain.fit(rows).children_)
+    np.testing.assert_allclose(limited.distances_, plain.distances_, rtol=1e-12)
+    with pytest.raises(MemoryError, match="clusters that the first mergers leave"):
+        kg.AgglomerativeClustering(5, linkage=name, max_memory="1MB").fit(rows)
+    for dtype in (np.float64, np.float32):  # distances are float64 in both
+        with pytest.raises(MemoryError, match="all 600 rows"):
+            limited.fit(chain.astype(dtype))
+
+
+def test_rows_that_are_sure_to_merge_are_counted():
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((300, 4))
+    D = cdist(rows, rows)
+    np.fill_diagonal(D, np.inf)
+    near = D.argmin(axis=1)
+    mutual = np.count_nonzero(near[near] == np.arange(300)) // 2
+    assert surely_left(rows) == 300 - mutual
+    assert surely_left(rng.standard_normal((300, 60))) == 300  # so wide that no round pays
+    assert surely_left(np.repeat(rows[:6], 50, axis=0)) == 300  # copies: any of them is nearest
+    lattice = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2)
+    assert surely_left(lattice - lattice.mean(axis=0)) == 400
+
+
+def test_estimates_are_of_the_road_that_is_taken():
+    def cost(n=5000, d=3, dtype="float64", **params):
+        return kg.estimate(kg.AgglomerativeClustering(**params), n, d, dtype=dtype)
+
+    square = 5000**2
+    for name in ("complete", "average"):
+        for dtype in ("float32", "float64"):
+            found = cost(linkage=name, dtype=dtype)
+            assert 8 * square < found.bytes < 8.2 * square
+            assert "clusters or fewer are left" in str(found)
+        assert cost(linkage=name, d=70, dtype="float32").bytes < 4.5 * square
+    assert cost(linkage="medoid", dtype="float32").bytes > 8 * square
+    assert cost(linkage="single", metric="cityblock").bytes > 8 * square
+    assert cost(linkage="average", n=500).reason == ""
+    assert not cost(linkage="average", max_memory="100MB").fits
+    ward = cost(linkage="ward", d=70, max_memory="100MB")
+    assert ward.fits
+    assert ward.bytes < square
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+def test_medoids_of_clusters_take_no_further_matrix(metric):
+    rows = np.random.default_rng(0).standard_normal((1200, 2)).astype(np.float32)
+    given = cdist(rows, rows).astype(np.float32) if metric == "precomputed" else rows
+    model = kg.AgglomerativeClustering(2, linkage="medoid", metric=metric)
+    model.fit(given[:50, :50])  # what the first call imports is not counted
+    tracemalloc.start()
+    try:
+        model.fit(given)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * 4 * 1200**2
+
+
 def test_the_picture():
     model = kg.AgglomerativeClustering(4).fit(X)
     ax = kg.dendrogram(model, max_leaves=20)
@@ -211,3 +289,42 @@ def test_many_rows_merge_before_their_distances_are_stored(linkage):
     Z = hierarchy.linkage(rows, linkage)
     np.testing.assert_allclose(model.distances_, Z[:, 2], rtol=1e-12)
     np.testing.assert_array_equal(np.sort(model.children_), np.sort(Z[:, :2]))
+
+
+@pytest.mark.parametrize("height", [-1.0, np.nan, "high"])
+def test_thresholds_are_numbers(height):
+    with pytest.raises(ValueError, match="distance_threshold must be"):
+        kg.AgglomerativeClustering(None, distance_threshold=height).fit(np.arange(8.0)[:, None])
+
+
+def test_only_neighbours_merge_in_the_space_of_a_kernel():
+    rows = np.random.default_rng(0).standard_normal((30, 2))
+    kernel = kg.Gaussian(sigma=1.0)
+    D = np.sqrt(np.maximum(2 - 2 * kernel(rows), 0))
+    np.fill_diagonal(D, 0)
+    links = np.abs(np.subtract.outer(np.arange(30), np.arange(30))) < 4
+    params = {"linkage": "average", "connectivity": lambda table: links[: len(table)]}
+    ours = kg.AgglomerativeClustering(3, metric=kernel, **params).fit(rows)
+    given = kg.AgglomerativeClustering(3, metric="precomputed", **params).fit(D)
+    np.testing.assert_array_equal(ours.labels_, given.labels_)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", LINKAGES)
+def test_the_unit_of_the_weights_is_free(name, dtype):
+    """Products of small weights were 0, of large ones infinite: other trees, or a wrong error."""
+    rows, w = X.astype(dtype), np.random.default_rng(0).random(150) + 0.1
+    want = kg.AgglomerativeClustering(4, linkage=name).fit(rows, sample_weight=w)
+    for unit in (2.0**-100, 2.0**100):
+        got = kg.AgglomerativeClustering(4, linkage=name).fit(rows, sample_weight=unit * w)
+        np.testing.assert_array_equal(got.labels_, want.labels_)
+        taller = unit**0.5 if name == "ward" else 1.0
+        np.testing.assert_allclose(got.distances_, taller * want.distances_, rtol=1e-5)
+
+
+def test_pictures_are_of_trees():
+    for model in (kg.KMeans(2).fit(X), Peer(2).fit(X)):
+        with pytest.raises(TypeError, match="kilogram's AgglomerativeClustering"):
+            kg.dendrogram(model)
+    with pytest.raises(ValueError, match="max_leaves"):
+        kg.dendrogram(kg.AgglomerativeClustering(2).fit(X), max_leaves=2.5)

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_samples as peer_samples
+from sklearn.metrics import silhouette_score as peer_score
 
 import kilogram as kg
 
@@ -176,3 +177,63 @@ def test_silhouettes_do_not_depend_on_the_unit(metric, sparse):
 def test_an_estimator_that_is_none_is_named(estimator):
     with pytest.raises(TypeError, match="estimator must be a clusterer"):
         kg.choose_k(np.arange(10.0)[:, None], 3, estimator=estimator)
+
+
+def test_information_criteria_do_not_depend_on_the_unit():
+    """A fixed ridge of 1e-6 hid all clusters of rows with a spread of 1e-3 or less."""
+    X, _ = make_blobs(120, centers=[[0, 0], [6, 0], [3, 5]], cluster_std=0.6, random_state=0)
+    for unit in (1e-6, 1.0, 1e6):
+        found = kg.choose_k(unit * X, 4, criteria=["bic", "aic"], random_state=0)
+        assert found.choices["bic"] == 3
+
+
+def test_lists_are_sampled_too():
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    ask = {"criteria": ["elbow"], "max_rows": 40, "random_state": 0}
+    array, rows = (kg.choose_k(form, 3, **ask) for form in (X, X.tolist()))
+    np.testing.assert_array_equal(array.table["elbow"], rows.table["elbow"])
+
+
+@pytest.mark.parametrize("params", [{"metric": "minkowski", "p": 1}, {"sample_size": 20}])
+def test_silhouettes_take_the_parameters_of_scikit_learn(params):
+    rows, labels = np.random.default_rng(0).standard_normal((50, 3)), np.arange(50) % 3
+    got = kg.silhouette_score(rows, labels, random_state=3, **params)
+    assert got == pytest.approx(peer_score(rows, labels, random_state=3, **params))
+    D = np.linalg.norm(rows[:, None] - rows, axis=2)
+    some = {"metric": "precomputed", "sample_size": 20, "random_state": 3}
+    assert kg.silhouette_score(D, labels, **some) == pytest.approx(peer_score(D, labels, **some))
+    with pytest.raises(ValueError, match="sample_size must be"):
+        kg.silhouette_score(rows, labels, sample_size=51)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda D: -D, "negative"),
+        (lambda D: np.exp(-D), "away from itself"),
+        (lambda D: np.triu(D), "symmetric"),
+    ],
+)
+def test_silhouettes_refuse_what_are_no_distances(change, message):
+    rows = np.random.default_rng(0).standard_normal((30, 3))
+    D, labels = np.linalg.norm(rows[:, None] - rows, axis=2), np.arange(30) % 3
+    want = kg.silhouette_score(rows, labels)
+    assert kg.silhouette_score(sp.csr_array(D), labels, metric="precomputed") == pytest.approx(want)
+    with pytest.raises(ValueError, match=message):
+        kg.silhouette_score(change(D), labels, metric="precomputed")
+
+
+@pytest.mark.parametrize(
+    ("labels", "w", "message"),
+    [
+        (np.ones((6, 2)) * np.arange(2), None, "1d array"),
+        ([0, 0, 1, 1, np.nan, 1], None, "NaN"),
+        (["a", "b", "a", "b", None, "b"], None, "None"),
+        ([0, 0, 1, 1, 0, 1], np.ones((6, 1)), "1D array"),
+        ([0, 0, 1, 1, 0, 1], -np.ones(6), "Negative"),
+        ([0, 0, 1, 1, 0, 1], np.full(6, 1 / 6), "counts as so many rows"),
+    ],
+)
+def test_silhouettes_refuse_what_are_no_labels_or_weights(labels, w, message):
+    with pytest.raises(ValueError, match=message):
+        kg.silhouette_score(np.eye(6), labels, sample_weight=w)

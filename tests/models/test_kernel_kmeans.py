@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 import kilogram as kg
 from kilogram.operators.gram import Gram
@@ -13,6 +16,7 @@ X = RNG.normal(size=(N, 3)) + 2.0 * RNG.integers(0, 3, size=(N, 1))
 FIRST = RNG.integers(K, size=N)
 W = RNG.integers(1, 4, size=N).astype(float)
 KERNEL = kg.Gaussian(sigma=2.0)
+ROWS = X[:40]
 
 
 def plain(A, labels, w):
@@ -79,3 +83,61 @@ def test_matrix_is_kept_where_it_is_dear(n, d, starts, kept):
     model = kg.KernelKMeans(3, n_init=starts)
     model.kernel_ = KERNEL
     assert (model._stores(np.zeros((n, d))) == "auto") == kept
+
+
+@pytest.mark.parametrize("approximation", [None, "nystroem", "fourier"])
+def test_score_is_minus_the_objective(approximation):
+    model = kg.KernelKMeans(3, approximation=approximation, random_state=0).fit(ROWS)
+    assert model.score(ROWS) == pytest.approx(-model.inertia_)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", kg.Precomputed()])
+def test_a_given_matrix_says_nothing_of_distances(kernel):
+    """By name it was refused, as an object k(x, x) was taken for 0."""
+    K = kg.Gaussian(sigma=1.0)(ROWS)
+    with pytest.raises(NotFittedError):
+        kg.KernelKMeans(3, kernel=kernel).transform(K)
+    model = kg.KernelKMeans(3, kernel=kernel, random_state=0).fit(K)
+    np.testing.assert_array_equal(model.predict(K), model.labels_)
+    assert get_tags(model).input_tags.pairwise
+    with pytest.raises(ValueError, match="use predict"):
+        model.transform(K)
+
+
+def test_labels_of_sparse_rows_are_whole_numbers():
+    K = kg.Gaussian(sigma=1.0)(ROWS)
+    given = kg.KernelKMeans(3, kernel="precomputed", random_state=0).fit(sp.csr_array(K))
+    rows = kg.KernelKMeans(3, kernel=kg.Gaussian(sigma=1.0), random_state=0).fit(sp.csr_array(ROWS))
+    for model, seen in ((given, K), (rows, ROWS)):
+        labels = model.predict(sp.csr_array(seen))
+        assert labels.dtype == np.int32
+        np.testing.assert_array_equal(labels, model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda K: K[:9], "square"),
+        (lambda K: K + np.triu(0.1 + 0 * K, 1), "symmetric"),
+        (lambda K: -K, "inner products"),
+        (lambda K: np.sqrt(2 - 2 * K), "inner products"),
+    ],
+)
+def test_what_is_no_kernel_matrix_is_refused(change, message):
+    """Half of such a matrix was read, or all rows were one cluster."""
+    K = change(np.minimum(kg.Gaussian(sigma=1.0)(ROWS), 1.0))
+    with pytest.raises(ValueError, match=message):
+        kg.KernelKMeans(3, kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize("labels", [np.full(40, 0.5), np.full(40, np.nan), ["a"] * 40, [3] * 40])
+@pytest.mark.parametrize("model", [kg.KernelKMeans(3), kg.KLines(3)])
+def test_first_labels_are_whole_numbers(model, labels):
+    with pytest.raises(ValueError, match="whole number from 0 to 2"):
+        model.set_params(init=labels).fit(ROWS)
+
+
+def test_first_labels_need_the_exact_road():
+    model = kg.KernelKMeans(3, init=np.arange(40) % 3, approximation="nystroem")
+    with pytest.raises(ValueError, match="approximation=None"):
+        model.fit(ROWS)

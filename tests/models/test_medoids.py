@@ -7,9 +7,11 @@ import itertools
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
@@ -172,3 +174,52 @@ def test_medoids_do_not_depend_on_the_unit(far):
 def test_parameters_of_a_metric_are_a_dict():
     with pytest.raises(TypeError, match="metric_params must be a dict"):
         kg.KMedoids(2, metric="minkowski", metric_params=3).fit(np.arange(8.0).reshape(4, 2))
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+def test_metrics_that_scale_by_all_rows(metric):
+    """Blocks of rows have no variance of their own: these names were refused."""
+    D = cdist(X, X, metric)
+    named = kg.KMedoids(4, metric=metric, init="build").fit(X)
+    given = kg.KMedoids(4, metric="precomputed", init="build").fit((D + D.T) / 2)
+    np.testing.assert_array_equal(named.medoid_indices_, given.medoid_indices_)
+    np.testing.assert_array_equal(named.predict(X), named.labels_)
+    tree = kg.AgglomerativeClustering(4, metric=metric, linkage="average").fit(X)
+    np.testing.assert_allclose(tree.distances_, linkage(X, "average", metric)[:, 2])
+    got = kg.silhouette_score(X, named.labels_, metric=metric)
+    assert got == pytest.approx(silhouette_score(X, named.labels_, metric=metric))
+    with pytest.raises(ValueError, match="singular"):
+        kg.KMedoids(2, metric="mahalanobis").fit(np.column_stack([X, X[:, 0]]))
+
+
+def test_parameters_of_a_metric_are_used_or_refused():
+    w = np.array([1.0, 0.0, 0.0, 0.0])
+    model = kg.KMedoids(3, metric="sqeuclidean", metric_params={"w": w}, init="build").fit(X)
+    alone = kg.KMedoids(3, metric="sqeuclidean", init="build").fit(X[:, :1])
+    assert model.inertia_ == pytest.approx(alone.inertia_)
+    for metric, rows in ((kg.Gaussian(sigma=1.0), X), ("precomputed", cdist(X, X))):
+        with pytest.raises(ValueError, match="no use for the parameters"):
+            kg.KMedoids(3, metric=metric, metric_params={"p": 1}).fit(rows)
+
+
+def test_given_distances_may_be_sparse_and_sampled():
+    D = cdist(X, X)
+    want = kg.KMedoids(3, metric="precomputed", init="build").fit(D)
+    got = kg.KMedoids(3, metric="precomputed", init="build").fit(sp.csr_array(D))
+    np.testing.assert_array_equal(got.medoid_indices_, want.medoid_indices_)
+    np.testing.assert_array_equal(got.predict(sp.csr_array(D[:9])), want.labels_[:9])
+    some = kg.KMedoids(3, metric="precomputed", sample_size=100, random_state=0).fit(D)
+    assert some.road_ == "sampled"
+    assert some.inertia_ == pytest.approx(D[:, some.medoid_indices_].min(axis=1).sum())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        kg.KMedoids(3, metric="precomputed"),
+        kg.AgglomerativeClustering(3, metric="precomputed", linkage="average"),
+    ],
+)
+def test_similarities_are_no_distances(model):
+    with pytest.raises(ValueError, match="away from itself"):
+        model.fit(kg.Gaussian(sigma=1.0)(X))

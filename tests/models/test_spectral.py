@@ -1,5 +1,7 @@
 """Spectral clustering: the same clusters as the plain way, other affinities, awkward input."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -172,3 +174,34 @@ def test_float32_and_blocks_of_the_kernel():
     small = kg.SpectralClustering(2, gamma=40.0, random_state=0).fit(MOONS.astype(np.float32))
     assert small.embedding_.dtype == np.float32
     assert adjusted_rand_score(small.labels_, want.labels_) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:.*parts that no edge connects")
+def test_a_row_may_be_its_only_neighbour():
+    """Its graph has no edges to begin with; that ended in a division by 0."""
+    rows = np.random.default_rng(0).standard_normal((20, 2))
+    model = kg.SpectralClustering(2, affinity="nearest_neighbors", n_neighbors=1, random_state=0)
+    assert set(model.fit(rows).labels_) == {0, 1}
+
+
+@pytest.mark.parametrize("assign", ["cluster_qr", "discretize", "threshold"])
+def test_a_rounding_names_one_cluster_for_each_eigenvector(assign):
+    """They gave n_components clusters, whatever n_clusters was."""
+    rows, _ = make_blobs(90, centers=3, cluster_std=0.5, random_state=1)
+    want = kg.SpectralClustering(3, assign_labels=assign, gamma=0.1).fit(rows)
+    for m in (2, 5):
+        model = kg.SpectralClustering(3, n_components=m, assign_labels=assign, gamma=0.1).fit(rows)
+        np.testing.assert_array_equal(model.labels_, want.labels_)
+        np.testing.assert_array_equal(model.predict(rows), want.labels_)
+        assert model.embedding_.shape == (90, max(m, 3))
+
+
+def test_takes_all_parameters_of_scikit_learn():
+    names = set(inspect.signature(Peer).parameters)
+    assert names <= set(inspect.signature(kg.SpectralClustering).parameters)
+
+
+@pytest.mark.parametrize("tol", ["small", None, -1.0])
+def test_tolerances_of_eigenvectors_are_numbers(tol):
+    with pytest.raises(ValueError, match="eigen_tol must be"):
+        kg.SpectralClustering(2, eigen_tol=tol).fit(np.eye(4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Real
 from pathlib import Path
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -15,7 +16,7 @@ def parse_memory(limit: str | int | float | None) -> int | None:
     """Bytes of "12GiB", "500MB", "1.5 GB" or a number; None stays None."""
     if limit is None:
         return None
-    if isinstance(limit, bool) or not isinstance(limit, str | int | float):
+    if isinstance(limit, bool) or not isinstance(limit, str | Real):
         raise TypeError(
             f"max_memory is a memory limit: bytes, text like '12GiB', or None; got {limit!r}."
         )

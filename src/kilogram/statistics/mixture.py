@@ -144,7 +144,9 @@ def log_joint(X: Any, parts: Components) -> Any:
         else:
             z = z @ F.T if parts.kind == "tied" else z * F[c, :]
         columns.append(constants[c] - xp.sum(z * z, axis=1) / 2)
-    return xp.stack(columns, axis=1)
+    found = xp.stack(columns, axis=1)
+    least = xp.full_like(found, mixture_missing.LEAST if "64" in str(found.dtype) else -1e37)
+    return xp.where(found >= least, found, least)  # as in the native pass: no infinity, no NaN
 
 
 def row_answers(X: Any, parts: Components, what: str) -> Any:
@@ -183,14 +185,17 @@ def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
 def _told(joint: Any, what: str) -> Any:
     if what == "joint":
         return joint
-    norms = _norms(joint)
-    return norms if what == "norms" else namespace(joint).exp(joint - norms[:, None])
+    norms, R = _norms_and_shares(joint)
+    return norms if what == "norms" else R
 
 
-def _norms(joint: Any) -> Any:
+def _norms_and_shares(joint: Any) -> tuple[Any, Any]:
+    """log p(x), (n,), and p(c | x), (n, k), not taken from the first: far away it has no digits."""
     xp = namespace(joint)
     most = xp.max(joint, axis=1)
-    return most + xp.log(xp.sum(xp.exp(joint - most[:, None]), axis=1))
+    R = xp.exp(joint - most[:, None])
+    total = xp.sum(R, axis=1)
+    return most + xp.log(total), R / total[:, None]
 
 
 def standard_sums(X: Any, w: Any, parts: Components, joint: Any) -> tuple:
@@ -198,8 +203,7 @@ def standard_sums(X: Any, w: Any, parts: Components, joint: Any) -> tuple:
     xp = namespace(X)
     X = xp.astype(X, sum_dtype(X, xp))
     joint = xp.astype(joint, X.dtype)
-    norms = _norms(joint)
-    R = xp.exp(joint - norms[:, None])
+    norms, R = _norms_and_shares(joint)
     if w is not None:
         u = like(w, X)
         R, norms = R * u[:, None], norms * u

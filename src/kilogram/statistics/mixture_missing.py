@@ -20,28 +20,51 @@ from typing import Any
 import numpy as np
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
+# The least logarithm of a density, as in the native pass: two infinities would leave no share.
+LEAST = -1e300
 
 
 def log_joint(X: np.ndarray, parts: Any) -> np.ndarray:
     """log p(x_o, c), (n, k); a row that shows nothing has log p_c."""
     with np.errstate(divide="ignore"):
         logs = np.log(parts.weights)
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of rows that are very far away
+        found = _shown_logs(X, parts)
+        return logs + np.where(found >= LEAST, found, LEAST)
+
+
+def _shown_logs(X: np.ndarray, parts: Any) -> np.ndarray:
+    """log N(x_o) under every component, (n, k)."""
     if parts.kind in ("diag", "spherical"):
-        return logs + _diagonal_logs(X, parts)
-    found = np.empty((len(X), len(logs)))
+        return _diagonal_logs(X, parts)
+    found, roots = np.empty((len(X), len(parts.means))), _roots(parts)
     for rows, shown in holes(X):
-        for c in range(len(logs)):
-            found[rows, c] = logs[c] + _shown_log(X[rows][:, shown], shown, parts, c)
+        for c, m in enumerate(parts.means):
+            U = _shown_root(roots[c], shown)
+            y = np.linalg.solve(U.T, (X[rows][:, shown] - m[shown]).T)
+            constant = 0.5 * len(shown) * LOG_TWO_PI + np.log(np.abs(np.diag(U))).sum()
+            found[rows, c] = -0.5 * (y * y).sum(axis=0) - constant
     return found
+
+
+def _roots(parts: Any) -> np.ndarray:
+    """L with L L' = C of every component, (k, d, d)."""
+    k, d = parts.means.shape
+    return np.broadcast_to(np.tril(np.linalg.inv(parts.factors)), (k, d, d))
+
+
+def _shown_root(L: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """U with U'U = C_oo, from the rows of L: a block of C itself, rounded, may have no root."""
+    return np.asarray(np.linalg.qr(L[shown].T, mode="r")) if len(shown) else np.zeros((0, 0))
 
 
 def sums(X: np.ndarray, w: np.ndarray | None, parts: Any) -> tuple:
     """weights, first, second, loglik and total, as `MixtureSums` has them."""
     X = X.astype(np.float64)
     joint = log_joint(X, parts)
-    norms = np.logaddexp.reduce(joint, axis=1)
-    R, u = np.exp(joint - norms[:, None]), np.ones(len(X)) if w is None else w
-    R = R * u[:, None]
+    norms, u = np.logaddexp.reduce(joint, axis=1), np.ones(len(X)) if w is None else w
+    R = np.exp(joint - joint.max(axis=1, keepdims=True))
+    R *= (u / R.sum(axis=1))[:, None]  # far away log p(x) has no digits left to take off
     add = _diagonal_sums if parts.kind in ("diag", "spherical") else _grouped_sums
     first, second = add(X, R, parts)
     return R.sum(axis=0), first, second, float(u @ norms), float(u.sum())
@@ -57,26 +80,14 @@ def holes(X: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield rows, np.flatnonzero(~pattern)
 
 
-def _covariance(parts: Any, c: int) -> np.ndarray:
-    return np.asarray(parts.covariances if parts.kind == "tied" else parts.covariances[c])
-
-
-def _shown_log(x: np.ndarray, shown: np.ndarray, parts: Any, c: int) -> Any:
-    """log N of the columns shown."""
-    if not len(shown):
-        return np.zeros(len(x))
-    L = np.linalg.cholesky(_covariance(parts, c)[np.ix_(shown, shown)])
-    y = np.linalg.solve(L, (x - parts.means[c, shown]).T)
-    return -0.5 * ((y * y).sum(axis=0) + len(shown) * LOG_TWO_PI) - np.log(np.diag(L)).sum()
-
-
 def _grouped_sums(X: np.ndarray, R: np.ndarray, parts: Any) -> tuple[np.ndarray, np.ndarray]:
-    k, d = parts.means.shape
+    (k, d), roots = parts.means.shape, _roots(parts)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
     for rows, shown in holes(X):
-        for c in range(k):
-            C, r = _covariance(parts, c), R[rows, c]
-            A = np.linalg.solve(C[np.ix_(shown, shown)], C[shown]) if len(shown) else C[:0]
+        for c, L in enumerate(roots):
+            C, r, U = L @ L.T, R[rows, c], _shown_root(L, shown)
+            A = np.linalg.solve(U, np.linalg.solve(U.T, C[shown]))  # C_oo^-1 C_o.
+            A[:, shown] = np.eye(len(shown))
             z = (X[rows][:, shown] - parts.means[c, shown]) @ A
             left = C - C[:, shown] @ A
             left[shown] = left[:, shown] = 0.0

@@ -13,7 +13,9 @@ The tree (dendrogram) holds the answers for every number of clusters: cut it at 
 or at the widest step between successive heights. Single linkage is the minimum spanning tree with
 its longest edges taken out. A new row belongs where its linkage to the clusters is least.
 Single and Ward's linkage of Euclidean distances take n^2 d time and only the memory of the rows;
-the others keep n^2 distances. References: Ward 1963; Lance and Williams 1967; Murtagh 1985.
+complete and average linkage of few columns keep the distances of the clusters that the first
+mergers leave, often a tenth to a half of n^2; the others keep all of them.
+References: Ward 1963; Lance and Williams 1967; Murtagh 1985.
 """
 
 from __future__ import annotations
@@ -27,12 +29,24 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from kilogram.arrays.namespace import is_sparse, like
 from kilogram.arrays.rows import is_streamed, map_rows, take_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws
-from kilogram.base.estimate import within
-from kilogram.models.clusters.agglomerative_answers import Clusters, constrained
+from kilogram.models.clusters.agglomerative_answers import (
+    Clusters,
+    check_parameters,
+    constrained,
+)
 from kilogram.models.clusters.centres import CentreMixin, host
-from kilogram.operators.memory_plan import rates
+from kilogram.operators.memory_plan import human_bytes, rates
 from kilogram.solvers.cluster import tree
 from kilogram.solvers.cluster.pairs import Distance
+from kilogram.solvers.cluster.tree_room import square_bytes, tree_bytes, tree_road, usually_left
+from kilogram.statistics.products import weight_unit
+
+_TOLD = {
+    "rows": "distances as they are asked for",
+    "rounds": "distances of the clusters that the first mergers leave",
+    "matrix": "all distances",
+    "medoids": "all distances of rows and of clusters",
+}
 
 
 class AgglomerativeClustering(CentreMixin, Estimator):
@@ -53,10 +67,13 @@ class AgglomerativeClustering(CentreMixin, Estimator):
     connectivity : array, sparse matrix, callable or None, default=None
         Rows that may merge, (n, n); scikit-learn's engine is used then.
     linkage : {"ward", "complete", "average", "single", "centroid", "medoid"}, default="ward"
+        The distance of two clusters: what the sum of squares grows by (as a length), the farthest
+        pair, the mean of all pairs, the nearest pair, or the distance of means or of medoids.
     distance_threshold : float or None, default=None
         Clusters at this distance or more are not merged.
     max_memory : int, str or None, default=None
-        Most memory for a matrix of distances, where the linkage needs one.
+        Most memory for a matrix of distances, where the linkage needs one. Complete and average
+        linkage that may need more first count the rows that are sure to merge early.
 
     Attributes
     ----------
@@ -128,7 +145,7 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         -------
         self
         """
-        self._check()
+        check_parameters(self)
         budget = Budget(None, self.max_memory)
         X, y_, w = self._enter(X, None, sample_weight, min_samples=2)
         if is_streamed(X):
@@ -150,24 +167,6 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         self._label(X)
         return self
 
-    def _check(self) -> None:
-        if self.linkage not in tree.LINKAGES:
-            raise ValueError(f"linkage must be one of {tree.LINKAGES}, got {self.linkage!r}.")
-        if (self.n_clusters is None) == (self.distance_threshold is None):
-            raise ValueError(
-                "Exactly one of n_clusters and distance_threshold has to be set, and the other "
-                f"needs to be None: got {self.n_clusters!r} and {self.distance_threshold!r}."
-            )
-        k = self.n_clusters
-        if k is not None and k != "gap" and (isinstance(k, bool) or not _whole(k) or k < 1):
-            raise ValueError(f"n_clusters must be 'gap' or an integer of at least 1, got {k!r}.")
-        named = isinstance(self.metric, str) and self.metric in ("euclidean", "l2")
-        if self.linkage in tree.MEANS and not named:
-            raise ValueError(
-                f"linkage={self.linkage!r} takes means of rows and needs metric='euclidean', got "
-                f"{self.metric!r}."
-            )
-
     def _of_leaves(self, X: Any, u: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
         """The rows with a weight, and their weights."""
         if u is None or len(self.leaves_) == len(u):
@@ -179,7 +178,12 @@ class AgglomerativeClustering(CentreMixin, Estimator):
 
     def _grow(self, rows: Any, w: np.ndarray | None, budget: Budget) -> None:
         if self.connectivity is None:
-            grown = tree.grow(rows, w, self.distance_, self.linkage, budget.bytes)
+            unit = weight_unit(w)  # products of weights stay in range
+            u = None if w is None else w / unit
+            grown = tree.grow(rows, u, self.distance_, self.linkage, budget.bytes)
+            taller = unit**0.5 if self.linkage == "ward" else 1.0
+            heights, weights = grown.heights * taller, grown.weights * unit
+            grown = grown._replace(heights=heights, weights=weights)
             self.n_connected_components_ = 1
         else:
             grown, self.n_connected_components_ = constrained(self, rows, w)
@@ -251,20 +255,24 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         return None if n == self.n_leaves_ else np.isin(np.arange(n), self.leaves_).astype(float)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        size = 4 if dtype == "float32" else 8
-        rows = self.linkage in ("single", "ward") and d <= tree.FEW_COLUMNS
-        work = n * n * (1.5 * d if rows else d / 2 + 10) / rates(size).multiply_adds
-        road = "distances as they are asked for" if rows else "all distances"
-        return within(self, n, d, road, work, size * n * (2 * d if rows else n))
+        size, distance = 4 if dtype == "float32" else 8, Distance(self.metric)
+        limit = Budget(None, self.max_memory).bytes
+        road = tree_road(self.linkage, distance, (n, d), size, limit)
+        work = n * n * (1.5 * d if road == "rows" else d / 2 + 10) / rates(size).multiply_adds
+        told, reason, left = _TOLD[road], "", usually_left(n, d)
+        if road == "rounds" and left < n:
+            reason = (
+                f"So much if no rows merge early; where they do, {left:,} clusters or fewer are "
+                f"left, whose distances take {human_bytes(square_bytes(road, left, size))}."
+            )
+        needed = tree_bytes(road, distance, n, d, size)
+        fits = square_bytes(road, n, size) <= limit
+        return Estimate(type(self).__name__, n, d, told, work, needed, fits, reason)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
         return tags
-
-
-def _whole(k: Any) -> bool:
-    return isinstance(k, (int, np.integer))
 
 
 def _nearest(block: Any, clusters: Clusters) -> Any:

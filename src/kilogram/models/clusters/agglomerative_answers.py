@@ -10,12 +10,15 @@ import scipy.sparse as sp
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import take_rows
+from kilogram.base.checks import is_whole, number
+from kilogram.kernels import Kernel
 from kilogram.models.clusters.centres import host
 from kilogram.native.structure import Tree
 from kilogram.solvers.cluster.pairs import Distance
-from kilogram.solvers.cluster.tree import MEANS
+from kilogram.solvers.cluster.tree import LINKAGES, MEANS
 
 BLOCK_ENTRIES = 2**22  # distances of new rows from all training rows held at once
+SUM_ENTRIES = 2**18  # distances summed at once: in float32 they are copied for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +47,11 @@ class Clusters:
         rows: Any = None
         if model.distance_.given:
             if model.linkage == "medoid":
-                order, starts = _medoids(host(X), u, labels, k), np.arange(k)
+                order, starts = _medoids(model.distance_, _dense(X), u, labels, k), np.arange(k)
         elif model.linkage in MEANS:
             rows = _means(X, u, labels, totals)
         elif model.linkage == "medoid":
-            D = model.distance_.matrix(X)
-            order, starts = _medoids(D, u, labels, k), np.arange(k)
+            order, starts = _medoids(model.distance_, X, u, labels, k), np.arange(k)
             rows = take_rows(X, order)
         else:
             rows = take_rows(X, order)
@@ -65,7 +67,7 @@ class Clusters:
 
     def _linked(self, X: Any) -> np.ndarray:
         if self.rows is None:
-            D = host(X)[:, self.order]
+            D = host(_dense(X))[:, self.order]
         else:
             D = host(self.distance.between(X, self.rows))
         if self.linkage == "single":
@@ -79,6 +81,33 @@ class Clusters:
         return D
 
 
+def _dense(X: Any) -> np.ndarray:
+    """Given distances on the host; a sparse matrix of them names its zeros by leaving them out."""
+    return to_numpy(X.toarray() if is_sparse(X) else X)
+
+
+def check_parameters(model: Any) -> None:
+    """Linkage, metric and the cut make sense."""
+    k, height, linkage = model.n_clusters, model.distance_threshold, model.linkage
+    if linkage not in LINKAGES:
+        raise ValueError(f"linkage must be one of {LINKAGES}, got {linkage!r}.")
+    if (k is None) == (height is None):
+        raise ValueError(
+            "Exactly one of n_clusters and distance_threshold has to be set, and the other needs "
+            f"to be None: got {k!r} and {height!r}."
+        )
+    if k is not None and k != "gap" and (not is_whole(k) or k < 1):
+        raise ValueError(f"n_clusters must be 'gap' or an integer of at least 1, got {k!r}.")
+    if height is not None and not number(height) >= 0:
+        raise ValueError(f"distance_threshold must be a number of 0 or more, got {height!r}.")
+    named = isinstance(model.metric, str) and model.metric in ("euclidean", "l2")
+    if linkage in MEANS and not named:
+        raise ValueError(
+            f"linkage={linkage!r} takes means of rows and needs metric='euclidean', got "
+            f"{model.metric!r}."
+        )
+
+
 def _means(X: Any, u: np.ndarray, labels: np.ndarray, totals: np.ndarray) -> np.ndarray:
     n, k = len(labels), len(totals)
     Z = sp.csr_array((u, (labels, np.arange(n))), shape=(k, n))
@@ -86,12 +115,18 @@ def _means(X: Any, u: np.ndarray, labels: np.ndarray, totals: np.ndarray) -> np.
     return np.asarray(sums.todense() if is_sparse(sums) else sums, np.float64) / totals[:, None]
 
 
-def _medoids(D: np.ndarray, u: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+def _medoids(distance: Distance, X: Any, u: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     """The member of each cluster with the least sum of distances to the others."""
     found = []
     for c in range(k):
         own = np.flatnonzero(labels == c)
-        found.append(int(own[np.argmin(D[np.ix_(own, own)] @ u[own])]))
+        step = max(1, SUM_ENTRIES // len(own))
+        D = None if distance.given else distance.matrix(take_rows(X, own))
+        sums = [
+            (X[np.ix_(own[i : i + step], own)] if D is None else D[i : i + step]) @ u[own]
+            for i in range(0, len(own), step)
+        ]
+        found.append(int(own[np.argmin(np.concatenate(sums))]))
     return np.asarray(found)
 
 
@@ -104,15 +139,17 @@ def constrained(model: Any, X: Any, w: np.ndarray | None) -> tuple[Tree, int]:
             "connectivity goes with linkage='ward', 'complete', 'average' or 'single', and without "
             "sample_weight."
         )
+    links = model.connectivity
+    kernel = isinstance(model.metric, Kernel)  # of which the engine knows nothing
     engine = Engine(
         n_clusters=2,
-        metric=model.metric,
-        connectivity=model.connectivity,
+        metric="precomputed" if kernel else model.metric,
+        connectivity=links(to_numpy(X)) if callable(links) else links,
         linkage=model.linkage,
         compute_distances=True,
         compute_full_tree=True,
     )
-    engine.fit(to_numpy(X))
+    engine.fit(model.distance_.matrix(X) if kernel else to_numpy(X))
     n = X.shape[0]
     weights = np.concatenate([np.ones(n), np.zeros(n - 1)])
     for t, (a, b) in enumerate(engine.children_):

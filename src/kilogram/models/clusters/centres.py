@@ -15,9 +15,6 @@ from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count
 from kilogram.base import ConvergenceWarning
 from kilogram.base.checks import number
-from kilogram.solvers.cluster import trace
-
-KERNEL_STARTS = ("k-means++", "random", "farthest")
 
 
 class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):
@@ -112,30 +109,17 @@ def answer_like(found: np.ndarray, block: Any) -> Any:
 
 
 def host(X: Any) -> np.ndarray:
-    """An array of any library as float64 on the host."""
-    return np.asarray(to_numpy(X), dtype=np.float64)
+    """An array of any library, or a sparse one, as float64 on the host."""
+    return np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype=np.float64)
 
 
-def kernel_start(model: Any, space: trace.Space, rng: np.random.Generator) -> np.ndarray:
-    """The first centres of `KernelKMeans`, a (n, k): combinations of the rows."""
-    n, k = len(space.w), int(model.n_clusters)
-    a = np.zeros((n, k))
-    if not isinstance(model.init, str):
-        labels = np.asarray(to_numpy(model.init))
-        if labels.shape != (n,) or labels.min() < 0 or labels.max() >= k:
-            raise ValueError(
-                f"init as an array holds the first label, below {k}, of each of {n} rows."
-            )
-        return trace.means_of(space, labels.astype(int), k)
-    if model.init not in KERNEL_STARTS:
-        raise ValueError(f"init must be one of {KERNEL_STARTS} or labels, got {model.init!r}.")
-    if model.init == "farthest":
-        chosen = trace.farthest_first(space, k)
-    elif model.init == "random":
-        some = min(k, int((space.w > 0).sum()))
-        chosen = list(rng.choice(n, some, replace=False, p=space.w / space.w.sum()))
-        chosen += chosen[: k - some]
-    else:
-        chosen = trace.greedy(space, k, rng)
-    a[chosen, np.arange(len(chosen))] = 1.0
-    return a
+def first_labels(init: Any, n: int, k: int) -> np.ndarray:
+    """Labels to begin with, whole numbers below k, one for each of n rows."""
+    labels = np.asarray(to_numpy(init))
+    whole = labels.shape == (n,) and labels.dtype.kind in "iub"
+    if not whole or labels.min() < 0 or labels.max() >= k:
+        raise ValueError(
+            f"init as an array holds the first label, a whole number from 0 to {k - 1}, of each of "
+            f"{n} rows."
+        )
+    return labels.astype(np.int64)

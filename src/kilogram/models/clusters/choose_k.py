@@ -15,6 +15,7 @@ pairing of their clusters. References: Tibshirani, Walther and Hastie 2001 (gap)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -138,8 +139,8 @@ def choose_k(
 
 
 def _check(criteria: Any, counts: dict[str, Any]) -> None:
-    wrong = [name for name in criteria if name not in CRITERIA]
-    if isinstance(criteria, str) or wrong or not list(criteria):
+    named = isinstance(criteria, Iterable) and not isinstance(criteria, str)
+    if not named or not list(criteria) or any(name not in CRITERIA for name in criteria):
         raise ValueError(f"criteria must be some of {CRITERIA}, got {criteria!r}.")
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 2:
@@ -164,7 +165,9 @@ def _estimator(estimator: Any) -> Any:
 
 
 def _rows(X: Any, most: int, rng: np.random.Generator) -> np.ndarray:
-    if is_streamed(X) or (hasattr(X, "shape") and row_count(X) > most):
+    if not (is_streamed(X) or hasattr(X, "shape")):  # lists of rows
+        X = check_array(plain(X, "X"), dtype=np.float64, ensure_min_samples=2)
+    if is_streamed(X) or row_count(X) > most:
         X = sample_rows(X, most, rng)
     X = X.toarray() if is_sparse(X) else to_numpy(plain(X, "X"))
     rows: np.ndarray = check_array(X, dtype=np.float64, ensure_min_samples=2)

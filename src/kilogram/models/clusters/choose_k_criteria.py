@@ -29,6 +29,7 @@ from kilogram.solvers.cluster.silhouette import silhouettes
 EUCLIDEAN = Distance("euclidean")
 SPREADS = 2.0  # standard deviations of the references that a criterion must be away from them
 STABLE = 0.5  # share of their instability that a stable number of clusters may have
+RIDGE = 1e-6  # of the mean variance, on the diagonals of mixtures
 FLOOR = 1e-4  # of the mean variance, under the covariance of the code: rows are not known better
 
 
@@ -177,8 +178,9 @@ def mixture(X: np.ndarray, ks: np.ndarray, seed: int) -> dict[str, Curve]:
     from kilogram.models.clusters.mixture import GaussianMixture
 
     found: dict[str, list[float]] = {"bic": [], "aic": []}
+    ridge = RIDGE * float(X.var(axis=0).mean())  # as the rows are: the choice has no unit
     for k in ks:
-        model = GaussianMixture(int(k), n_init=2, random_state=seed).fit(X)
+        model = GaussianMixture(int(k), n_init=2, reg_covar=ridge, random_state=seed).fit(X)
         found["bic"].append(float(model.bic(X)))
         found["aic"].append(float(model.aic(X)))
     curves = {name: np.asarray(values) for name, values in found.items()}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kilogram.base.checks import is_whole
 from kilogram.solvers.cluster.tree import roots
 
 MOST_NAMES = 150  # leaves beyond are too close together to be named
@@ -53,8 +54,12 @@ def dendrogram(
     from matplotlib.collections import LineCollection
 
     check_is_fitted(model)
-    if max_leaves < 2:
-        raise ValueError(f"max_leaves must be at least 2, got {max_leaves!r}.")
+    if not hasattr(model, "linkage_matrix_"):
+        raise TypeError(
+            f"dendrogram draws trees of kilogram's AgglomerativeClustering, not {model!r:.60}."
+        )
+    if not is_whole(max_leaves) or max_leaves < 2:
+        raise ValueError(f"max_leaves must be an integer of at least 2, got {max_leaves!r}.")
     n = model.n_leaves_
     if names is not None and len(names) != n:
         raise ValueError(f"names: the tree has {n} leaves, {len(names)} names were given.")

@@ -32,27 +32,29 @@ from kilogram.kernels.pairs import cast, wide
 from kilogram.kernels.white import without_noise
 from kilogram.models.clusters.centres import (
     CentreMixin,
+    answer_like,
     check_counts,
     check_rows,
     generator,
     host,
-    kernel_start,
     start_count,
     warn_if_duplicates,
 )
-from kilogram.models.clusters.kmeans import KMeans
-from kilogram.models.features.fourier import FourierFeatures
-from kilogram.models.features.nystroem import Nystroem
+from kilogram.models.clusters.kernel_kmeans_fit import check_given, kernel_start, on_features
 from kilogram.operators.gram import Gram
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.cluster import trace
-from kilogram.solvers.solution import Solution
+from kilogram.solvers.solution import Solution, best_of
 
 MAPS = (None, "nystroem", "fourier")
 
 
 class KernelKMeans(CentreMixin, Estimator):
     """K-means in the space of a kernel.
+
+    Minimises ``sum_i w_i |phi(x_i) - m_{c_i}|^2`` over the labels c, the centres m being the means
+    of their rows in the space of the kernel: ``tr(W K) - tr(L^1/2 Z'W K W Z L^1/2)`` with the
+    memberships Z.
 
     Parameters
     ----------
@@ -178,7 +180,10 @@ class KernelKMeans(CentreMixin, Estimator):
                 "KernelKMeans needs all rows in memory for its kernel matrix: set "
                 "approximation='nystroem' or 'fourier' for streamed rows."
             )
-        if not isinstance(kernel, Precomputed):
+        if isinstance(kernel, Precomputed):
+            X = X.toarray() if is_sparse(X) else X
+            check_given(X)
+        else:
             self._ensure_squares(X, np.float64)
         self.kernel_ = kernel.resolve(X)
         self._fit_exact(X, w, budget)
@@ -190,8 +195,10 @@ class KernelKMeans(CentreMixin, Estimator):
         weights = np.ones(n) if w is None else host(w)
         space = trace.Space(K, host(K.diag()), weights, without_noise(self.kernel_) == self.kernel_)
         best: Any = Solution(None, 0, np.inf)
+        taken = 0
         with ticking(self, "start", budget.deadline) as tick:
             for _ in range(start_count(self)):
+                taken += 1
                 found: Any = trace.kernel_lloyd(
                     space,
                     kernel_start(self, space, rng),
@@ -210,6 +217,7 @@ class KernelKMeans(CentreMixin, Estimator):
         self.inertia_ = self.objective_ = float(best.objective)
         self.n_iter_ = best.n_iter
         warn_if_duplicates(len(np.unique(labels)), self.n_clusters)
+        best = best_of(best, taken, start_count(self))
         warn_if_unfinished(type(self).__name__, best, "Raise max_iter, max_time or tol.")
 
     def _stores(self, X: Any) -> Any:
@@ -219,25 +227,9 @@ class KernelKMeans(CentreMixin, Estimator):
         return "auto" if dear else False
 
     def _fit_features(self, X: Any, w: Any, kernel: Any) -> Self:
-        if self.approximation == "nystroem":
-            basis: Any = Nystroem(
-                kernel, n_components=self.n_features, random_state=self.random_state
-            )
-        else:
-            basis = FourierFeatures(
-                kernel=kernel, n_components=self.n_features, random_state=self.random_state
-            )
+        basis, linear = on_features(self, kernel)
         self.map_ = basis.fit(X)
         self.kernel_ = self.map_.kernel_
-        linear = KMeans(
-            self.n_clusters,
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            max_time=self.max_time,
-            random_state=self.random_state,
-        )
         self.linear_ = linear.fit(map_rows(self.map_.transform, X), sample_weight=w)
         self.labels_, self.n_iter_ = linear.labels_, linear.n_iter_
         self.inertia_ = self.objective_ = linear.inertia_
@@ -249,7 +241,8 @@ class KernelKMeans(CentreMixin, Estimator):
 
     def transform(self, X: Any) -> Any:
         """Distances from the centres in the space of the kernel, (n, n_clusters)."""
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        check_is_fitted(self)
+        if isinstance(self.kernel_, Precomputed):
             raise ValueError("distances need k(x, x), and k(X, X_fit) has none: use predict.")
         return self._mapped(_roots, X)
 
@@ -258,6 +251,10 @@ class KernelKMeans(CentreMixin, Estimator):
         w = self._enter(X, None, sample_weight, reset=False).w
         least = host(self.transform(X)).min(axis=1) ** 2
         return float(least.sum() if w is None else least @ host(w))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the objective: larger is better."""
+        return -self.objective(X, y, sample_weight)
 
     def _mapped(self, f: Any, X: Any) -> Any:
         check_is_fitted(self)
@@ -275,8 +272,7 @@ class KernelKMeans(CentreMixin, Estimator):
         a = like(self.dual_centers_, precise) if not is_sparse(precise) else self.dual_centers_
         Ka = precise @ a if itself else self.kernel_.matmul(precise, rows, a)
         own = np.zeros(block.shape[0]) if itself else host(self.kernel_.diag(precise))
-        found = f(own[:, None] - 2 * host(Ka) + self._squares)
-        return found.astype(block.dtype) if is_sparse(block) else like(found, block)
+        return answer_like(f(own[:, None] - 2 * host(Ka) + self._squares), block)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size, k, starts = 4 if dtype == "float32" else 8, self.n_clusters, start_count(self)
@@ -288,7 +284,8 @@ class KernelKMeans(CentreMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
         return tags
 
 

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, Twin, warn_if_unfinished
-from kilogram.base.checks import number
+from kilogram.base.checks import is_whole
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.clusters.centres import (
@@ -41,11 +41,12 @@ from kilogram.models.clusters.centres import (
     unit_rows,
     warn_if_duplicates,
 )
-from kilogram.models.clusters.kmeans_fit import Fit, block_labels, spread, start
+from kilogram.models.clusters.kmeans_fit import Fit, labels_and_inertia, spread, start
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.cluster.lloyd import macqueen
 from kilogram.solvers.cluster.passes import room
 from kilogram.solvers.cluster.sums import ClusterSums, nearest, squared_distances
+from kilogram.solvers.solution import best_of
 
 ALGORITHMS = ("lloyd", "elkan", "minibatch")
 
@@ -53,6 +54,7 @@ ALGORITHMS = ("lloyd", "elkan", "minibatch")
 class KMeans(CentreMixin, Estimator):
     """Partition rows into k clusters around their means.
 
+    Minimises ``sum_i w_i |x_i - m_{c_i}|^2`` over centres m and labels c, to a local minimum.
     Takes scikit-learn's parameters and gives its answers, with `partial_fit`, in blocks, on Dask
     and on device arrays.
 
@@ -60,7 +62,7 @@ class KMeans(CentreMixin, Estimator):
     ----------
     n_clusters : int, default=8
     init : {"k-means++", "k-means||", "random", "farthest"}, callable or array, \
-            default="k-means++"
+default="k-means++"
         Where to begin: see `kilogram.solvers.cluster.starts`. An array (n_clusters, d) holds the
         first centres; a callable gets X, n_clusters and random_state and returns them.
         "farthest" draws nothing. For streamed rows "k-means++" is "k-means||".
@@ -91,7 +93,7 @@ class KMeans(CentreMixin, Estimator):
     labels_ : array of shape (n,)
         The cluster of every training row.
     inertia_ : float
-        The objective. `objective_` is the same.
+        The objective; after `partial_fit` of the rows of that call. `objective_` is the same.
     n_iter_ : int
     counts_ : array of shape (n_clusters,)
         Weight of the rows of each cluster so far; `partial_fit` goes on from it.
@@ -169,15 +171,17 @@ class KMeans(CentreMixin, Estimator):
         about = spread(X, w)
         self._ensure_finite(about.sizes, X)
         self._ensure_felt(X, about.variance)
-        rng, fits = generator(self.random_state), Fit(self, X, w, about)
+        rng, fits, taken = generator(self.random_state), Fit(self, X, w, about), 0
         with ticking(self, "start", budget.deadline) as tick:
             for _ in range(start_count(self)):
+                taken += 1
                 late = fits.run(start(self, X, w, about, rng), rng, tick)
                 if late:
                     break
         self._keep(fits, X, w)
+        found = best_of(fits.best, taken, start_count(self))
         warn_if_unfinished(
-            type(self).__name__, fits.best, "Raise max_iter, max_time or tol to let it finish."
+            type(self).__name__, found, "Raise max_iter, max_time or tol to let it finish."
         )
         return self
 
@@ -185,8 +189,10 @@ class KMeans(CentreMixin, Estimator):
         check_counts(self)
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {self.algorithm!r}.")
-        if not 1 <= number(self.batch_size) < float("inf"):
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size!r}.")
+        if not is_whole(self.batch_size) or self.batch_size < 1:
+            raise ValueError(
+                f"batch_size must be an integer of at least 1, got {self.batch_size!r}."
+            )
         return Budget(self.max_time, None)
 
     def _scaled(self, X: Any) -> Any:
@@ -211,6 +217,11 @@ class KMeans(CentreMixin, Estimator):
         """
         self._checked()
         first = not hasattr(self, "cluster_centers_")
+        if not first and len(self._centres) != self.n_clusters:
+            raise ValueError(
+                f"partial_fit goes on with {len(self._centres)} centres, and now n_clusters="
+                f"{self.n_clusters}: fit a clone of the model to begin anew."
+            )
         X, y_, w = self._enter(X, None, sample_weight, finite=False, reset=first)
         X = self._scaled(X)
         about = spread(X, w)
@@ -227,7 +238,9 @@ class KMeans(CentreMixin, Estimator):
         self._centres = unit_rows(C) if self.spherical else C
         self.cluster_centers_ = about.put(self._centres.astype(about.dtype))
         self.n_iter_ += 1
-        self.labels_ = block_labels(X, self._centres, self._origin)
+        told = labels_and_inertia(X, w, self._centres, self._origin)
+        self.labels_, self.inertia_ = told
+        self.objective_ = self.inertia_
         return self
 
     def predict(self, X: Any) -> Any:

@@ -22,6 +22,7 @@ from kilogram.statistics.class_variances import ClassVariances
 
 STARTS = ("k-means++", "k-means||", "random", "farthest")
 LONGER = 16.0  # squared: so much longer than the mean may rows be
+HAIR = 1e-9  # share of the weight that rounding may take
 FEW_VALUES = 20_000  # up to which plain sums take less time than the call of a pass
 
 
@@ -32,32 +33,58 @@ class About:
     origin: np.ndarray
     variance: float
     squares: float  # the sum of w |x - origin|^2
+    unseen: np.ndarray  # columns without any value
     sizes: np.ndarray  # not finite where a value is not
     dtype: Any
     put: Callable[[np.ndarray], Any]
 
 
-def _block_variances(X: Any, w: Any) -> ClassVariances:
-    return ClassVariances.of(X, np.zeros(X.shape[0], dtype=np.int64), w, n_classes=1)
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Variances of rows, and which columns (d,) have missing values."""
+
+    variances: ClassVariances
+    lost: np.ndarray
+
+    def __add__(self, other: Spread | int) -> Spread:
+        if isinstance(other, int) and other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, Spread):
+            return NotImplemented
+        return Spread(self.variances + other.variances, self.lost | other.lost)
+
+    __radd__ = __add__
 
 
-def _variances(X: Any, w: Any) -> tuple[np.ndarray, np.ndarray, float, Any]:
-    """Means and variances of the columns, the weight of all rows, and where values are missing."""
+def _block_spread(X: Any, w: Any) -> Spread:
+    found = ClassVariances.of(X, np.zeros(X.shape[0], dtype=np.int64), w, n_classes=1)
+    weight = float(host(found.weights)[0])
+    lost = host(found.seen)[0] < weight * (1 - HAIR)
+    light = np.empty(0, int) if w is None else np.flatnonzero(host(w) <= HAIR * weight)
+    if light.size:  # what weighs nothing is not missed in sums
+        rows = take_rows(X, light)
+        rows = host(rows.toarray() if is_sparse(rows) else rows)
+        lost = lost | np.isnan(rows).any(axis=0)
+    return Spread(found, lost)
+
+
+def _variances(X: Any, w: Any) -> tuple[np.ndarray, np.ndarray, float, Any, np.ndarray]:
+    """Means and variances of the columns, the weight of all rows, where some or all are missing."""
     if w is None and is_numpy(X) and X.size <= FEW_VALUES:
         means = X.mean(axis=0, dtype=np.float64)
         squares = np.square(X - means).mean(axis=0)
         if np.isfinite(squares).all():
-            return means, squares, float(len(X)), False
-    found = reduce_rows(_block_variances, X, w)
-    weight = float(host(found.weights)[0])
-    lost = host(found.seen)[0] < weight * (1 - 1e-9)
-    return host(found.means)[0], host(found.variances)[0], weight, lost
+            return means, squares, float(len(X)), False, np.zeros(len(means), bool)
+    both = reduce_rows(_block_spread, X, w)
+    found, weight = both.variances, float(host(both.variances.weights)[0])
+    unseen = host(found.seen)[0] <= HAIR * weight
+    return host(found.means)[0], host(found.variances)[0], weight, both.lost, unseen
 
 
 def spread(X: Any, w: Any) -> About:
     """One pass over the rows."""
     with np.errstate(invalid="ignore", over="ignore"):  # said aloud by the caller
-        means, squares, weight, lost = _variances(X, w)
+        means, squares, weight, lost, unseen = _variances(X, w)
     sizes = np.where(lost, np.nan, means + squares)
     dtype: Any = np.dtype(np.float64)
     put: Callable[[np.ndarray], Any] = _as_it_is
@@ -74,7 +101,7 @@ def spread(X: Any, w: Any) -> About:
         origin = means.astype(dtype).astype(np.float64)
         off = float(((means - origin) ** 2).sum())
     total = weight * (float(squares.sum()) + off)
-    return About(origin, float(squares.mean()), total, sizes, dtype, put)
+    return About(origin, float(squares.mean()), total, unseen, sizes, dtype, put)
 
 
 def _as_it_is(found: np.ndarray) -> np.ndarray:
@@ -122,6 +149,15 @@ def block_labels(X: Any, C: np.ndarray, origin: np.ndarray) -> Any:
     if not is_streamed(X):
         return found
     return np.asarray(found.compute() if hasattr(found, "compute") else found)
+
+
+def labels_and_inertia(X: Any, w: Any, C: np.ndarray, origin: np.ndarray) -> tuple[Any, float]:
+    """The nearest centre of every row, and the weighted sum of squared distances from them."""
+    if is_numpy(X) and not is_streamed(X):  # one pass tells both
+        labels, away = nearest(X, C, origin)
+        return labels, float(away.sum(dtype=np.float64) if w is None else host(away) @ host(w))
+    total = reduce_rows(partial(ClusterSums.of, C=C, origin=origin), X, w).inertia
+    return block_labels(X, C, origin), float(total)
 
 
 def _labels_of(block: Any, C: np.ndarray, origin: np.ndarray) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.namespace import is_sparse, like
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.estimate import within
@@ -28,6 +28,7 @@ from kilogram.models.clusters.centres import (
     answer_like,
     check_counts,
     check_rows,
+    first_labels,
     generator,
     host,
 )
@@ -40,6 +41,9 @@ STARTS = 20
 
 class KLines(CentreMixin, Estimator):
     """Partition rows into k clusters around straight lines.
+
+    Minimises ``sum_i w_i (|x_i - a|^2 - <x_i - a, v>^2)``, the squared distances of the rows from
+    their lines, over points a and unit directions v of the lines and over the labels.
 
     Parameters
     ----------
@@ -152,9 +156,7 @@ class KLines(CentreMixin, Estimator):
         rng, k = generator(self.random_state), int(self.n_clusters)
         first, count = None, 1
         if not isinstance(self.init, str):
-            first = np.asarray(to_numpy(self.init))
-            if first.shape != (len(X),) or first.min() < 0 or first.max() >= k:
-                raise ValueError(f"init as an array holds a label below {k} for all {len(X)} rows.")
+            first = first_labels(self.init, len(X), k)
         elif self.init == "k-lines++":
             count = STARTS if self.n_init == "auto" else int(self.n_init)
         else:

@@ -47,6 +47,8 @@ from kilogram.solvers.cluster.pairs import Distance
 class KMedoids(CentreMixin, Estimator):
     """Partition rows around k of them, the medoids, under any distance.
 
+    Minimises ``sum_i w_i min_{m in M} d(x_i, x_m)`` over sets M of k rows, until no swap lowers it.
+
     Parameters
     ----------
     n_clusters : int, default=8

@@ -15,7 +15,7 @@ from kilogram.models.clusters.centres import answer_like, host
 from kilogram.operators.memory_plan import human_bytes
 from kilogram.solvers.cluster.medoids import STARTS, improve, start
 from kilogram.solvers.cluster.pairs import Distance
-from kilogram.solvers.solution import Solution
+from kilogram.solvers.solution import Solution, best_of
 
 LEAST_SAMPLE = 2000
 RESTARTS = 3
@@ -89,7 +89,9 @@ class MedoidFit:
                 "first, or give a metric that is finite everywhere."
             )
         best: Any = Solution(None, 0, np.inf)
+        taken = 0
         for _ in range(self._start_count()):
+            taken += 1
             first = start(D, w, self.k, init, self.rng) if isinstance(init, str) else init
             found: Any = improve(
                 D,
@@ -103,7 +105,7 @@ class MedoidFit:
                 best = found
             if budget.expired:
                 break
-        return best
+        return best_of(best, taken, self._start_count())
 
     def _start_count(self) -> int:
         if not isinstance(self.start, str) or self.start == "build":
@@ -121,7 +123,9 @@ class MedoidFit:
         for _ in range(int(draws) if m < self.n else 1):
             chosen = self._drawn(m, best.value)
             u = None if self.u is None else self.u[chosen]
-            found: Any = self._starts(take_rows(self.X, chosen), u, tick, budget, self.start)
+            rows = take_rows(self.X, chosen)
+            rows = rows[:, chosen] if self.distance.given else rows
+            found: Any = self._starts(rows, u, tick, budget, self.start)
             medoids = chosen[found.value]
             total = self._total(medoids)
             if best.value is None or total < best.objective:

@@ -34,20 +34,24 @@ from kilogram.models.clusters.kmeans_fit import About, spread
 from kilogram.models.clusters.mixture_answers import (
     MixtureAnswers,
     check_rows,
+    check_same,
     checked,
     components_of,
     keep_components,
+    kind_of,
 )
 from kilogram.models.clusters.mixture_start import filled, first_shape, start
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.mixture.em import Running, em, moments_of, stepwise
 from kilogram.solvers.mixture.maximise import Shape, settled
+from kilogram.solvers.solution import best_of
 from kilogram.statistics.mixture import Components, MixtureSums, log_likelihood
 
 
 class GaussianMixture(MixtureAnswers, Estimator):
     """A density of k Gaussians, fitted by EM; clusters with soft borders and shapes of their own.
 
+    Maximises ``sum_i w_i log sum_c p_c N(x_i; m_c, C_c)`` over weights, means and covariances.
     Takes scikit-learn's parameters and gives its answers, with weights, missing values (NaN), a
     prior against collapse, `partial_fit`, and rows in blocks, on Dask and on device arrays.
 
@@ -64,7 +68,7 @@ class GaussianMixture(MixtureAnswers, Estimator):
     n_init : int, default=1
         Starts, of which the most likely is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data", "farthest"}, \
-            default="kmeans"
+default="kmeans"
         Where to begin: k-means, rows spread as for it, random shares, random rows; "farthest" is
         k-means from the rows farthest apart, which draws nothing. Rows go to the nearest centre.
     weights_init : array of shape (n_components,), default=None
@@ -178,16 +182,19 @@ class GaussianMixture(MixtureAnswers, Estimator):
         -------
         self
         """
-        budget = checked(self)
-        X, y_, w = self._enter(X, None, sample_weight, finite=False)
+        budget, again = checked(self), self.warm_start and hasattr(self, "weights_")
+        if again:
+            check_same(self, "warm_start=True")
+        X, y_, w = self._enter(X, None, sample_weight, finite=False, reset=not again)
         check_rows(self, X, y if y_ is None else y_)
         about, whole = self._known(X, w)
         shape, rng = first_shape(self, whole, w, about), generator(self.random_state)
         sums = partial(_sums, X=X, w=w)
         best: Any = None
-        again = self.warm_start and hasattr(self, "weights_")
+        taken, wanted = 0, 1 if again else int(self.n_init)
         with ticking(self, "start", budget.deadline) as tick:
-            for _ in range(1 if again else int(self.n_init)):
+            for _ in range(wanted):
+                taken += 1
                 first = components_of(self) if again else None
                 if first is None:
                     first = start(self, whole, w, about, shape, rng, budget)
@@ -201,6 +208,7 @@ class GaussianMixture(MixtureAnswers, Estimator):
         parts, self.lower_bounds_ = best.value
         self._keep(parts, about, shape, X, w)
         self.converged_, self.n_iter_ = best.converged, best.n_iter
+        best = best_of(best, taken, wanted)
         warn_if_unfinished(
             type(self).__name__, best, "Raise max_iter, max_time or tol to let it finish."
         )
@@ -235,6 +243,8 @@ class GaussianMixture(MixtureAnswers, Estimator):
         """
         budget = checked(self)
         first = not hasattr(self, "means_")
+        if not first:
+            check_same(self, "partial_fit")
         X, y_, w = self._enter(X, None, sample_weight, finite=False, reset=first)
         about, whole = self._known(X, w)
         if first:
@@ -260,7 +270,7 @@ class GaussianMixture(MixtureAnswers, Estimator):
     def _known_shape(self) -> Shape:
         """What keeps the covariances from collapsing, as the rows of the fit set it."""
         floor, rows, scale = self._shape
-        return Shape(self.covariance_type, float(self.reg_covar), floor, rows, scale)
+        return Shape(kind_of(self), float(self.reg_covar), floor, rows, scale)
 
     def objective(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the mean log-likelihood of the rows, and minus the prior's part of it."""

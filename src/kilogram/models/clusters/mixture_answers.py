@@ -53,6 +53,22 @@ def check_rows(model: Any, X: Any, y: Any) -> None:
         )
 
 
+def check_same(model: Any, how: str) -> None:
+    """What goes on from components has as many of them, of the same kind."""
+    for name, was in (("n_components", len(model.means_)), ("covariance_type", kind_of(model))):
+        now = getattr(model, name)
+        if now != was:
+            raise ValueError(
+                f"{how} goes on from components with {name}={was!r}, and now {name}={now!r}: fit a "
+                "clone of the model to begin anew."
+            )
+
+
+def kind_of(model: Any) -> str:
+    """The kind of the covariances there are, whatever parameter was set since."""
+    return str(getattr(model, "_kind", model.covariance_type))
+
+
 def keep_components(model: Any, parts: Components, about: About) -> None:
     """The attributes, in scikit-learn's shapes and in the library and float type of the rows."""
     C, F = parts.covariances, parts.factors
@@ -64,6 +80,7 @@ def keep_components(model: Any, parts: Components, about: About) -> None:
     def put(a: np.ndarray) -> Any:
         return about.put(np.ascontiguousarray(a, about.dtype))
 
+    model._kind = parts.kind
     model.weights_, model.means_, model.covariances_ = put(parts.weights), put(parts.means), put(C)
     model.precisions_cholesky_ = put(upper)
     model.precisions_ = put(upper @ F if matrices else F * F)
@@ -72,7 +89,7 @@ def keep_components(model: Any, parts: Components, about: About) -> None:
 def components_of(model: Any) -> Components:
     """The components as the attributes have them now."""
     means, C, F = (host(a) for a in (model.means_, model.covariances_, model.precisions_cholesky_))
-    kind = model.covariance_type
+    kind = kind_of(model)
     if kind == "spherical":
         C, F = (np.repeat(a[:, None], means.shape[1], axis=1) for a in (C, F))
     elif kind != "diag":
@@ -136,7 +153,7 @@ class MixtureAnswers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityM
         model: Any = self
         k, d = model.means_.shape
         shape = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d}
-        return int(shape.get(model.covariance_type, k) + k * d + k - 1)
+        return int(shape.get(kind_of(model), k) + k * d + k - 1)
 
     def sample(self, n_samples: int = 1) -> tuple[Any, Any]:
         """Draw rows X (n_samples, d), one component after another, and say which (n_samples,)."""

@@ -47,6 +47,12 @@ def _filled(block: Any, means: np.ndarray) -> Any:
 
 def first_shape(model: Any, X: Any, w: Any, about: About) -> Shape:
     """Regularisation, floor and prior for these rows, which have no NaN."""
+    if about.unseen.any():
+        at = np.flatnonzero(about.unseen)
+        raise ValueError(
+            f"Input X contains NaN only in column {at[0]} ({len(at)} such of {len(about.unseen)}): "
+            "of a column in which nothing was seen nothing can be said. Leave it out."
+        )
     eps = float(np.finfo(about.dtype).eps)
     least = float(np.sqrt(np.finfo(about.dtype).tiny))
     floor = max(least, 16 * eps * about.variance)

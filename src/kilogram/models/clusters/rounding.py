@@ -48,6 +48,11 @@ def discretize(H: np.ndarray, max_iter: int = 100) -> np.ndarray:
     return R
 
 
+def labels_of(H: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """argmax_c (H R)_ic, (n,), of as many columns of H as there are clusters."""
+    return np.asarray((H[:, : len(R)] @ R).argmax(axis=1))
+
+
 def _nearest_orthogonal(B: np.ndarray) -> np.ndarray:
     P, _, Qt = svd(B)
     return P @ Qt

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import map_rows
-from kilogram.base import Budget, Estimate, Estimator, Laws
+from kilogram.base import Estimate, Estimator, Laws
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.clusters.centres import (
@@ -39,7 +39,8 @@ from kilogram.models.clusters.centres import (
     unit_rows,
 )
 from kilogram.models.clusters.kmeans import KMeans
-from kilogram.models.clusters.rounding import ROUNDINGS
+from kilogram.models.clusters.rounding import ROUNDINGS, labels_of
+from kilogram.models.clusters.spectral_checks import checked
 from kilogram.models.manifolds.affinity import (
     GRAPHS,
     SOLVERS,
@@ -48,16 +49,17 @@ from kilogram.models.manifolds.affinity import (
     connected,
     embedded,
 )
-from kilogram.models.manifolds.graphs import check_count, check_in_memory
+from kilogram.models.manifolds.graphs import check_in_memory
 from kilogram.operators.memory_plan import rates
 from kilogram.statistics.products import weight_unit
-
-RELAXATIONS = ("ncut", "trace")
 
 
 class SpectralClustering(CentreMixin, Estimator):
     """Cluster rows by the leading eigenvectors of their affinities.
 
+    Maximises ``sum_c z_c'A z_c / z_c'D z_c`` over memberships z ("ncut"), or kernel k-means'
+    ``sum_c z_c'A z_c / N_c`` ("trace"): over all orthonormal vectors first, then to the nearest
+    memberships. A holds the affinities, D = diag(A 1).
     Takes scikit-learn's parameters, any Kilogram kernel and new rows (`predict`).
 
     Parameters
@@ -84,10 +86,15 @@ class SpectralClustering(CentreMixin, Estimator):
         Largest residual of an eigenvector; "auto" is 1e-6.
     assign_labels : {"kmeans", "discretize", "cluster_qr", "threshold"}, default="kmeans"
         From rows of eigenvectors to labels; see `kilogram.models.clusters.rounding`.
+        All but k-means name one cluster for each eigenvector: they take the first n_clusters.
     degree, coef0 : float, default=3 and 1
         Of a polynomial or sigmoid kernel given by name.
     kernel_params : dict or None, default=None
         Further parameters of a kernel given by name, or keyword arguments of a callable.
+    n_jobs : int or None, default=None
+        Kept for scikit-learn's signature: all threads that OpenMP and BLAS may use are used.
+    verbose : bool, default=False
+        There for scikit-learn's signature; progress goes through callbacks.
     relaxation : {"ncut", "trace"}, default="ncut"
         Normalised cut, or the kernel matrix itself with rows of length 1.
     max_memory : int, str or None, default=None
@@ -151,6 +158,8 @@ class SpectralClustering(CentreMixin, Estimator):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
         relaxation: str = "ncut",
         max_memory: int | str | None = None,
         max_time: float | None = None,
@@ -168,6 +177,8 @@ class SpectralClustering(CentreMixin, Estimator):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.relaxation = relaxation
         self.max_memory = max_memory
         self.max_time = max_time
@@ -182,12 +193,14 @@ class SpectralClustering(CentreMixin, Estimator):
         -------
         self
         """
-        budget = self._checked()
+        budget = checked(self)
         X, y_, w = self._enter(X, None, sample_weight)
         check_in_memory(self, X)
         check_rows(self, X, y if y_ is None else y_)
         w = None if w is None else w / weight_unit(w)  # only their shares count
         k = int(self.n_components or self.n_clusters)
+        if self.assign_labels != "kmeans":
+            k = max(k, int(self.n_clusters))
         affinity = affinity_of(self, X, w)
         affinity = connected(self, affinity, most=max(k, self.n_clusters))
         tol = 1e-6 if self.eigen_tol == "auto" else float(self.eigen_tol)
@@ -206,24 +219,6 @@ class SpectralClustering(CentreMixin, Estimator):
         self._assign(X, w)
         return self
 
-    def _checked(self) -> Budget:
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
-        for name, known in (
-            ("eigen_solver", SOLVERS),
-            ("assign_labels", ("kmeans", *ROUNDINGS)),
-            ("relaxation", RELAXATIONS),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {tuple(known)}, got {getattr(self, name)!r}."
-                )
-        if self.eigen_tol != "auto" and not float(self.eigen_tol) >= 0:
-            raise ValueError(f"eigen_tol must be 'auto' or 0 or more, got {self.eigen_tol!r}.")
-        return Budget(self.max_time, self.max_memory)
-
     def _assign(self, X: Any, w: Any) -> None:
         functions: Functions = self._functions
         F = _settled(self._points(functions.f))
@@ -233,8 +228,8 @@ class SpectralClustering(CentreMixin, Estimator):
             ).fit(F, sample_weight=None if w is None else like(w, F))
             labels = self._rule.labels_
         else:
-            self._rule = ROUNDINGS[self.assign_labels](host(F))
-            labels = (host(F) @ self._rule).argmax(axis=1).astype(np.int32)
+            self._rule = ROUNDINGS[self.assign_labels](host(F)[:, : int(self.n_clusters)])
+            labels = labels_of(host(F), self._rule)
         xp = namespace(functions.values)
         self.bound_ = float(xp.sum(functions.values))
         self.eigenvalues_, self.n_iter_ = functions.values, functions.found.n_iter
@@ -275,7 +270,7 @@ class SpectralClustering(CentreMixin, Estimator):
         if isinstance(self._rule, KMeans):
             labels = host(self._rule.predict(F))
         else:
-            labels = (host(F) @ self._rule).argmax(axis=1)
+            labels = labels_of(host(F), self._rule)
         return answer_like(labels.astype(np.int32), block)
 
     def __sklearn_tags__(self) -> Any:

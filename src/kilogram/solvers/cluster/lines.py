@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from kilogram.solvers.solution import Solution
+from kilogram.solvers.solution import Solution, best_of
 
 NEIGHBOURS = 10  # a row and one of so many near it name a line
 TRIALS = 10  # lines of which the best is taken
@@ -138,11 +138,12 @@ def best_start(
         return late[0]
 
     best: Solution | None = None
-    near = None
+    near, taken = None, 0
     if first is None:
         others = min(NEIGHBOURS + 1, len(X))
         near = np.atleast_2d(cKDTree(X).query(X, others)[1].reshape(len(X), -1))
     for _ in range(count):
+        taken += 1
         labels = first
         if labels is None:
             assert near is not None
@@ -153,4 +154,4 @@ def best_start(
         if late[0]:
             break
     assert best is not None
-    return best
+    return best_of(best, taken, count)

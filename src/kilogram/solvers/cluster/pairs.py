@@ -18,11 +18,14 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed
 from kilogram.functions.distances import common_scale, divided, squared_distances
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import wide
 
 BLOCK, WIDTH = 256, 512  # rows and columns of a tile: it should stay in cache
+ITSELF = 0.01  # share of the largest distance that rounding may leave on the diagonal
+SCALED = {"seuclidean": "V", "mahalanobis": "VI"}  # what these take from all rows, not from blocks
 NEAR = 1e-9  # squared distances below this share of the squares have lost half their digits
 
 Metric = str | Kernel | Callable[[Any, Any], float]
@@ -35,17 +38,28 @@ class Distance:
         if not (params is None or isinstance(params, Mapping)):
             raise TypeError(f"metric_params must be a dict or None, got {params!r}.")
         self.metric, self.params = metric, dict(params or {})
-        self.squared = isinstance(metric, str) and metric == "sqeuclidean"
-        self.euclidean = self.squared or (
-            isinstance(metric, str) and metric in ("euclidean", "l2") and not self.params
-        )
+        plain = metric if isinstance(metric, str) and not self.params else ""
+        self.squared = plain == "sqeuclidean"
+        self.euclidean = plain in ("euclidean", "l2", "sqeuclidean")
         self.given = isinstance(metric, str) and metric == "precomputed"
+        if self.params and (self.given or isinstance(metric, Kernel)):
+            raise ValueError(
+                f"metric={metric!r} has no use for the parameters {list(self.params)}: a kernel "
+                "has its own, as in Gaussian(sigma=1.0), and distances that are given need none."
+            )
 
     def resolved(self, X: Any) -> Distance:
-        """With the numbers of a kernel found from the rows."""
+        """With the numbers of a kernel, or the scales of the columns, found from the rows."""
         if isinstance(self.metric, Kernel):
             return Distance(self.metric.resolve(X))
-        return self
+        name = SCALED.get(self.metric) if isinstance(self.metric, str) else None
+        if name is None or name in self.params:
+            return self
+        if is_streamed(X):
+            raise ValueError(
+                f"metric={self.metric!r} of streamed rows needs metric_params={{{name!r}: ...}}."
+            )
+        return Distance(self.metric, {**self.params, name: _scales(X, name)})
 
     def between(self, X: Any, Y: Any) -> Any:
         """(n, m) of the rows of X and Y, in float64 in the library of X."""
@@ -86,6 +100,14 @@ def checked_matrix(X: Any) -> np.ndarray:
     D = np.array(to_numpy(X.toarray() if is_sparse(X) else X), order="C")
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise ValueError(f"metric='precomputed' needs a square matrix of distances, not {D.shape}.")
+    check_distances(D)
+    for a in range(0, len(D), BLOCK):
+        _mirror(D, a)
+    return D
+
+
+def check_distances(D: np.ndarray) -> None:
+    """Refuse given numbers (n, n) that are no distances."""
     for a in range(0, len(D), BLOCK):
         upper, lower = D[a : a + BLOCK, a:], D[a:, a : a + BLOCK].T
         if upper.min() < 0 or lower.min() < 0:
@@ -95,9 +117,28 @@ def checked_matrix(X: Any) -> np.ndarray:
                 "metric='precomputed': the matrix is not symmetric, so these are no distances; "
                 "(D + D.T) / 2 would be."
             )
-    for a in range(0, len(D), BLOCK):
-        _mirror(D, a)
-    return D
+    away = float(np.diagonal(D).max(initial=0.0))
+    if away > ITSELF * float(D.max(initial=0.0)):
+        raise ValueError(
+            f"metric='precomputed': a row is {away:g} away from itself, so these are no distances. "
+            "Of similarities S up to 1, 1 - S may do; else np.fill_diagonal(D, 0)."
+        )
+
+
+def _scales(X: Any, name: str) -> np.ndarray:
+    """V, the variances of the columns, or VI, the inverse of their covariance."""
+    rows = np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype=np.float64)
+    if len(rows) < 2:
+        return np.ones(rows.shape[1]) if name == "V" else np.eye(rows.shape[1])
+    if name == "V":
+        return np.asarray(rows.var(axis=0, ddof=1))
+    C = np.atleast_2d(np.cov(rows.T))
+    if np.linalg.matrix_rank(C) < len(C):
+        raise ValueError(
+            "metric='mahalanobis' divides by the covariance of the rows, which is singular here: "
+            "leave out columns that follow from others, or give metric_params={'VI': ...}."
+        )
+    return np.asarray(np.linalg.inv(C))
 
 
 def _like_rows(Y: Any, X: Any) -> Any:

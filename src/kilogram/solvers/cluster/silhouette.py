@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.functions.distances import common_scale
-from kilogram.solvers.cluster.pairs import Distance
+from kilogram.solvers.cluster.pairs import Distance, check_distances
 
 TILE = 512
 
@@ -25,7 +25,9 @@ def cluster_sums(X: Any, Z: np.ndarray, distance: Distance) -> np.ndarray:
     """D Z, (n, k), for memberships Z (n, k), up to a factor: of silhouettes it cancels."""
     n = X.shape[0]
     if distance.given:
-        return np.asarray(to_numpy(X), dtype=np.float64) @ Z
+        D = np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype=np.float64)
+        check_distances(D)
+        return D @ Z - np.diagonal(D)[:, None] * Z  # rounding may be on the diagonal
     if distance.euclidean and is_numpy(X):
         return _euclidean_sums(np.asarray(X, dtype=np.float64), Z, distance.squared)
     sums, step = np.zeros(Z.shape), max(1, TILE * TILE // n)

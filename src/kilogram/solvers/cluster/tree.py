@@ -18,51 +18,54 @@ from kilogram.functions.distances import common_scale, divided
 from kilogram.native.structure import Tree, link_cloud, link_matrix, link_rows
 from kilogram.operators.memory_plan import human_bytes
 from kilogram.solvers.cluster.pairs import Distance
+from kilogram.solvers.cluster.tree_room import AT_ONCE, square_bytes, surely_left, tree_road
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid", "medoid")
 MEANS = ("ward", "centroid")  # of rows: no other distance has them
-FEW_COLUMNS = 64  # beyond, one product of matrices is cheaper than distances taken singly
 
 
 def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: int) -> Tree:
     """The tree of the rows X, or of distances; `room` bytes may be used for a matrix of them."""
-    n, d = X.shape
-    size = 4 if str(X.dtype).endswith("float32") else 8
-    by_rows = (
-        linkage in ("single", "ward") and distance.euclidean and is_numpy(X) and not distance.given
-    )
-    fits = size * n * n <= room
-    if by_rows and (d <= FEW_COLUMNS or not fits):
+    n, size = X.shape[0], 4 if str(X.dtype).endswith("float32") else 8
+    road = tree_road(linkage, distance, X.shape, size, room)
+    if road in ("rows", "rounds") and not is_numpy(X):
+        road = "matrix"
+    if road == "rows":
         tree = link_rows(X - X.mean(axis=0), w, ward=linkage == "ward")
         return tree if distance.squared else tree._replace(heights=np.sqrt(tree.heights))
-    if not fits:
-        raise MemoryError(
-            f"linkage={linkage!r} keeps the distances of all {n:,} rows, "
-            f"{human_bytes(size * n * n)}: more than max_memory. linkage='single' and 'ward' of "
-            "Euclidean distances need no matrix; or cluster the centres of a KMeans with many "
-            "clusters."
-        )
-    if (
-        linkage in ("complete", "average")
-        and (distance.euclidean and not distance.squared and not distance.given)
-        and (is_numpy(X) and d <= FEW_COLUMNS)
-    ):
-        return _of_cloud(X, w, linkage == "complete")
+    if road == "rounds":
+        return _of_rounds(X, w, linkage, room)
+    if square_bytes(road, n, size) > room:
+        raise MemoryError(_too_large(linkage, n, square_bytes(road, n, size), "rows"))
     return _of_matrix(X, w, distance, linkage)
 
 
-def _of_cloud(X: np.ndarray, w: np.ndarray | None, complete: bool) -> Tree:
+def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, room: int) -> Tree:
     """Of rows in which squares of distances are in range, in float64."""
     scale = common_scale(X, dtype=np.float64)
     rows = divided(X, scale)
     rows = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
     _check_finite(rows)
-    tree = link_cloud(rows, w, complete=complete)
+    n = len(rows)
+    if square_bytes("rounds", n, 8) > room:
+        left = surely_left(rows)
+        if square_bytes("rounds", left, 8) > room:
+            what = "rows" if left == n else "clusters that the first mergers leave"
+            raise MemoryError(_too_large(linkage, left, square_bytes("rounds", left, 8), what))
+    tree = link_cloud(rows, w, complete=linkage == "complete", room=min(AT_ONCE, room))
     if scale != 1.0:
         with np.errstate(over="ignore"):
             tree = tree._replace(heights=tree.heights * scale)
         _check_finite(tree.heights)
     return tree
+
+
+def _too_large(linkage: str, m: int, needed: int, what: str) -> str:
+    return (
+        f"linkage={linkage!r} keeps the distances of all {m:,} {what}, {human_bytes(needed)}: more "
+        "than max_memory. linkage='single' and 'ward' of Euclidean distances need no matrix; or "
+        "cluster the centres of a KMeans with many clusters."
+    )
 
 
 def _of_matrix(X: Any, w: np.ndarray | None, distance: Distance, linkage: str) -> Tree:
@@ -81,7 +84,7 @@ def _of_matrix(X: Any, w: np.ndarray | None, distance: Distance, linkage: str) -
 
 
 def _check_finite(D: np.ndarray) -> None:
-    if not np.isfinite(D).all():
+    if not (np.isfinite(D.min()) and np.isfinite(D.max())):  # no table of answers beside D
         raise ValueError(
             "Input X contains values whose distances are NaN or infinite: scale the columns first, "
             "or give a metric that is finite everywhere."
