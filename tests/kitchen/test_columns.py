@@ -74,6 +74,12 @@ def test_array_of_new_tables():
     assert layout.new_levels(X) == {"w": 1}
     with pytest.raises(KitchenError, match=r"lacks the column 'n'"):
         layout.array(new.drop_columns(["n"]))
+    with pytest.raises(KitchenError, match=r"lacks the columns 'n', 'w'\.$"):
+        layout.array(new.select(["other"]))
+    with pytest.raises(KitchenError, match=r"lacks the column 'n'\.$"):  # 'w' is not what is meant
+        layout.array(pa.table({"w": ["a"]}))
+    with pytest.raises(KitchenError, match=r"lacks the column 'n'\. Did you mean 'N '\?"):
+        layout.array(pa.table({"w": ["a"], "N ": [1.0]}))
     with pytest.raises(KitchenError, match=r"'n' should hold numeric values but has 'many'"):
         layout.array(pa.table({"w": ["a"], "n": ["many"]}))
 

@@ -52,7 +52,8 @@ def test_rows_without_an_answer_are_counted():
     found = question(pa.array(values, from_pandas=True))
     assert len(found.y) == N - 8
     assert found.rows[0] == 8
-    assert "8 of 120" in found.notes[0]
+    assert "8 of 120 rows have no finite" in found.notes[0]
+    assert "1 of 120 rows have no 'y'" in question([None, *values[8:], *values[8:15]]).notes[0]
 
 
 def test_small_classes_are_left_out_and_named():
@@ -68,7 +69,8 @@ def test_small_classes_are_left_out_and_named():
         ([None] * N, "no value in any row"),
         ([3.0] * N, "3.0 in every row"),
         ([f"name {k}" for k in range(N)], "one row per class"),
-        ([f"name {k // 2}" for k in range(N)], "60 classes, of which 0"),
+        ([f"name {k // 2}" for k in range(N)], "60 classes, of which 0 have"),
+        (["rare"] * 2 + ["usual"] * (N - 2), "2 classes, of which 1 has"),
         ([1.5], "Only 1 row has"),
         (RNG.normal(size=12), "Only 12 rows have"),
     ],

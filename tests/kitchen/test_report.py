@@ -5,6 +5,8 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from kilogram.kitchen import cook
@@ -70,6 +72,22 @@ def test_pictures_have_words_and_the_colours_of_the_page(which, request):
         assert "var(--ink)" in picture.svg
         assert "math" not in picture.svg
         assert not re.search(r"#0[0-9]0[0-9]0[0-9]", picture.svg)
+
+
+def test_the_picture_of_tuning_shows_the_rule_that_reads_the_classes():
+    """Three classes in a row: by the largest value the linear lines would end far below."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    frame = pd.DataFrame({"x": 3.0 * y + 0.5 * rng.normal(size=120), "z": rng.normal(size=120)})
+    frame["kind"] = np.array(["low", "middle", "high"])[y]
+    found = cook(frame, "kind", **QUICK)
+    linear = next(path for path in found.evidence.tuning if path.recipe == "linear")
+    outer = next(one for one in found.judged if one.name == "linear").score.mean
+    assert (linear.by_fisher, linear.folds) == (2, 2)
+    assert np.nanmax(linear.path) == pytest.approx(outer, abs=0.05)
+    shown = next(one for one in pictures(found) if one.name == "tuning")
+    assert "linear in 2 of 2" in shown.caption
+    assert "linear in 2 of 2" in shown.alt
 
 
 def test_words_of_the_table_are_escaped():

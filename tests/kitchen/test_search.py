@@ -9,14 +9,11 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from kilogram.kernels import Gaussian
 from kilogram.kitchen import sparse_path
-from kilogram.kitchen.fisher_rule import fisher_rule
+from kilogram.kitchen.fisher_rule import class_sums, fisher_rule
 from kilogram.kitchen.landmarks import landmark_path
-from kilogram.kitchen.search import (
-    TwinSearchClassifier,
-    TwinSearchRegressor,
-    smooth_winner,
-)
+from kilogram.kitchen.search import TwinSearchClassifier, TwinSearchRegressor
 from kilogram.kitchen.search_roads import Road
+from kilogram.kitchen.smooth_winner import smooth_winner
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.regression.ridge import Ridge
 
@@ -40,22 +37,61 @@ def test_inner_score_is_that_of_brute_force(kernel):
     assert search.best_score_ == pytest.approx(r2_score(Y, left_out), abs=1e-6)
 
 
+def left_out_rows(model, rows, targets):
+    """The values of each row by the model fitted to the others."""
+    every = np.arange(len(rows))
+    return np.array([clone(model).fit(rows[every != i], targets[every != i]).predict(rows[[i]])[0]
+                     for i in every])  # fmt: skip
+
+
 def test_classes_by_brute_force_and_decisions():
     search = TwinSearchClassifier("linear", alphas=[1.0]).fit(X, LABELS)
     indicators = (LABELS[:, None] == search.classes_).astype(float)
-    left_out = np.empty((30, 3))
-    for i in range(30):
-        rest = np.arange(30) != i
-        left_out[i] = clone(search.model_).fit(X[rest], indicators[rest]).predict(X[[i]])[0]
+    left_out = left_out_rows(search.model_, X, indicators)
     largest = search.classes_[left_out.argmax(axis=1)]
-    assert search.path_[0, 0] == pytest.approx(accuracy_score(LABELS, largest))
     fitted = clone(search.model_).fit(X, indicators).predict(X)
-    A, c = fisher_rule(indicators, fitted, left_out, np.arange(30))
+    A, c = fisher_rule(indicators, class_sums(indicators, fitted), left_out, np.arange(30))
     by_rule = search.classes_[(left_out @ A + c).argmax(axis=1)]
+    assert search.rule_ == "fisher"
+    assert accuracy_score(LABELS, largest) < search.best_score_
+    assert search.best_score_ == search.path_[0, 0]
     assert search.best_score_ == pytest.approx(accuracy_score(LABELS, by_rule))
     assert search.decision_function(X) == pytest.approx(fitted @ A + c, abs=1e-9)
     assert search.decision_function(X).shape == (30, 3)
     assert set(search.predict(X)) <= set(LABELS)
+
+
+def test_every_point_of_the_path_is_read_by_the_rule_that_answers():
+    """By brute force: the rule of each penalty, on the values of rows that were left out."""
+    search = TwinSearchClassifier("linear").fit(X, LABELS)
+    indicators = (LABELS[:, None] == search.classes_).astype(float)
+    assert search.rule_ == "fisher"
+    for alpha, score in zip(search.alphas_, search.path_[0], strict=True):
+        model = Ridge(alpha).fit(X, indicators)
+        left_out = left_out_rows(model, X, indicators)
+        sums = class_sums(indicators, model.predict(X))
+        A, c = fisher_rule(indicators, sums, left_out, np.arange(30))
+        by_rule = search.classes_[(left_out @ A + c).argmax(axis=1)]
+        assert score == pytest.approx(accuracy_score(LABELS, by_rule))
+    grouped = TwinSearchClassifier("linear").fit(X, LABELS, groups=np.arange(30) // 3)
+    assert (grouped.rule_, np.isfinite(grouped.path_).all()) == ("fisher", True)
+    two = TwinSearchClassifier("linear").fit(X, LABELS == "no")
+    assert two.rule_ == "largest"
+
+
+def test_roads_know_the_class_sums_of_their_fits():
+    indicators = (LABELS[:, None] == np.unique(LABELS)).astype(float)
+    w, alphas = RNG.uniform(0.5, 2.0, 30), [0.1, 3.0]
+    wide = RNG.normal(size=(30, 40))
+    for weights in (None, w):
+        for road, rows in [(Road(None), X), (Road(None), wide), (Road(Gaussian(1.0)), X),
+                           (Road(Gaussian(1.0), 12), X)]:  # fmt: skip
+            of_path = road.path(rows, indicators, alphas, weights).sums
+            for j, alpha in enumerate(alphas):
+                fitted = road.model(rows, indicators, alpha, weights).predict(rows)
+                want = class_sums(indicators, fitted, weights)
+                assert of_path[:, :, j] == pytest.approx(want, abs=1e-5)
+            assert road.sums(rows, indicators, alphas, weights) == pytest.approx(of_path, abs=1e-5)
 
 
 @pytest.mark.parametrize(("balanced", "sizes"), [(False, [120] * 3), (True, [150, 150, 60])])
@@ -65,7 +101,11 @@ def test_a_class_between_others_is_not_masked(balanced, sizes):
     y = np.repeat([0, 1, 2], sizes)
     line = np.column_stack([3.0 * y + 0.5 * rng.normal(size=360), rng.normal(size=360)])
     search = TwinSearchClassifier("linear", balanced=balanced).fit(line, y)
-    assert np.nanmax(search.path_) < 0.85 < 0.97 < search.best_score_
+    w = 360 / (3 * np.array(sizes))[y] if balanced else np.ones(360)
+    ridge = Ridge(search.best_params_["alpha"]).fit(line, np.eye(3)[y], sample_weight=w)
+    largest = ridge.predict(line).argmax(axis=1)
+    assert np.average(largest == y, weights=w) < 0.85 < 0.97 < search.best_score_
+    assert search.best_score_ <= np.nanmax(search.path_)
     assert np.mean(search.predict(line) == y) > 0.97
 
 
@@ -77,7 +117,7 @@ def test_without_penalty_the_rule_is_that_of_linear_discriminants():
     Y = np.eye(4)[y]
     centred = rows - rows.mean(axis=0)
     fitted = Y.mean(axis=0) + centred @ np.linalg.lstsq(centred, Y, rcond=None)[0]
-    A, c = fisher_rule(Y, fitted, fitted, np.arange(400))
+    A, c = fisher_rule(Y, class_sums(Y, fitted), fitted, np.arange(400))
     peer = LinearDiscriminantAnalysis(solver="lsqr").fit(rows, y)
     assert np.array_equal((fitted @ A + c).argmax(axis=1), peer.predict(rows))
     scores, theirs = fitted @ A + c, peer.decision_function(rows)
@@ -191,13 +231,15 @@ def test_the_landmark_path_is_that_of_ridge_on_nystroem_features():
     Y = np.column_stack([np.sin(rows[:, 0]), rows[:, 1] * rows[:, 2]])
     kernel, alphas = Gaussian(1.5), [0.01, 1.0]
     for weights in (None, w):
-        found = landmark_path(kernel, rows, Y, alphas, weights, 20, 0)
+        found, fitted = landmark_path(kernel, rows, Y, alphas, weights, 20, 0)
         Z = Nystroem(kernel, 20, random_state=0).fit_transform(rows)
         keep = np.arange(60) != 7
         for j, alpha in enumerate(alphas):
             some = None if weights is None else weights[keep]
             without = Ridge(alpha).fit(Z[keep], Y[keep], sample_weight=some)
             np.testing.assert_allclose(found[7, :, j], without.predict(Z[[7]])[0], rtol=1e-6)
+            every = Ridge(alpha).fit(Z, Y, sample_weight=weights)
+            np.testing.assert_allclose(fitted[:, :, j], every.predict(Z), atol=1e-6)
 
 
 def test_with_many_rows_only_widths_beside_the_best_of_a_sample_are_tried():

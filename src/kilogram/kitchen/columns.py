@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, lacking, some
 from kilogram.kitchen.sniff import is_number
 
 Kind = Literal[
@@ -83,10 +83,10 @@ class Layout:
         `folder` is where paths of pictures start.
         """
         there = set(data.column_names)  # asked for again and again, Arrow writes the list each time
-        lost = [column.name for column in self.used if column.name not in there]
+        needed = [column.name for column in self.used]
+        lost = [name for name in needed if name not in there]
         if lost:
-            hint = close_names(lost[0], data.column_names)
-            raise KitchenError(f"The table lacks the column {some(lost)}.{hint}")
+            raise KitchenError(lacking(lost, data.column_names, needed))
         kind: Any = object if self.positions(*WORDS) else np.float64
         out = np.empty((data.num_rows, len(self.used)), dtype=kind)
         for k, column in enumerate(self.used):

@@ -26,6 +26,15 @@ def close_names(name: str, names: Iterable[str]) -> str:
     return " There is " + some(known) + "."
 
 
+def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str:
+    """What a table lacks, and which of its columns, not `needed` as they are, may be meant."""
+    wanted = set(needed)
+    spare = [name for name in names if name not in wanted]
+    hint = close_names(lost[0], spare) if spare else ""
+    hint = hint if "Did you mean" in hint else ""
+    return f"The table lacks the column{'s' * (len(lost) > 1)} {some(lost)}.{hint}"
+
+
 def some(names: Iterable[str], most: int = 8) -> str:
     """Up to `most` quoted names, and how many more there are."""
     listed = [repr(str(name)) for name in names]

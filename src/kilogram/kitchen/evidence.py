@@ -69,12 +69,17 @@ class Importance:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Leave-one-out score by penalty: one line per width, or the one of the linear twin."""
+    """Leave-one-out score by penalty: one line per width, or the one of the linear twin.
+
+    `by_fisher` of `folds` read their classes by Fisher's rule, and the lines are theirs.
+    """
 
     recipe: str
     alphas: np.ndarray
     widths: tuple[float, ...]
     path: np.ndarray
+    by_fisher: int
+    folds: int
 
 
 def answers(judged: Judged, X: np.ndarray) -> Answers:
@@ -203,4 +208,6 @@ def tuning(judged: Judged) -> Tuning | None:
     # a width that no fold found worth trying stays without a line
     path = np.where(count, np.nansum(alike, axis=0), np.nan) / np.maximum(count, 1)
     widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
-    return Tuning(judged.name, np.asarray(searches[0].alphas_), widths, path)
+    by_fisher = sum(search.rule_ == "fisher" for search in searches)
+    alphas = np.asarray(searches[0].alphas_)
+    return Tuning(judged.name, alphas, widths, path, by_fisher, len(searches))

@@ -28,18 +28,23 @@ LEAST_SHARE = 1e-3
 LEAST_SPREAD = 1e-6
 
 
+def class_sums(Y: np.ndarray, fitted: Any, weights: Any = None) -> Any:
+    """Y' W F, (K, ...): the values of the rows of each class, summed; the weights sum to one."""
+    w = np.ones(len(Y)) if weights is None else weights
+    return (Y * (w / np.sum(w))[:, None]).T @ fitted
+
+
 def fisher_rule(
-    Y: np.ndarray, fitted: np.ndarray, left_out: np.ndarray, rows: np.ndarray, weights: Any = None
+    Y: np.ndarray, sums: np.ndarray, left_out: np.ndarray, rows: np.ndarray, weights: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """A (K, K) and c (K,): F A + c are the scores of the classes.
 
-    Y (n, K) are the indicators, `fitted` their fitted values, `left_out` (m, K) the values that
-    `rows` had when they were not fitted; all of one penalty.
+    Y (n, K) are the indicators, `sums` the `class_sums` of their fitted values, `left_out` (m, K)
+    the values that `rows` had when they were not fitted; all of one penalty.
     """
     w = np.ones(len(Y)) if weights is None else weights
-    W = Y * (w / np.sum(w))[:, None]
-    p = W.sum(axis=0)
-    M = W.T @ (fitted - p) / p[:, None]  # (K, K): the values' means in each class
+    p = class_sums(Y, np.ones(len(Y)), weights)
+    M = sums / p[:, None] - p  # (K, K): the values' means in each class
     root = np.sqrt(p)
     G = root[:, None] * M / root
     share, V = np.linalg.eigh((G + G.T) / 2)
@@ -54,6 +59,17 @@ def fisher_rule(
     c = c - p @ A
     size = _spread(left_out) / max(_spread(left_out @ A + c), np.finfo(float).tiny)
     return size * A, size * c
+
+
+def by_fisher(
+    Y: np.ndarray, sums: np.ndarray, left_out: np.ndarray, rows: np.ndarray, weights: Any = None
+) -> np.ndarray:
+    """Scores (m, K, alphas) of `left_out` (m, K, alphas), each penalty by the rule of its own."""
+    scores = np.empty_like(left_out)
+    for j in range(left_out.shape[2]):
+        A, c = fisher_rule(Y, sums[:, :, j], left_out[:, :, j], rows, weights)
+        scores[:, :, j] = left_out[:, :, j] @ A + c
+    return scores
 
 
 def _spread(F: np.ndarray) -> float:

@@ -28,8 +28,8 @@ ROWS = 2048  # rows of U squared at once
 
 def landmark_path(
     kernel: Gaussian, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any, m: int, seed: int
-) -> np.ndarray:
-    """Leave-one-out predictions (n, t, alphas), landmarks as `Nystroem` draws them."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leave-one-out predictions and fitted values (n, t, alphas), landmarks as in `Nystroem`."""
     C = X[uniform_landmarks(len(X), m, generator(seed))]
     w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
     Z = _features(kernel, X, C)
@@ -44,7 +44,8 @@ def landmark_path(
     inner = (q[:, :, None] * shrink[:, None, :]).reshape(len(q), -1)
     fitted = (U @ inner).reshape(*Y.shape, -1)
     e = (residuals[:, :, None] - fitted) / _left(U, w, shrink)[:, None, :]
-    return Y[:, :, None] - e
+    fitted += mean_y[:, None]
+    return Y[:, :, None] - e, fitted
 
 
 def _features(kernel: Gaussian, X: np.ndarray, C: np.ndarray) -> np.ndarray:

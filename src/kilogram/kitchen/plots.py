@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from kilogram.evaluation.learning import LearningCurve
-from kilogram.kitchen.evidence import Importance
+from kilogram.kitchen.evidence import Importance, Tuning
 from kilogram.kitchen.plots_answers import of_answers, shown
 from kilogram.kitchen.svg import INK, Picture, drawing, inline, log_ticks, short, sober
 from kilogram.kitchen.words import between, figure, signed
@@ -162,11 +162,24 @@ def tuning(cooked: Cooked) -> Picture:
             f" One line per kernel width, from {min(widths)} (faint) to {max(widths)} (strong) "
             "times the median distance; of many rows, those worth trying." if widths else ""
         )  # fmt: skip
+        titles = {name: one.recipe.title for name, one in by_name.items()}
+        read = _read(paths, titles)
         return Picture(
             "tuning",
             "What tuning promised",
             "Leave-one-out score by penalty, as the search saw it; dashed: the score on held-out "
-            f"rows. Lines above the dashed one promise too much.{lines}",
-            f"Tuning curves. {said}.",
+            f"rows. Lines above the dashed one promise too much.{lines}{read}",
+            f"Tuning curves. {said}.{read}",
             inline(fig, "tuning", said),
         )
+
+
+def _read(paths: tuple[Tuning, ...], titles: dict[str, str]) -> str:
+    """By which rule the classes of the lines are read, where there was a choice."""
+    if not any(p.by_fisher for p in paths):
+        return ""
+    folds = "; ".join(f"{titles[p.recipe].lower()} in {p.by_fisher} of {p.folds}" for p in paths)
+    return (
+        " Where Fisher's rule is right more often than the largest value, it reads the classes and"
+        f" the lines are its own (folds: {folds}); the penalty was chosen by the largest value."
+    )

@@ -48,7 +48,8 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
     notes = []
     if len(known) < len(column):
         left = len(column) - len(known)
-        notes.append(f"{left} of {len(column)} rows have no {target!r} and were left out.")
+        finite = " finite" if left > column.null_count + _nans(column) else ""
+        notes.append(f"{left} of {len(column)} rows have no{finite} {target!r} and were left out.")
     if not len(known):
         raise KitchenError(f"The target {target!r} has no value in any row.")
     enough(len(known), target, folds)
@@ -113,6 +114,11 @@ def _present(column: Any) -> np.ndarray:
     return here
 
 
+def _nans(column: Any) -> int:
+    nan = pa.types.is_floating(column.type)
+    return int(pc.sum(pc.is_nan(column)).as_py() or 0) if nan else 0
+
+
 def _numbers(column: Any, target: str) -> np.ndarray:
     try:
         return pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
@@ -171,8 +177,9 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
             f"{folds} rows each, so not every fold would have one."
         )
     if keep.sum() < 2 or counts[keep].sum() < 0.5 * len(words):
+        have = "1 has" if keep.sum() == 1 else f"{int(keep.sum())} have"
         raise KitchenError(
-            f"The target {target!r} has {len(classes)} classes, of which {int(keep.sum())} have "
+            f"The target {target!r} has {len(classes)} classes, of which {have} "
             f"the {folds} rows that {folds} folds need. Merge small classes, use fewer --folds, or "
             f"ask for another column.{_nearly_numbers(words)}"
         )

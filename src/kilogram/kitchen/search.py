@@ -14,11 +14,8 @@ time, whole folds are left out instead of single rows, and so they are for spars
 no closed form (`kilogram.kitchen.search_roads`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
-variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
-
-The winner is the largest alpha whose leave-one-out loss is not worse than the least by more than
-half the standard error of their difference, row by row: the same quality, a smoother function,
-and a choice that changes less from sample to sample.
+variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class. Which
+point wins is said in `kilogram.kitchen.smooth_winner`.
 """
 
 from __future__ import annotations
@@ -36,8 +33,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kilogram.evaluation.along import Along, inner_splits
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
-from kilogram.kitchen.fisher_rule import fisher_rule
-from kilogram.kitchen.search_roads import Road
+from kilogram.kitchen.fisher_rule import by_fisher, class_sums, fisher_rule
+from kilogram.kitchen.search_roads import Road, Walk
+from kilogram.kitchen.smooth_winner import smooth_winner
 
 LINEAR_ALPHAS = tuple(float(a) for a in np.logspace(-2, 5, 15))
 KERNEL_ALPHAS = tuple(float(a) for a in np.logspace(-5, 3, 17))
@@ -72,8 +70,9 @@ class TwinSearch(BaseEstimator, ABC):
     Attributes
     ----------
     best_score_, best_params_ : the leave-one-out score of the winner, and the winner
-    path_ : (widths, alphas) leave-one-out scores of the largest value, NaN where a width was not
-        tried on all rows; one row for the linear twin
+    path_ : (widths, alphas) leave-one-out scores by the rule of the winner, NaN where a width was
+        not tried on all rows; one row for the linear twin
+    rule_ : "fisher" where classes are read by Fisher's rule, else "largest"
     model_ : the fitted winner
     """
 
@@ -111,13 +110,13 @@ class TwinSearch(BaseEstimator, ABC):
         held = None if weights is None else weights[rows]
         tried = self._near(roads, X, y, Y, weights) if splits is None else range(len(roads))
         losses = np.empty((len(tried), len(self.alphas_), len(rows)))
-        left_out = []
+        walks = []
         for k, place in enumerate(tried):
-            left_out.append(
+            walks.append(
                 roads[place].path(X, Y, self.alphas_, weights) if splits is None
-                else roads[place].folds(X, Y, self.alphas_, weights, splits)
+                else Walk(roads[place].folds(X, Y, self.alphas_, weights, splits), None)
             )  # fmt: skip
-            losses[k] = self._along(y[rows], left_out[k], held)
+            losses[k] = self._along(y[rows], walks[k].left_out, held)
         self.path_ = np.full((len(roads), len(self.alphas_)), np.nan)
         self.path_[tried] = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
         place, column = smooth_winner(losses)
@@ -127,13 +126,24 @@ class TwinSearch(BaseEstimator, ABC):
         if self.kernel == "gaussian":
             self.best_params_["width"] = float(self.widths[row])
         self.model_ = roads[row].model(X, Y, alpha, weights)
-        if not is_regressor(self) and Y.shape[1] > 2:
-            values = left_out[place][:, :, column]
-            A, c = fisher_rule(Y, self.model_.predict(X), values, rows, weights)
-            by_rule = self._losses(y[rows], self._answers(values @ A + c), held).mean()
-            if by_rule < losses[place, column].mean():
-                self.best_score_ = 1.0 - float(by_rule) / self._scale(y[rows])
-                self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
+        self.rule_ = "largest"
+        if is_regressor(self) or Y.shape[1] <= 2:
+            return self
+        values = walks[place].left_out[:, :, column]
+        sums = class_sums(Y, self.model_.predict(X), weights)
+        A, c = fisher_rule(Y, sums, values, rows, weights)
+        by_rule = self._losses(y[rows], self._answers(values @ A + c), held).mean()
+        if by_rule < losses[place, column].mean():
+            self.rule_, self.best_score_ = "fisher", 1.0 - float(by_rule) / self._scale(y[rows])
+            self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
+            for k, there in enumerate(tried):  # what a report shows is what is used
+                left_out, sums = walks[k]
+                if sums is None:
+                    sums = roads[there].sums(X, Y, self.alphas_, weights)
+                scores = by_fisher(Y, sums, left_out, rows, weights)
+                lost = self._along(y[rows], scores, held).mean(axis=1)
+                self.path_[there] = 1.0 - lost / self._scale(y[rows])
+            self.path_[row, column] = self.best_score_
         return self
 
     def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
@@ -153,7 +163,7 @@ class TwinSearch(BaseEstimator, ABC):
         least = []
         for k in order:
             road = replace(roads[k], landmarks=min(SAMPLE_LANDMARKS, roads[k].landmarks))
-            left_out = road.path(X[rows], Y[rows], self.alphas_, w)
+            left_out = road.path(X[rows], Y[rows], self.alphas_, w).left_out
             least.append(self._along(y[rows], left_out, w).mean(axis=1).min())
         best = int(np.argmin(least))
         return [int(k) for k in order[max(best - 1, 0) : best + 2]]
@@ -284,14 +294,3 @@ class TwinSearchClassifier(ClassifierMixin, TwinSearch):
 
     def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
         return (y != answers) * (1.0 if weights is None else weights)
-
-
-def smooth_winner(losses: np.ndarray, tolerance: float = 0.5) -> tuple[int, int]:
-    """Place (width, alpha) of the winner among (widths, alphas, n) losses of rows left out."""
-    mean = losses.mean(axis=2)
-    least = np.unravel_index(np.argmin(mean), mean.shape)
-    worse = losses - losses[least]
-    error = worse.std(axis=2, ddof=1) / np.sqrt(losses.shape[2])
-    good = mean - mean[least] <= tolerance * error
-    column = int(np.flatnonzero(good.any(axis=0))[-1])
-    return int(np.argmin(np.where(good[:, column], mean[:, column], np.inf))), column

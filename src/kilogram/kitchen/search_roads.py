@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
+from kilogram.kitchen.fisher_rule import class_sums
 from kilogram.kitchen.landmarks import landmark_path
 from kilogram.kitchen.sparse_path import MOST_STEPS, TOLERANCE, sparse_path
 from kilogram.models.features.nystroem import Nystroem
@@ -31,6 +32,16 @@ from kilogram.models.regression.ridge_cv import RidgeCV
 from kilogram.models.regression.targets import Rows
 
 
+class Walk(NamedTuple):
+    """What all penalties answer about rows left out, (m, t, alphas), and what Fisher's rule needs.
+
+    `sums` (t, t, alphas) are those of the fitted values (`class_sums`); None: not asked for yet.
+    """
+
+    left_out: np.ndarray
+    sums: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Road:
     """The kernel, if any, and landmarks, if many rows."""
@@ -39,28 +50,43 @@ class Road:
     landmarks: int = 0
     seed: int = 0
 
-    def path(self, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
-        """Leave-one-out predictions (n, t, alphas)."""
+    def path(self, X: np.ndarray, Y: np.ndarray, alphas: Any, weights: Any) -> Walk:
+        """Single rows left out, in closed form."""
         rows, alphas = Rows(X, Y, weights, False), list(alphas)
         if self.landmarks:
             assert self.kernel is not None
-            return landmark_path(self.kernel, X, Y, alphas, weights, self.landmarks, self.seed)
+            given = (X, Y, alphas, weights, self.landmarks, self.seed)
+            left_out, fitted = landmark_path(self.kernel, *given)
+            return Walk(left_out, _each_sum(Y, fitted, weights))
         if self.kernel is not None:
-            errors = kernel_path(self.kernel, rows, alphas, True)[0].residuals
-        elif X.shape[0] < X.shape[1]:
-            errors = wide_path(rows, alphas, True, _finite).residuals
+            dual = kernel_path(self.kernel, rows, alphas, True)[0]
+            w = np.ones(len(Y)) if weights is None else weights
+            off = np.asarray(alphas) * dual.a / w[:, None, None]  # y - f = alpha a / w
+            return Walk(Y[:, :, None] - dual.residuals, _each_sum(Y, Y[:, :, None] - off, weights))
+        if X.shape[0] < X.shape[1]:
+            found = wide_path(rows, alphas, True, _finite)
         else:
-            errors = tall_path(rows, alphas, True, _finite, keep=True, by_svd=False).residuals
-        return Y[:, :, None] - errors
+            found = tall_path(rows, alphas, True, _finite, keep=True, by_svd=False)
+        middle = class_sums(Y, np.ones(len(Y)), weights)[:, None, None] * found.b
+        sums = np.tensordot(class_sums(Y, X, weights), found.W, axes=1) + middle
+        return Walk(Y[:, :, None] - found.residuals, sums)
 
     def folds(self, X: Any, Y: np.ndarray, alphas: Any, weights: Any, splits: Splits) -> np.ndarray:
         """Predictions (m, t, alphas) of the test rows of the splits, one split after another."""
         found = []
         for train, test in splits:
             w = None if weights is None else weights[train]
-            answer = sparse_path if sp.issparse(X) else self._along
-            found.append(answer(X[train], Y[train], X[test], alphas, w))
+            found.append(self._from(X[train], Y[train], X[test], alphas, w))
         return np.concatenate(found)
+
+    def sums(self, X: Any, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
+        """The sums of a Walk by themselves, where its rows were left out in folds."""
+        return _each_sum(Y, self._from(X, Y, X, alphas, weights), weights)
+
+    def _from(self, X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any) -> np.ndarray:
+        """Predictions (m, t, alphas) of the rows `test`."""
+        answer = sparse_path if sp.issparse(X) else self._along
+        return answer(X, Y, test, alphas, weights)
 
     def _along(
         self, X: np.ndarray, Y: np.ndarray, test: np.ndarray, alphas: Any, weights: Any
@@ -96,6 +122,12 @@ def _linear(X: Any, Y: np.ndarray, alpha: float, weights: Any) -> Ridge:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, Y, sample_weight=weights)
+
+
+def _each_sum(Y: np.ndarray, fitted: np.ndarray, weights: Any) -> np.ndarray:
+    """`class_sums` of fitted values (n, t, alphas), (t, t, alphas)."""
+    found: np.ndarray = class_sums(Y, fitted.reshape(len(Y), -1), weights)
+    return found.reshape(-1, *fitted.shape[1:])
 
 
 def _finite(sums: Any) -> None:

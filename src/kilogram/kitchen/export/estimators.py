@@ -19,8 +19,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kilogram.kitchen.export import bayes
-from kilogram.kitchen.export.graph import ML, Graph, no_graph
+from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
+from kilogram.kitchen.export.trees import tree_sums
 from kilogram.kitchen.search import TwinSearch
 from kilogram.models.classification.discriminants import GaussianRule
 from kilogram.models.classification.fisher import FisherDiscriminant
@@ -221,47 +222,10 @@ def _always(g: Graph, model: Any, x: str) -> Scores:
 
 
 def _trees(g: Graph, state: dict[str, Any], x: str) -> Scores:
-    """Trees as one node; rows are rounded where the trees compare in single precision."""
-    trees = state["arrays_"]
-    rows = g.cast(g.cast(x, np.float32), np.float64) if trees["single"] else g.cast(x, np.float64)
-    found = g.add("TreeEnsembleRegressor", rows, domain=ML, **_nodes(g, trees))
-    found = g.cast(found)
+    found, columns = tree_sums(g, state["arrays_"], x), int(state["arrays_"]["columns"])
     if not state["forest_"] or "classes_" not in state:
-        return Scores(found, int(trees["columns"]))
-    return Scores(g.add("Log", g.add("Max", found, g.constant([1e-3]))), int(trees["columns"]))
-
-
-def _nodes(g: Graph, trees: dict[str, Any]) -> dict[str, Any]:
-    roots = np.asarray(trees["roots"], dtype=np.int64)
-    tree = np.searchsorted(roots, np.arange(len(trees["feature"])), side="right") - 1
-    inside = np.arange(len(tree)) - roots[tree]
-    leaf = np.asarray(trees["leaf"], dtype=bool)
-    columns, at = int(trees["columns"]), np.flatnonzero(leaf)
-    values = np.asarray(trees["value"], dtype=float)[at] * float(trees["factor"])
-    if values.shape[1] == columns:  # a leaf has a value for every column
-        target = np.tile(np.arange(columns), len(at))
-        at, values = np.repeat(at, columns), values.reshape(-1)
-    else:
-        target, values = np.asarray(trees["outputs"])[tree[at]], values[:, 0]
-    here = g.numpy.from_array
-
-    def whole(numbers: Any) -> list[int]:
-        return np.asarray(numbers).astype(np.int64).tolist()
-
-    return {
-        "n_targets": columns, "aggregate_function": "SUM", "post_transform": "NONE",
-        "base_values_as_tensor": here(np.asarray(trees["start"], dtype=np.float64), "base"),
-        "nodes_treeids": whole(tree), "nodes_nodeids": whole(inside),
-        "nodes_featureids": whole(trees["feature"]),
-        "nodes_modes": ["LEAF" if one else "BRANCH_LEQ" for one in leaf],
-        "nodes_values_as_tensor": here(
-            np.where(leaf, 0.0, np.asarray(trees["threshold"], dtype=np.float64)), "cuts"),
-        "nodes_truenodeids": whole(np.where(leaf, 0, trees["left"] - roots[tree])),
-        "nodes_falsenodeids": whole(np.where(leaf, 0, trees["right"] - roots[tree])),
-        "nodes_missing_value_tracks_true": whole(trees["missing_left"]),
-        "target_treeids": whole(tree[at]), "target_nodeids": whole(inside[at]),
-        "target_ids": whole(target), "target_weights_as_tensor": here(values, "leaves"),
-    }  # fmt: skip
+        return Scores(found, columns)
+    return Scores(g.add("Log", g.add("Max", found, g.constant([1e-3]))), columns)
 
 
 def _nystroem(g: Graph, part: Nystroem, x: str) -> str:

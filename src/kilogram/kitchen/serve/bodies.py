@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from kilogram.kitchen.columns import Column, Layout
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, lacking, some
 from kilogram.kitchen.model import Model
 from kilogram.kitchen.read_text import text_bytes
 from kilogram.kitchen.serve.limits import Limits, Refused
@@ -55,10 +55,10 @@ def _from_csv(body: bytes, model: Model, limits: Limits) -> pa.Table:
     except KitchenError as bad:
         raise Refused(400, str(bad)) from None
     there = set(data.column_names)
-    lost = [c.name for c in model.layout.used if c.name not in there]
+    needed = [c.name for c in model.layout.used]
+    lost = [name for name in needed if name not in there]
     if lost:
-        hint = close_names(lost[0], data.column_names)
-        raise Refused(422, f"The table lacks the column {some(lost)}.{hint}", column=lost[0])
+        raise Refused(422, lacking(lost, data.column_names, needed), column=lost[0])
     return data
 
 
