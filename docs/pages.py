@@ -9,7 +9,7 @@ import kilogram
 from kilogram.kitchen.audit.finding import CODES
 from kilogram.registry import Page, pages
 from kilogram.textbook import TELLINGS
-from kilogram.textbook.errata import as_markdown, errata
+from kilogram.textbook.errata import as_markdown, concerning, errata
 
 #: Made by scikit-learn's metadata routing on every estimator; explained in its own documentation.
 REQUESTS = ", ".join(
@@ -36,7 +36,8 @@ def _tellings(page: Page) -> list[str]:
 
 
 def _errata(page: Page) -> str:
-    rows = [e for e in errata() if set(e.pages) & {page.slug, *page.names}]
+    here = {e.id for name in page.names for e in concerning(name)}
+    rows = [e for e in errata() if e.id in here]
     if not rows:
         return ""
     lines = ["| where | printed | right | shown by |", "|---|---|---|---|"]

@@ -1,5 +1,6 @@
 """Docstrings as Sphinx reads them: nothing in them is taken for a link or a substitution."""
 
+import doctest
 import importlib.util
 import inspect
 import io
@@ -8,16 +9,22 @@ from pathlib import Path
 import pytest
 
 import kilogram as kg
-from kilogram.registry import page_of
+from kilogram.registry import PUBLIC, page_of, pages
+from kilogram.textbook import TELLINGS
+from kilogram.textbook.errata import concerning
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def without_markup(lines):
-    spec = importlib.util.spec_from_file_location("docstrings", DOCS / "docstrings.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.without_markup(None, "class", "", None, None, lines)
+    return module
+
+
+def without_markup(lines):
+    script("docstrings").without_markup(None, "class", "", None, None, lines)
     return lines
 
 
@@ -46,3 +53,23 @@ def test_examples_and_code_are_left_alone():
 
 def test_the_page_of_pca_names_the_probabilistic_one():
     assert "probabilistic PCA" in page_of("PCA").when
+
+
+@pytest.mark.parametrize("entry", pages(), ids=lambda entry: entry.slug)
+def test_a_page_has_its_classes_tellings_and_errata(entry):
+    """Errata go by the method they are about ("k_means"), pages by another name ("clusters")."""
+    text = script("pages").page(entry)
+    for name in entry.names:
+        assert f":: kilogram.{name}\n" in text
+        assert all(f"({erratum.id})" in text for erratum in concerning(name))
+        told = [telling.function for telling in TELLINGS.values() if name in telling.explains]
+        assert all(f"def {function.__name__}(" in text for function in told)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_example_of_a_docstring_says_what_happens(name):
+    runner, said = doctest.DocTestRunner(verbose=False), []
+    for example in doctest.DocTestFinder(recurse=False).find(getattr(kg, name), name, globs={}):
+        runner.run(example, out=said.append)
+    assert runner.failures == 0, "".join(said)

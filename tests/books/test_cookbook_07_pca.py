@@ -259,11 +259,13 @@ def test_X7_2_eigen_images_of_digits_recognise_digits(fit_pca):
     data = load_digits()
     train, test = np.arange(0, 1797, 2), np.arange(1, 1797, 2)
     accuracy = {}
-    for m in (2, 20):
+    for m in (2, 5, 20, 50):
         fitted = fit_pca(data.data[train], m)
         nearest = KNeighborsClassifier(1)
         nearest.fit(fitted.scores(data.data[train]), data.target[train])
         accuracy[m] = nearest.score(fitted.scores(data.data[test]), data.target[test])
     assert accuracy[20] > 0.95
     assert accuracy[2] < 0.75
+    assert accuracy[2] < accuracy[5] - 0.1 < accuracy[20]  # against d', it rises and then rests
+    assert abs(accuracy[50] - accuracy[20]) < 0.02
     assert told_pca(data.data[train], 20).W.T.reshape(20, 8, 8).shape == (20, 8, 8)  # images

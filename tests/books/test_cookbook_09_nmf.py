@@ -64,6 +64,13 @@ def test_T9_2_never_rises_and_zeros_stay_zero():
     states = list(nmf.multiplicative(X, W, H, m=300))
     assert (np.diff([s.objective for s in states]) <= 1e-12).all()
     assert states[-1]["W"][0, 0] == states[-1]["H"][1, 2] == 0.0
+    assert all((s["W"] >= 0).all() and (s["H"] >= 0).all() for s in states)
+    fast = kg.NMF(3, solver="mu", init="custom", tol=0, max_iter=50)
+    with pytest.warns(match="usable"):
+        left = fast.fit_transform(X, W=W, H=H)  # ends with the best loadings for its parts
+    assert fast.components_[1, 2] == 0.0
+    assert min(left.min(), fast.components_.min()) == 0.0
+    assert fast.objective_ <= states[0].objective
     ends = [run(nmf.multiplicative(*problem(s, 12, 8, 3), m=500)).objective for s in (3, 3)]
     assert ends[0] == ends[1]
     rng = np.random.default_rng(0)
@@ -100,6 +107,9 @@ def test_T9_6_the_gradient_belongs_to_half_the_squares():
 def test_E9_2_the_trace_form_has_a_plus():
     X, W, H = problem(6)
     P = W @ H
+    Xp = X.T  # one point per column, as printed: X X' is D x D, (WH)'WH is N x N
+    with pytest.raises(ValueError, match="broadcast"):
+        Xp @ Xp.T + P @ P.T
     squares = np.trace(X.T @ X) - 2 * np.trace(X.T @ P)
     assert squares + np.trace(P.T @ P) == pytest.approx(2 * nmf.squares(X, W, H))
     assert squares - np.trace(P.T @ P) < 0  # printed: a negative norm

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from book_checks import SIDES, covers
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal, norm, poisson
 
 import kilogram as kg
 from kilogram.textbook import k_means, mixture
@@ -133,6 +133,8 @@ def test_E13_2_two_components_are_enough_for_an_unbounded_likelihood():
         p = 0.5 * norm(0, 1.5).pdf(x) + 0.5 * norm(0, s).pdf(x)
         found.append(float(np.log(p).sum()))
     assert (np.diff(found[1:]) > 3).all()
+    # each hundredth of the width adds log 100 for the row it sits on
+    np.testing.assert_allclose(np.diff(found[1:]), np.log(100), rtol=0.01)
     start = np.array([[0.0], [-2.0]])
     Sigma = np.array([[[2.0]], [[1e-3]]])
     floored = fast(x, start, 30, floor=1e-2, Sigma=Sigma)[2]
@@ -244,17 +246,59 @@ def test_L23_M7_the_slope_is_that_of_weighted_likelihood():
             assert g[k, j] == pytest.approx(slope / 2e-5, abs=1e-4)
 
 
-@covers("lecture_notes L23.T3")
+@covers("lecture_notes L23.T3", "lecture_notes L23.X2")
 def test_L23_T3_known_labels_make_it_the_likelihood_of_each_class():
     """With one-hot shares the zero of the slope of the *logarithm* is the mean of the class."""
     X, own = clouds(90)
+    known = mixture.em_of(
+        X, np.eye(3)[own], lambda X, w: w @ X / w.sum(), lambda X, m: -((X - m) ** 2).sum(1), m=1
+    )
+    means = next(s for s in known if s.step.startswith("2"))["theta"]
+    far = X + 1e3 * own[:, None]  # so far apart that the shares are 0 and 1
+    parts = [far[own == k] for k in range(3)]
+    mu, S = (np.array([f(p.T) for p in parts]) for f in (lambda p: p.mean(axis=1), np.cov))
+    s = run(mixture.gradient(far, np.full(3, 1 / 3), mu + 0.3, S))
+    np.testing.assert_array_equal(s["gamma"], np.eye(3)[own])
+    alone = [np.linalg.solve(S[k], (parts[k] - mu[k] - 0.3).T).sum(axis=1) for k in range(3)]
+    np.testing.assert_allclose(s["g"], alone)
     for k in range(3):
         m = X[own == k].mean(axis=0)
+        np.testing.assert_allclose(means[k], m)
         slope = np.linalg.solve(np.cov(X[own == k].T), (X[own == k] - m).T).sum(axis=1)
         np.testing.assert_allclose(slope, 0, atol=1e-9)
         p = multivariate_normal(m, np.cov(X[own == k].T)).pdf(X[own == k])[:, None]
         without_log = (p * (X[own == k] - m)).sum(axis=0)  # the slope of the densities themselves
         assert np.abs(without_log).max() > 1e-3
+
+
+@covers("lecture_notes L24.M1", "lecture_notes L23.M7")
+def test_L24_M1_any_family_with_a_weighted_fit():
+    """Counts from two rates: the same two steps, with a Poisson density in place of a Gaussian."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.poisson(2.0, 600), rng.poisson(12.0, 300)].astype(float)
+    start = rng.dirichlet([1.0, 1.0], 900)
+
+    def rate(x, w):
+        return w @ x / w.sum()
+
+    states = list(mixture.em_of(x, start, rate, lambda x, r: poisson(r).logpmf(x)))
+    L = [s["L"] for s in states if s.step.startswith("3")]
+    assert (np.diff(L) >= -1e-9).all()
+    order = np.argsort(states[-1]["theta"])
+    np.testing.assert_allclose(states[-1]["theta"][order], [2, 12], rtol=0.08)
+    np.testing.assert_allclose(states[-1]["phi"][order], [2 / 3, 1 / 3], atol=0.03)
+    # with Gaussians it is `em`, and so `GaussianMixture`
+    X, _ = clouds()
+    one = run(mixture.em(X, X[:3], 1, tol=-np.inf))
+    family = mixture.em_of(
+        X, one["gamma"],
+        lambda X, w: np.c_[w @ X / w.sum(), np.cov(X.T, aweights=w, bias=True)],
+        lambda X, t: mixture.log_gaussian(X, t[:, 0], t[:, 1:]), m=6, tol=-np.inf,
+    )  # fmt: skip
+    theta = run(family)["theta"]
+    _, mu, Sigma = fast(X, X[:3], 6)
+    np.testing.assert_allclose(theta[:, :, 0], mu, rtol=1e-8)
+    np.testing.assert_allclose(theta[:, :, 1:], Sigma, rtol=1e-8)
 
 
 @covers("lecture_notes L23.P1")

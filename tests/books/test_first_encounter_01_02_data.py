@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 
 import numpy as np
@@ -16,6 +17,8 @@ from kilogram.kitchen.featurise import Scaled, TermCounts
 from kilogram.kitchen.featurise.images import load_picture
 from kilogram.kitchen.kinds import find_layout
 from kilogram.kitchen.read import read_table
+from kilogram.textbook import projection_pursuit
+from kilogram.textbook.state import run
 
 RNG = np.random.default_rng(0)
 
@@ -129,16 +132,34 @@ def test_X1_d_the_same_numbers_as_bits_are_no_longer_apart():
         "first_encounter X2.c", "first_encounter E2.1")  # fmt: skip
 def test_X2_c_random_views_look_gaussian_unless_there_are_clusters():
     d = 100
-    assert d * (d - 1) // 2 == 4950
+    views = projection_pursuit.pairs(d)
+    assert len(views) == len({tuple(pair) for pair in views}) == 4950
+    assert (views[:, 0] < views[:, 1]).all()
     X = RNG.laplace(size=(4000, d))
     w = RNG.normal(size=d)
-    y = X @ (w / np.linalg.norm(w))
-    counts, _ = np.histogram(y, bins=30)
-    assert counts.sum() == 4000
+    s = run(projection_pursuit.look(X, w))
+    y = s["y"]
+    assert s["counts"].sum() == 4000
+    bars = [((y >= a) & (y < b)).sum() for a, b in itertools.pairwise(s["edges"])]
+    assert np.abs(s["counts"] - bars).sum() <= 1  # the last bar holds its right end
     assert stats.kurtosis(X[:, 0]) > 2 > 0.5 > abs(stats.kurtosis(y))
     clusters = np.sign(RNG.normal(size=4000))[:, None] * 3 + RNG.normal(size=(4000, d))
     ones = np.abs(w) / np.linalg.norm(w)
     assert stats.kurtosis(clusters @ ones) < -1.5  # two humps stay two humps
+
+
+@covers("first_encounter X2.a")
+def test_X2_a_groups_ask_for_clusters_and_lines_for_fewer_dimensions():
+    rng = np.random.default_rng(1)
+    groups = rng.normal(size=(150, 2)) + 7 * np.eye(3)[np.arange(150) % 3, :2]
+    t = rng.uniform(-5, 5, 150)
+    line = np.c_[t, 2 * t] + 0.2 * rng.normal(size=(150, 2))
+    how = {"criteria": ["gap", "silhouette", "compression"], "n_references": 5, "random_state": 0}
+    found = kg.choose_k(groups, 5, **how)
+    assert (found.k, found.structure) == (3, True)
+    assert not kg.choose_k(line, 5, **how).structure
+    share = [kg.PCA(1).fit(X).explained_variance_ratio_[0] for X in (line, groups)]
+    assert share[0] > 0.99 > 0.8 > share[1]
 
 
 @covers("first_encounter T2.3")
@@ -166,6 +187,8 @@ def test_X3_c_bias_falls_and_variance_rises():
         found[degree] = bias, np.mean(fits.var(axis=0))
         total = np.mean((fits - truth) ** 2)
         assert np.isclose(total, sum(found[degree]))
+        noisy = np.mean((fits - truth - 0.3 * rng.normal(size=fits.shape)) ** 2)
+        assert np.isclose(noisy, total + 0.09, rtol=0.1)  # new targets bring their own noise
     assert found[0][0] > 10 * found[3][0]
     assert found[8][1] > 2 * found[3][1]
 

@@ -74,6 +74,19 @@ def test_X2_e_pursuit_finds_two_modes_where_pca_does_not():
     assert s.objective > 0.8 > 0.4 > INDICES["bimodality"]((X @ first)[:, None])[0]
 
 
+@covers("first_encounter E2.2")
+def test_E2_2_light_tails_are_found_too():
+    """A uniform and a Gaussian source: the search for heavy tails misses the one worth finding."""
+    rng = np.random.default_rng(3)
+    S = np.c_[rng.standard_normal(4000), rng.uniform(-np.sqrt(3), np.sqrt(3), 4000)]
+    X = S @ np.array([[1.0, 0.5], [-0.4, 1.0]])
+    assert projection_pursuit.kurtosis(S)[1] == pytest.approx(-1.2, abs=0.1)
+    heavy = found(X, "kurtosis")
+    assert abs(np.corrcoef(heavy["y"], S[:, 1])[0, 1]) < 0.5
+    sources = kg.FastICA(random_state=0).fit_transform(X)
+    assert np.abs(np.corrcoef(S[:, 1], sources.T)[0, 1:]).max() > 0.99
+
+
 def structured():
     """White above, black below, and two pixels that follow no rule."""
     pixels = np.repeat((np.arange(SIDE) >= EDGE).astype(int)[:, None], SIDE, axis=1)

@@ -56,6 +56,11 @@ def test_T11_3_the_memberships_make_a_projection_on_the_means():
         assert np.allclose(A @ A, A)
     M = X.T @ P  # points are columns in the text
     assert np.allclose(M.T, [X[c == LABELS].mean(axis=0) for c in LABELS])
+    fast = kg.KernelKMeans(4, kernel=kg.Linear(), init=LABELS).fit(X)
+    Z, L = memberships(fast.labels_)
+    assert np.allclose(fast.dual_centers_, Z @ L)  # the means as combinations of the points
+    means = kg.KMeans(4, init=L @ Z.T @ X, max_iter=1).fit(X).cluster_centers_
+    assert np.allclose(fast.dual_centers_.T @ X, means)
 
 
 @covers("first_encounter T11.6")
@@ -79,8 +84,9 @@ def test_X11_f_the_linear_kernel_gives_k_means():
 
 @covers("first_encounter E11.1")
 def test_E11_1_each_row_of_Z_is_a_case():
-    Z, _ = memberships(LABELS)
+    Z = next(s for s in k_means.kernel_k_means(X @ X.T, LABELS) if "Z" in s.arrays)["Z"]
     assert Z.shape == (40, 4)
+    assert (Z[np.arange(40), LABELS] == 1).all()
     assert (Z.sum(axis=1) == 1).all()  # one 1 in every row
     assert not (Z.sum(axis=0) == 1).all()  # as printed: one 1 in every column
 

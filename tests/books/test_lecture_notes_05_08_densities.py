@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from book_checks import cloud, covers
+from scipy.stats import norm
 
 import kilogram as kg
 from kilogram.functions import histograms as bins
 from kilogram.functions.codes import rank_order
-from kilogram.textbook import discriminants, histograms, naive_bayes
+from kilogram.textbook import copula, discriminants, histograms, naive_bayes
 from kilogram.textbook.fisher import class_means, scatters
 from kilogram.textbook.state import run
 
@@ -133,6 +134,21 @@ def test_L07_M3_four_rules_on_a_gaussian():
     assert np.isclose(bins.held_out(x, held, np.arange(2, 200)), told["held_out"])
     for width in (told["scott"], told["freedman"], told["shimazaki"], told["held_out"]):
         assert 0.1 < width < 0.6  # near the best for normal data, 0.35
+    # of two narrow humps Scott's rule, made for one Gaussian, takes bins far too wide
+    humps = np.where(rng.random(1000) < 0.5, -5.0, 5.0) + 0.3 * rng.standard_normal(1000)
+    others = np.where(rng.random(1000) < 0.5, -5.0, 5.0) + 0.3 * rng.standard_normal(1000)
+    rules = run(histograms.width_rules(humps, others, np.arange(2, 200)))
+    assert min(rules["scott"], rules["freedman"]) > 1.5 > 0.4 > rules["held_out"]
+    truth = (norm.pdf(others, -5, 0.3) + norm.pdf(others, 5, 0.3)) / 2
+    off = {}
+    for rule in bins.RULES:  # the estimator, on the same points
+        model = kg.HistogramDensity(rule, random_state=0).fit(humps[:, None])
+        edges = model.bin_edges_[0]
+        assert np.allclose(np.diff(edges), edges[1] - edges[0])
+        p = np.exp(model.score_samples(others[:, None]))
+        off[rule] = np.mean((p - truth) ** 2)
+    assert 3 * max(off["shimazaki_shinomoto"], off["held_out"]) < off["scott"]
+    assert off["freedman_diaconis"] > off["held_out"]
     w = rng.integers(0, 4, 1000).astype(float)
     for rule in (bins.scott, bins.freedman_diaconis):
         assert np.isclose(rule(x, w), rule(np.repeat(x, w.astype(int))))
@@ -142,6 +158,18 @@ def test_L07_M3_four_rules_on_a_gaussian():
     normal = np.exp(-((grid - x.mean()) ** 2) / 2 / x.var()) / np.sqrt(2 * np.pi * x.var())
     p = bins.heights(x, -4, 0.35, 23)[np.floor((grid + 4) / 0.35).astype(int)]
     assert np.mean((normal - truth) ** 2) < np.mean((p - truth) ** 2) / 5
+
+
+@covers("lecture_notes L07.X3")
+def test_L07_X3_half_open_bins_and_shares_of_points():
+    x = np.array([0.0, 0.5, 0.5, 1.0, 1.5, 2.0])
+    N = bins.counts(x, 0.0, 0.5, 4)
+    assert N.sum() == 6  # [x_l, x_l + Delta): no point is in two of them, the right end is kept
+    closed = sum(((x >= a) & (x <= a + 0.5)).sum() for a in (0.0, 0.5, 1.0, 1.5))
+    assert closed > 6
+    held = np.random.default_rng(15).standard_normal(50_000)
+    share = bins.counts(held, 0.0, 0.5, 1)[0] / 50_000  # P(0 <= x < 1/2), not 1/2 times it
+    assert share == pytest.approx(norm.cdf(0.5) - 0.5, abs=0.01)
 
 
 @covers("lecture_notes L07.X1")
@@ -180,9 +208,17 @@ def test_L07_E2_bins_of_many_dimensions_are_empty():
     rng = np.random.default_rng(5)
     empty = []
     for d in (1, 2, 3, 5):
-        N, _ = np.histogramdd(rng.random((1000, d)), bins=8)
+        rows = rng.random((1000, d))
+        model = kg.HistogramDensity(8).fit(rows)
+        N, edges = np.histogramdd(rows, bins=[np.asarray(e) for e in model.bin_edges_])
         assert N.size == 8**d
-        empty.append(np.mean(N == 0))
+        assert np.array_equal(np.flatnonzero(N), np.sort(model.cells_))  # only full ones are kept
+        assert model.counts_.sum() == 1000
+        volume = np.prod([e[1] - e[0] for e in edges])
+        at = tuple(np.minimum((rows[0] - [e[0] for e in edges]) // np.diff(edges)[:, 0], 7))
+        height = N[tuple(int(i) for i in at)] / (1000 * volume)
+        assert np.exp(model.score_samples(rows[:1]))[0] == pytest.approx(height)
+        empty.append(1 - len(model.cells_) / 8**d)
     assert (np.diff(empty) >= 0).all()
     assert empty[0] == 0
     assert empty[-1] > 0.9  # from d = 5 on there is nothing to see
@@ -238,6 +274,11 @@ def test_L09_E1_ranks_of_the_printed_table():
     assert len(set(u[:, 0])) == 3
     assert len(set(printed[:, 0])) == 2
     assert np.array_equal(rank_order(np.array([[7.0], [7.0], [9.0]]))[:, 0], [0.375, 0.375, 0.75])
+    table = np.array([[2.0, 6.0], [5.0, 1.0], [3.0, 7.0]])
+    model = kg.RankTransform().fit(table)
+    assert np.array_equal(model.transform(table), u)
+    assert np.array_equal(run(copula.ranks(table))["u"], u)
+    assert np.allclose(model.inverse_transform(u), table)
 
 
 @covers("lecture_notes L09.T3")
@@ -249,6 +290,7 @@ def test_L09_T3_ranks_keep_the_order_under_increasing_maps():
     assert u.max() == 200 / 201
     bent = np.c_[np.exp(X[:, 0]), X[:, 1] ** 3, np.arctan(5 * X[:, 2])]
     assert np.array_equal(rank_order(bent), u)
+    assert np.allclose(kg.RankTransform().fit_transform(bent), u)
 
 
 @covers("lecture_notes L09.M1", "lecture_notes L09.T4", "lecture_notes L09.X2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from book_checks import covers
+from scipy.optimize import nnls
 
 import kilogram as kg
 from kilogram.textbook import ica, nmf, robust_pca
@@ -74,16 +75,20 @@ def test_L20_E3_gross_errors_turn_pca_and_not_its_robust_kin():
 @covers("lecture_notes L20.G1")
 def test_L20_G1_three_ways_to_change_pca():
     """Other scores (ICA, NMF), curved maps (kernel PCA), other errors (robust PCA)."""
-    X = np.abs(contaminated(3)[0])
-    for model in (kg.NMF(2), kg.FastICA(2), kg.KernelPCA(2, kernel="rbf"), kg.RobustPCA(2)):
-        assert model.set_params(**_seed(model)).fit(X).transform(X).shape == (60, 2)
-
-
-def _seed(model):
-    wanted = {"random_state": 0, "max_iter": 2000} if hasattr(model, "random_state") else {}
-    return {key: value for key, value in wanted.items() if hasattr(model, key)} | (
-        {"max_iter": 2000} if isinstance(model, kg.FastICA) else {}
-    )
+    L, S = contaminated(3)
+    plain = kg.PCA(2).fit(L)
+    X = np.abs(L)
+    loadings = kg.NMF(2, random_state=0, max_iter=500).fit_transform(X)
+    assert loadings.min() >= 0 > kg.PCA(2).fit_transform(X).min()  # no signs
+    independent = kg.FastICA(2, random_state=0, max_iter=2000).fit_transform(L)
+    np.testing.assert_allclose(np.cov(independent.T, bias=True), np.eye(2), atol=1e-9)
+    bent = kg.KernelPCA(2, kernel="rbf").fit(L)
+    middle = (L[:1] + L[1:2]) / 2  # of a straight map: halfway between
+    halfway = (bent.transform(L[:1]) + bent.transform(L[1:2])) / 2
+    assert np.abs(bent.transform(middle) - halfway).max() > 0.05
+    assert np.allclose(plain.transform(middle), plain.transform(L[:2]).mean(axis=0))
+    robust = kg.RobustPCA(2).fit(L + S)
+    np.testing.assert_allclose(robust.low_rank_, L, atol=1e-3)
 
 
 @covers("lecture_notes L21.M1", "lecture_notes L21.T1")
@@ -106,6 +111,70 @@ def test_L21_T1_counts_fit_ever_better_and_the_start_decides():
     assert run(nmf.poisson(X, begun["W"], begun["H"], m=300)).objective < 1.2 * min(ends)
     acol = kg.NMF(3, beta_loss=1, solver="mu", init="acol", random_state=0, max_iter=2000).fit(X)
     assert acol.reconstruction_err_**2 / 2 < 1.2 * min(ends)
+    # or begin with the centres of k-means as parts
+    H = kg.KMeans(3, random_state=0).fit(X).cluster_centers_
+    means = kg.NMF(3, beta_loss=1, solver="mu", init="custom", max_iter=2000)
+    means.fit(X, W=np.full((15, 3), 1 / 3), H=H)
+    assert means.reconstruction_err_**2 / 2 < 1.2 * min(ends)
+
+
+@covers("lecture_notes L21.M1")
+def test_L21_M1_new_rows_get_the_best_loadings_and_a_lasso_leaves_few():
+    rng = np.random.default_rng(6)
+    H = rng.random((4, 12))
+    X = rng.random((40, 4)) @ H + 0.05 * rng.random((40, 12))
+    model = kg.NMF(4, random_state=0, max_iter=2000, tol=1e-6).fit(X)
+    new = rng.random((7, 12))
+    told = run(nmf.loadings(new, model.components_))
+    for row, w in zip(new, told["W"], strict=True):
+        np.testing.assert_allclose(w, nnls(model.components_.T, row)[0], atol=1e-6)
+    np.testing.assert_allclose(model.transform(new), told["W"], atol=1e-3)
+    alpha = 0.1  # for each column; with no price on H the parts would grow and W vanish
+    how = {"alpha_W": alpha / 12, "alpha_H": 1e-3, "l1_ratio": 1.0, "tol": 1e-6}
+    sparse = kg.NMF(4, random_state=0, max_iter=5000, **how).fit(X)
+    free, lasso = (run(nmf.loadings(new, sparse.components_, a))["W"] for a in (0.0, alpha))
+    np.testing.assert_allclose(sparse.transform(new), lasso, atol=1e-3)
+    assert (lasso == 0).sum() > (free == 0).sum()
+    assert lasso.sum() < free.sum()
+
+
+@covers("lecture_notes L21.X3")
+def test_L21_X3_a_useful_rank_and_the_size_of_a_determinant():
+    rng = np.random.default_rng(7)
+    X = rng.random((4, 9))
+    exact = kg.NMF(4, init="custom", max_iter=500, tol=1e-10)
+    exact.fit(X, W=np.eye(4), H=X)  # min(N, d) parts: the rows themselves
+    assert exact.reconstruction_err_ < 1e-9  # nothing is left for more of them, up to max(N, d)
+    Y = cocktail(4)[1]
+    M = kg.FastICA(random_state=0).fit(Y).components_
+    M = M if np.linalg.det(M) > 0 else M[::-1]
+    turned = M * np.array([[-1.0], [1.0], [1.0]])  # a source's sign is free
+    J = [run(ica.dependence(Y, A)).objective for A in (M, turned)]
+    assert J[0] == pytest.approx(J[1])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(np.log(np.linalg.det(turned)))  # without the bars
+    Z = run(ica.whiten(Y))["Z"]
+    np.testing.assert_allclose(np.cov(Z.T, bias=True), np.eye(3), atol=1e-9)
+
+
+@covers("lecture_notes L21.M2")
+def test_L21_M2_the_aim_is_the_divergence_of_the_joint_density_from_its_margins():
+    S, X = cocktail(5)
+    S, X = S[:, :2], S[:, :2] @ np.array([[1.0, 0.6], [0.3, 1.0]])
+    unmix = np.linalg.inv(np.array([[1.0, 0.6], [0.3, 1.0]])).T
+    # H(X) = H(S) + log |det A|: uniform on [-1, 1] has log 2, Laplace 1 + log 2
+    H_X = np.log(2) + 1 + np.log(2) - np.linalg.slogdet(unmix)[1]
+
+    def left(M):
+        return run(ica.dependence(X, M)).objective - H_X
+
+    assert abs(left(unmix)) < 0.02  # independent: nothing left
+    assert left(np.diag([5.0, -0.1]) @ unmix) == pytest.approx(left(unmix), abs=1e-9)
+    white = run(ica.whiten(X))["K"].T
+    fast = kg.FastICA(random_state=0).fit(X).components_
+    assert left(white) > 0.05 > left(fast)  # PCA leaves dependence, ICA does not
+    turns = [np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]) for t in np.r_[0:3.2:0.1]]
+    assert left(fast) <= min(left(R @ white) for R in turns) + 1e-3  # no rotation does better
 
 
 @covers("lecture_notes L21.X1")
@@ -130,6 +199,12 @@ def test_L21_X2_both_updates_at_once_can_make_it_worse():
         worse += int((np.diff(printed) > 1e-9).sum())
         assert (np.diff(in_turn) <= 1e-9).all()
     assert worse > 50
+    fast = []
+    for m in range(1, 9):
+        model = kg.NMF(2, beta_loss=1, solver="mu", init="custom", tol=0, max_iter=m)
+        with pytest.warns(match="usable"):
+            fast.append(model.fit(X, W=W, H=H).objective_)
+    assert (np.diff(fast) <= 1e-9).all()
 
 
 @covers("lecture_notes L21.E1")

@@ -8,7 +8,7 @@ from book_checks import covers
 from sklearn.datasets import make_blobs
 
 import kilogram as kg
-from kilogram.textbook import k_means
+from kilogram.textbook import k_means, robust
 from kilogram.textbook.state import run
 
 
@@ -26,6 +26,9 @@ def test_L22_M2_mean_and_medoid():
     D = np.linalg.norm(X[:, None] - X[None], axis=2)
     s = run(k_means.k_medoids(D, [0]))
     assert s["medoids"][0] == D.sum(axis=0).argmin()
+    fast = kg.KMedoids(1).fit(X)
+    assert fast.medoid_indices_[0] == D.sum(axis=0).argmin()
+    assert fast.inertia_ == pytest.approx(D.sum(axis=0).min())
     assert np.allclose(kg.KMeans(1).fit(X).cluster_centers_[0], X.mean(axis=0))
 
 
@@ -70,13 +73,21 @@ def test_L23_M3_far_starts_beat_random_ones():
 @covers("lecture_notes L23.M4")
 def test_L23_M4_medoids_take_any_distance():
     rng = np.random.default_rng(2)
-    X = np.r_[rng.standard_normal((20, 2)), 6 + rng.standard_normal((20, 2)), [[100.0, 100.0]]]
+    X = np.r_[rng.standard_normal((20, 2)), 6 + rng.standard_normal((20, 2)), [[40.0, 40.0]]]
     D = np.abs(X[:, None] - X[None]).sum(axis=2)  # city block
     costs = [s.objective for s in k_means.k_medoids(D, [0, 1]) if s.objective is not None]
     assert (np.diff(costs) <= 1e-9).all()
     s = run(k_means.k_medoids(D, [0, 25]))
     assert len(set(s["c"][:20])) == len(set(s["c"][20:])) == 1  # the outlier drags no medoid
     assert all(i < 40 for i in s["medoids"])
+    for model, rows in ((kg.KMedoids(2, metric="cityblock", random_state=0), X),
+                        (kg.KMedoids(2, metric="precomputed", random_state=0), D)):  # fmt: skip
+        model.fit(rows)
+        assert model.inertia_ <= s.objective + 1e-9  # swaps go on where the alternation rests
+        assert (np.sort(model.medoid_indices_) == np.sort(s["medoids"])).all()
+        assert len(set(model.labels_[:20])) == len(set(model.labels_[20:])) == 1
+    dragged = kg.KMeans(2, n_init=10, random_state=0).fit(X)
+    assert (np.bincount(dragged.labels_) == 1).any()  # k-means gives it a centre of its own
 
 
 @covers("lecture_notes L23.M6", "lecture_notes L23.E3")
@@ -91,6 +102,40 @@ def test_L23_M6_clusters_around_lines():
     same = np.mean(best["c"] == own)
     assert max(same, 1 - same) > 0.95
     assert kg.KMeans(2, n_init=5, random_state=0).fit(X).inertia_ > 20 * best.objective
+    fast = kg.KLines(2, random_state=0).fit(X)
+    assert fast.inertia_ == pytest.approx(best.objective)
+    assert np.mean(fast.labels_ == best["c"]) in (0.0, 1.0)
+
+
+@covers("lecture_notes L23.E3")
+def test_L23_E3_three_noisy_lines_by_k_lines_and_by_ransac_in_turn():
+    """RANSAC takes a line, removes its points and looks again; k-lines fits all three together."""
+    rng = np.random.default_rng(4)
+    turn, away = np.array([0.2, 1.3, 2.4]), np.array([0.5, -1.0, 1.5])
+    own, t = np.arange(240) % 3, rng.uniform(-5, 5, 240)
+    normal = np.c_[-np.sin(turn), np.cos(turn)]
+    X = t[:, None] * np.c_[np.cos(turn), np.sin(turn)][own] + (away[:, None] * normal)[own]
+    X = X + 0.05 * rng.standard_normal((240, 2))
+    together = kg.KLines(3, random_state=0).fit(X)
+    left, lines = X, []
+    for _ in range(3):
+        s = run(robust.ransac(left, 0.15, 60, rng, robust.line, robust.line_distance, 2))
+        lines.append(s["model"])
+        left = left[~s["inliers"]]
+
+    def worst(normals, offsets):
+        """The largest error of a true line: of its direction and of its distance from 0."""
+        cosine = np.abs(normals @ normal.T)
+        found = cosine.argmax(axis=0)
+        assert len(set(found)) == 3
+        return max((1 - cosine.max(axis=0)).max(), np.abs(np.abs(offsets[found]) - abs(away)).max())
+
+    n = together.directions_ @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    assert worst(n, (n * together.points_).sum(axis=1)) < 0.03
+    lines = np.array(lines)
+    assert worst(lines[:, :2], lines[:, 2]) < 0.1
+    distances = np.abs(X @ lines[:, :2].T - lines[:, 2]).min(axis=1)
+    assert together.inertia_ < (distances**2).sum()
 
 
 @covers("summary A8.1", "slides B10.1", "summary C1")

@@ -35,6 +35,20 @@ def test_L22_M3_all_linkages_agree_on_separate_clusters(name):
     fast = kg.AgglomerativeClustering(3, linkage=name).fit(rows)
     assert adjusted_rand_score(y, book) == adjusted_rand_score(y, fast.labels_) == 1.0
     np.testing.assert_allclose(fast.distances_, s["heights"])
+    height = (s["heights"][-3] + s["heights"][-2]) / 2  # cut there: three are left
+    cut = kg.AgglomerativeClustering(None, linkage=name, distance_threshold=height).fit(rows)
+    assert adjusted_rand_score(book, cut.labels_) == 1.0
+
+
+@covers("lecture_notes L22.M3", "lecture_notes L22.T3")
+def test_L22_M3_means_as_representatives():
+    rows, y = X[::3], Y[::3]
+    D = cdist(rows, rows)
+    s = run(hierarchical.agglomerate(D, "mean", rows))
+    fast = kg.AgglomerativeClustering(3, linkage="centroid").fit(rows)
+    np.testing.assert_allclose(np.sort(fast.distances_), np.sort(s["heights"]))
+    assert adjusted_rand_score(y, hierarchical.cut(D, "mean", 3, rows)) == 1.0
+    assert adjusted_rand_score(y, fast.labels_) == 1.0
 
 
 @covers("lecture_notes L22.M4", "lecture_notes L22.T3", "slides B10.9")
@@ -103,6 +117,11 @@ def test_B10_4_three_separate_clouds_are_stable_as_three():
     assert found.choices["instability"] == 3
     assert found.table["instability"][2] == pytest.approx(0.0, abs=1e-12)
     assert np.isnan(found.table["instability"][0])  # k = 1 is trivially stable
+    once = kg.KMeans(init="random", n_init=1)  # a single start: bad luck looks like instability
+    found = kg.choose_k(
+        X, 3, criteria=["instability"], estimator=once, n_references=2, random_state=0
+    )
+    assert found.table["instability"][2] > 0.02
 
 
 @covers("slides B10.5")
@@ -112,6 +131,10 @@ def test_B10_5_a_resample_outside_the_loop_hides_instability():
     printed = run(choose_k.instability(rows, 4, 8, np.random.default_rng(1), inside=False))
     right = run(choose_k.instability(rows, 4, 8, np.random.default_rng(1)))
     assert np.mean(printed["instability"]) < 0.5 * np.mean(right["instability"])
+    found = kg.choose_k(rows, 4, criteria=["instability"], n_references=2, random_state=0)
+    ours = found.table["instability"][1:]
+    np.testing.assert_allclose(ours.mean(), np.mean(right["instability"]), rtol=0.4)
+    assert (ours > 0.5 * np.asarray(right["instability"])).all()
 
 
 @covers("slides B10.11")
@@ -168,19 +191,18 @@ def test_L23_M5_elbow_and_a_case_without_one():
     fall, even = -np.diff(s["share"]), -np.diff(smooth)
     assert (fall[:-1] / fall[1:]).max() > 10  # after the third cluster hardly anything is left
     assert (even[:-1] / even[1:]).max() < 5  # no step stands out
-    assert round(np.sqrt(len(X) / 2)) == 7  # the notes' rule of thumb knows nothing of the data
+    assert s["sharpest"] == 3  # the other reading of an elbow: where it bends most
+    assert choose_k.thumb(len(X)) == choose_k.thumb(len(flat)) == 7  # it never looks at the points
 
 
 @covers("lecture_notes L23.X2")
 def test_L23_X2_held_out_D_in_falls_with_every_cluster():
     """D_in / D on held-out points favours ever more clusters: it needs an elbow or a price."""
-    train, test = X[::2], X[1::2]
-    shares = []
-    for k in (1, 3, 6, 12):
-        c = kg.KMeans(k, n_init=5, random_state=0).fit(train).predict(test)
-        D = cdist(test, test, "sqeuclidean")
-        shares.append(D[c[:, None] == c[None]].sum() / D.sum())
-    assert (np.diff(shares) < 0).all()
+    shares = run(choose_k.held_out(X, 8, 3, np.random.default_rng(0)))["share"]
+    assert shares[0] == pytest.approx(1.0)
+    assert (np.diff(shares[[0, 2, 4, 7]]) < 0).all()  # in trend: the most clusters seem the best
+    assert 1 + np.argmin(shares) > 3
+    assert 2 + np.argmax(np.diff(shares, 2)) == 3  # its elbow knows better
     bits = [
         run(choose_k.two_part_code(X, kg.KMeans(k, n_init=5, random_state=0).fit(X).labels_))
         for k in (1, 3, 6, 12)

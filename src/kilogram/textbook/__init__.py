@@ -34,6 +34,8 @@ def _told() -> dict[str, Page]:
     for table in sorted(tables, key=lambda file: file.name):
         module = import_module(f"kilogram.textbook.{table.name.removesuffix('.toml')}")
         for name, entry in tomllib.loads(table.read_text("utf-8")).items():
+            if name in told:
+                raise ValueError(f"two tellings are called {name!r}: one would hide the other")
             function = getattr(module, entry["function"])
             told[name] = Page(
                 function, entry["title"], tuple(entry["sources"]), tuple(entry["explains"])

@@ -3,7 +3,11 @@
 instability   for each k, r times: a fresh bootstrap sample, k-means on it, all points to their
               nearest centre; the mean distance of the clusterings, the least over the names of
               the clusters. One sample for all repetitions shows the luck of the start only.
-elbow         SSE_k / SSE_1 against k: the point nearest to the origin, both axes scaled to 0..1
+elbow         SSE_k / SSE_1 against k: the point nearest to the origin, both axes scaled to 0..1,
+              or the point where the curve bends most
+held out      mean of D_in / D over folds, squared distances within clusters and all of them; it
+              falls with every cluster, so it too wants an elbow
+thumb         sqrt(N / 2), whatever the points are
 code          bits of the model, then bits of the points given the model; the least sum
 """
 
@@ -50,7 +54,7 @@ def instability(
 
 
 def elbow(X: Array, K: int, rng: np.random.Generator, starts: int = 5) -> Telling:
-    """SSE_k / SSE_1 for k = 1..K, and the point nearest to the origin."""
+    """SSE_k / SSE_1 for k = 1..K: the point nearest to the origin, and the sharpest bend."""
     shares: list[float] = []
     yield (s := begin("1 all points in one cluster", k=np.arange(1, K + 1)))
     for k in range(1, K + 1):
@@ -61,6 +65,28 @@ def elbow(X: Array, K: int, rng: np.random.Generator, starts: int = 5) -> Tellin
     shares[0] = 1.0
     away = np.linspace(0, 1, K) ** 2 + np.array(shares) ** 2
     yield (s := s.then("3 nearest to the origin", share=shares, choice=1 + int(away.argmin())))
+    if K > 2:
+        bend = np.diff(shares, 2)  # at k = 2..K - 1
+        yield (s := s.then("4 the sharpest bend", bend=bend, sharpest=2 + int(bend.argmax())))
+    return s
+
+
+def thumb(N: int) -> int:
+    """sqrt(N / 2): a number to begin with, which does not look at the points."""
+    return round(np.sqrt(N / 2))
+
+
+def held_out(X: Array, K: int, folds: int, rng: np.random.Generator, starts: int = 5) -> Telling:
+    """D_in / D of held-out points for k = 1..K; k-means on the others, then nearest centres."""
+    fold, shares = rng.permutation(len(X)) % folds, np.zeros(K)
+    yield (s := begin("1 folds", fold=fold))
+    for k in range(1, K + 1):
+        for f in range(folds):
+            mu, test = _centres(X[fold != f], k, starts, rng), X[fold == f]
+            c = ((test[:, None] - mu[None]) ** 2).sum(axis=2).argmin(axis=1)
+            D = ((test[:, None] - test[None]) ** 2).sum(axis=2)
+            shares[k - 1] += D[c[:, None] == c[None]].sum() / D.sum() / folds
+        yield (s := s.then("2 one more cluster", float(shares[k - 1]), share=shares[:k].copy()))
     return s
 
 

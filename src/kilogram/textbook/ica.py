@@ -1,6 +1,8 @@
 """Independent components: lecture_notes L21 (objective) and L22 (FastICA).
 
 X (N, d) rows of sensors, X = S A' + noise, S (N, d') independent sources of variance 1
+aim       min_M sum_k H(s_k) - log |det M| - H(X),  s = M x: how far the joint density is from the
+          product of the margins, 0 if the sources are independent; no scaling of s changes it
 white     Z = (X - x_bar) U L^-1/2     covariance I, so that only a rotation W is left to find
 contrast  J(u) = (E G(u) - E G(Gaussian))^2, G(r) = log cosh r or -exp(-r^2 / 2)
 step      v = mean_i z_i G'(z_i w) - mean_i G''(z_i w) w;   v <- v - sum_l (v'w_l) w_l;  w = v / |v|
@@ -27,6 +29,24 @@ def bump(r: Array) -> tuple[Array, Array]:
     """G' and G'' of -exp(-r^2 / 2)."""
     e = np.exp(-(r**2) / 2)
     return r * e, (1 - r**2) * e
+
+
+def entropy(s: Array) -> float:
+    """H of numbers s (N,), from the widths that a few of them in order take up (Vasicek 1976)."""
+    s, i = np.sort(s), np.arange(len(s))
+    few = round(np.sqrt(len(s)) / 2)
+    low, high = np.maximum(i - few, 0), np.minimum(i + few, len(s) - 1)
+    return float(np.log(len(s) * (s[high] - s[low]) / (high - low)).mean())
+
+
+def dependence(X: Array, M: Array) -> Telling:
+    """What sources M (x - x_bar) still know of each other, less H(X), which no M (d, d) changes."""
+    S = (X - X.mean(axis=0)) @ M.T
+    yield (s := begin("1 sources", S=S))
+    H = np.array([entropy(column) for column in S.T])
+    yield (s := s.then("2 their entropies", H=H))
+    yield (s := s.then("3 less the volume", objective=float(H.sum() - np.linalg.slogdet(M)[1])))
+    return s
 
 
 def whiten(X: Array, k: int | None = None) -> Telling:

@@ -6,6 +6,7 @@ M    N_k = sum_n gamma_nk,  phi_k = N_k / N,  mu_k = sum_n gamma_nk x_n / N_k
      Sigma_k = sum_n gamma_nk (x_n - mu_k)(x_n - mu_k)' / N_k          with the new mu_k
 log  gamma = exp(a - logsumexp a),  a_k = log phi_k - |y|^2/2 - sum log diag C - D/2 log 2 pi,
      Sigma_k = C C', C y = x - mu_k: densities underflow, their logarithms do not
+any  theta_k = argmax sum_n gamma_nk log p(x_n | theta)                weighted maximum likelihood
 MAP  Sigma_k = (sum_n gamma_nk (..)(..)' + a Lambda) / (N_k + a)       a prior of a rows
 NaN  x_o is seen: N(x_o; mu_o, Sigma_oo); the rest is expected,
      x_h = mu_h + Sigma_ho Sigma_oo^-1 (x_o - mu_o), and its covariance is
@@ -13,6 +14,8 @@ NaN  x_o is seen: N(x_o; mu_o, Sigma_oo); the rest is expected,
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -112,6 +115,30 @@ def em_missing(X: Array, phi: Array, mu: Array, Sigma: Array, m: int = 100) -> T
         S = np.einsum("nk,nki,nkj->kij", gamma, Z, Z) + np.einsum("nk,nkij->kij", gamma, C)
         Sigma = S / N_k[:, None, None]
         yield (s := s.then("3 M: components", objective=-L, phi=phi, mu=mu, Sigma=Sigma))
+    return s
+
+
+def em_of(
+    X: Array, gamma: Array, fit: Callable[[Array, Array], Array],
+    log_p: Callable[[Array, Array], Array], m: int = 100, tol: float = 1e-9,
+) -> Telling:  # fmt: skip
+    """EM of any family, from shares gamma (N, K): 0 and 1 if labels are known.
+
+    fit(X, w) finds the parameters of largest likelihood of points with weights w (N,);
+    log_p(X, theta) are the log-densities (N,).
+    """
+    before = -np.inf
+    yield (s := begin("1 shares", gamma=gamma))
+    for _ in range(m):
+        phi, theta = gamma.mean(axis=0), np.array([fit(X, w) for w in gamma.T])
+        yield (s := s.then("2 M: components", s.objective, phi=phi, theta=theta))
+        a = np.log(phi) + np.stack([log_p(X, parameters) for parameters in theta], axis=1)
+        log_total = np.logaddexp.reduce(a, axis=1)
+        gamma, L = np.exp(a - log_total[:, None]), float(log_total.sum())
+        yield (s := s.then("3 E: shares", objective=-L, gamma=gamma, L=L))
+        if L - before < tol * abs(L):
+            break
+        before = L
     return s
 
 

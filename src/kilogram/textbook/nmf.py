@@ -5,6 +5,7 @@ additive   H <- H - eta W'(WH - X)            may leave the positive orthant
 multiplied H <- H * (W'X) / (W'WH)            the additive step with eta = H / (W'WH) by entry
 Poisson    W <- W * ((X / WH) H') / (1 H')    the ratio inside the sum; then H, with the new W
 columns    w_j <- max(0, w_j + (XH' - WHH')_j / (HH')_jj)      the exact minimum over one column
+new rows   min_{w >= 0} 1/2 |x - w H|^2 + alpha sum_j w_j       alpha > 0: few parts, the lasso
 PLSA       p(x, z, y) = p(z) p(x|z) p(y|z); EM: q(z|x, y), then its weighted shares
 X (n, d) holds one data point per row; the cookbook's X is its transpose, which swaps W and H.
 """
@@ -86,6 +87,20 @@ def columns(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
             if B[j, j] > 0:
                 H[j] = np.maximum(0.0, H[j] + (P[j] - B[j] @ H) / B[j, j])
         yield (s := s.then("3 rows of H", objective=squares(X, W, H), H=H.copy()))
+    return s
+
+
+def loadings(X: Array, H: Array, alpha: float = 0.0, m: int = 500) -> Telling:
+    """New rows X by parts H that stay: non-negative least squares, with alpha > 0 its lasso."""
+    P, B = X @ H.T, H @ H.T
+    W = np.zeros((len(X), len(H)))
+    yield (s := begin("1 nothing yet", objective=squares(X, W, H), W=W.copy()))
+    for _ in range(m):
+        for j in range(len(H)):
+            if B[j, j] > 0:
+                W[:, j] = np.maximum(0.0, W[:, j] + (P[:, j] - W @ B[:, j] - alpha) / B[j, j])
+        J = squares(X, W, H) + alpha * float(W.sum())
+        yield (s := s.then("2 one part after the other", objective=J, W=W.copy()))
     return s
 
 

@@ -1,5 +1,9 @@
 """Projection pursuit: directions worth looking at (first_encounter ch. 2; the search is ours).
 
+To look without a search: every pair of attributes, D (D - 1) / 2 scatter plots (`pairs`), or the
+histogram of a projection (`look`), of a random one too. Random ones look Gaussian where attributes
+are many and nearly independent.
+
 y = X w, |w| = 1; an index says how interesting the numbers y are:
 
     variance     mean (y - y_bar)^2                  its best direction is the first of PCA
@@ -48,6 +52,20 @@ INDICES: dict[str, Callable[[Array], Array]] = {
     "kurtosis": kurtosis,
     "bimodality": bimodality,
 }
+
+
+def pairs(D: int) -> Array:
+    """Attributes (i, j), i < j, of all scatter plots along the axes, (D (D - 1) / 2, 2)."""
+    return np.stack(np.triu_indices(D, 1), axis=1)
+
+
+def look(X: Array, w: Array, bins: int = 30) -> Telling:
+    """The histogram of X w, w taken to length 1: counts of points in bars of equal width."""
+    y = X @ (w / np.linalg.norm(w))
+    yield (s := begin("1 projection", y=y))
+    counts, edges = np.histogram(y, bins)
+    yield (s := s.then("2 bars", counts=counts, edges=edges))
+    return s
 
 
 def sphering(X: Array) -> Array:
