@@ -42,6 +42,20 @@ def test_copies_are_neighbours_of_each_other(machine):
     assert (np.sort(index // 5) == (np.arange(15) // 5)[:, None]).all()
 
 
+@pytest.mark.parametrize("apart", [30.0, 1e3, 1e6])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_neighbours_within_clouds_that_lie_far_apart(machine, apart, dtype):
+    """Inner products have lost the digits in which the rows of one cloud differ."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((301, 3))
+    X[::2] += apart
+    X = X.astype(dtype)
+    for x, y in ((X, None), (np.asfortranarray(X), X[:200])):
+        squares, _ = nearest_rows(x, y, 5)
+        want, _ = plain(X, y, 5)
+        np.testing.assert_allclose(squares, want, rtol=2e-4 if dtype == np.float32 else 2e-9)
+
+
 def test_too_many_neighbours():
     with pytest.raises(ValueError, match="neighbours"):
         nearest_rows(np.zeros((4, 2)), None, 4)

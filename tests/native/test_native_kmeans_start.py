@@ -1,5 +1,7 @@
 """Greedy k-means++ and whole runs of Lloyd in one call, against the loops in Python."""
 
+import time
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -38,6 +40,17 @@ def test_same_draws_choose_the_same_rows(machine, size, weighted, dtype):
     plain = starts.chosen_rows(X, first, uniforms, w, X.mean(axis=0).astype(float))
     for x in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         np.testing.assert_array_equal(greedy_rows(x, first, uniforms, w), plain)
+
+
+def test_no_time_is_enough_for_the_first_row():
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    first, uniforms = draws(200, 15, 4)
+    np.testing.assert_array_equal(greedy_rows(X, first, uniforms, seconds=0.0), [first])
+    late = time.perf_counter()
+    assert len(starts.chosen_rows(X, first, uniforms, None, X.mean(axis=0), late)) == 1
+    C = starts.greedy(X, None, 15, X.mean(axis=0), np.random.default_rng(1), late)
+    assert C.shape == (15, 2)
+    assert (C[:, None] == X).all(axis=2).any(axis=1).all()  # rows
 
 
 def test_rows_of_no_weight_are_never_chosen():

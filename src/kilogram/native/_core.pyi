@@ -314,7 +314,7 @@ def held_pass(
     threads: int,
 ) -> tuple[float, float, float]: ...
 def greedy_start(
-    X: Array, w: Array | None, uniforms: Array, chosen: Array, threads: int
+    X: Array, w: Array | None, uniforms: Array, seconds: float, chosen: Array, threads: int
 ) -> int: ...
 def lloyd_steps(
     X: Array,

@@ -12,11 +12,19 @@ from kilogram.native.buffers import Array, matrix, run, vector
 from kilogram.native.threads import SMALL_WORK
 
 
-def greedy_rows(X: Array, first: int, uniforms: Array, w: Array | None = None) -> Array:
+def greedy_rows(
+    X: Array,
+    first: int,
+    uniforms: Array,
+    w: Array | None = None,
+    *,
+    seconds: float = np.inf,
+) -> Array:
     """The rows of X (n, d) that greedy k-means++ chooses from the row `first` on, at most k.
 
     `uniforms` (k - 1, trials) are the draws: for every centre that many candidates, taken with
-    probability w |x - nearest centre|^2. Fewer than k are chosen if all rows lie on them.
+    probability w |x - nearest centre|^2. Fewer than k are chosen if all rows lie on them, or if
+    so many `seconds` are over.
     """
     x = matrix("X", X)
     (n, d), (more, trials) = x.shape, uniforms.shape
@@ -24,7 +32,7 @@ def greedy_rows(X: Array, first: int, uniforms: Array, w: Array | None = None) -
     chosen[0] = first
     draws = np.ascontiguousarray(uniforms, np.float64)
     weights = vector(w, n, np.dtype(np.float64), "w")
-    count = run(_core.greedy_start, float(n) * d * trials, x, weights, draws, chosen)
+    count = run(_core.greedy_start, float(n) * d * trials, x, weights, draws, seconds, chosen)
     return chosen[:count]
 
 

@@ -175,7 +175,7 @@ default="k-means++"
         with ticking(self, "start", budget.deadline) as tick:
             for _ in range(start_count(self)):
                 taken += 1
-                late = fits.run(start(self, X, w, about, rng), rng, tick)
+                late = fits.run(start(self, X, w, about, rng, budget.deadline), rng, tick)
                 if late:
                     break
         self._keep(fits, X, w)
@@ -207,7 +207,8 @@ default="k-means++"
         self.inertia_ = self.objective_ = float(found.objective or 0.0)
         self.n_iter_ = found.n_iter
         self._n_features_out = self.n_clusters
-        warn_if_duplicates(len(np.unique(to_numpy(self.labels_))), self.n_clusters)
+        rows = np.bincount(to_numpy(self.labels_), minlength=self.n_clusters)
+        warn_if_duplicates(int(np.count_nonzero(rows)), self.n_clusters)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the centres by the rows X, MacQueen's rule; the first call chooses where to begin.

@@ -112,13 +112,20 @@ def _like_rows(found: np.ndarray, reference: Any) -> Any:
     return like(found, reference)
 
 
-def start(model: Any, X: Any, w: Any, about: About, rng: np.random.Generator) -> np.ndarray:
-    """The first centres, (k, d), float64 on the host."""
+def start(
+    model: Any,
+    X: Any,
+    w: Any,
+    about: About,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+) -> np.ndarray:
+    """The first centres, (k, d), float64 on the host; `deadline` by `time.perf_counter`."""
     init, k, d = model.init, int(model.n_clusters), len(about.origin)
     if isinstance(init, str):
         if init not in STARTS:
             raise ValueError(f"init must be one of {STARTS}, an array or a callable, got {init!r}.")
-        C = _named_start(init, X, w, k, about.origin, rng)
+        C = _named_start(init, X, w, k, about.origin, rng, deadline)
     else:
         C = host(init(X, k, random_state=int(rng.integers(2**31))) if callable(init) else init)
         if C.shape != (k, d):
@@ -132,7 +139,13 @@ def start(model: Any, X: Any, w: Any, about: About, rng: np.random.Generator) ->
 
 
 def _named_start(
-    init: str, X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator
+    init: str,
+    X: Any,
+    w: Any,
+    k: int,
+    origin: np.ndarray,
+    rng: np.random.Generator,
+    deadline: float | None,
 ) -> np.ndarray:
     if init == "farthest":
         return starts.farthest_first(X, w, k, origin)
@@ -140,7 +153,7 @@ def _named_start(
         return starts.drawn(X, w, k, origin, rng)
     if init == "k-means||" or is_streamed(X):
         return starts.parallel(X, w, k, origin, rng)
-    return starts.greedy(X, w, k, origin, rng)
+    return starts.greedy(X, w, k, origin, rng, deadline)
 
 
 def block_labels(X: Any, C: np.ndarray, origin: np.ndarray) -> Any:

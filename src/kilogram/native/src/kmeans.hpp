@@ -66,10 +66,11 @@ template <class T> struct GreedyStart {
   const double* w;  // (n) or null
   i64 k, trials;
   const double* uniforms;
-  i64* chosen;  // (k)
+  double seconds;  // that it may take
+  i64* chosen;     // (k)
 };
 
-// Returns how many were chosen before every row lay on one of them.
+// Returns how many were chosen before every row lay on one of them, or time was up.
 template <class T> i64 greedy_start(const GreedyStart<T>& start, int threads);
 
 // At most `most` steps of Lloyd, from and to `centres` (k, d), which are not less `origin` (d); pass.C

@@ -241,18 +241,18 @@ template <class T> void bind(nb::module_& m) {
 
 template <class T> void bind_start(nb::module_& m) {
   m.def("greedy_start", [](In<T> X, std::optional<InV<double>> w, InC<double> uniforms,
-                           Out<i64, 1> chosen, int threads) {
+                           double seconds, Out<i64, 1> chosen, int threads) {
     const i64 n = X.shape(0), k = chosen.shape(0), trials = uniforms.shape(1);
     check_int(n, "the number of rows");
     if (k < 1 || i64(uniforms.shape(0)) != k - 1 || trials < 1 || (w && i64(w->shape(0)) != n) ||
         chosen.data()[0] < 0 || chosen.data()[0] >= n)
       throw std::invalid_argument("rows, weights, draws and the first row do not fit together");
     const GreedyStart<T> start{{X.data(), n, i64(X.shape(1)), X.stride(0), X.stride(1)},
-                               pointer<double>(w), k, trials, uniforms.data(), chosen.data()};
+                               pointer<double>(w), k, trials, uniforms.data(), seconds, chosen.data()};
     Release release;
     return greedy_start<T>(start, threads);
-  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "uniforms"_a.noconvert(), "chosen"_a.noconvert(),
-     "threads"_a);
+  }, "X"_a.noconvert(), "w"_a.noconvert().none(), "uniforms"_a.noconvert(), "seconds"_a,
+     "chosen"_a.noconvert(), "threads"_a);
   m.def("lloyd_steps", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InV<double> origin,
                           Out<double, 2> centres, Out<std::int32_t, 1> labels, Out<double, 2> sums,
                           bool follow, i64 most, double tol) {

@@ -4,8 +4,10 @@
 #include "kmeans_blocks.hpp"
 #include "kmeans_sieve_loops.hpp"
 #include "loops.hpp"
+#include "pause.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
 #include <omp.h>
@@ -34,11 +36,15 @@ template <class T> class Greedy {
     std::fill(near, near + blocks_ * size_, std::numeric_limits<T>::max());
   }
 
-  // how many rows were chosen: fewer than k when every row lies on one of them
+  // how many rows were chosen: fewer than k when every row lies on one of them, or time is up
   i64 choose() {
     std::vector<i64> rows(s_.trials);
     take(s_.chosen, 1);
+    const auto begun = std::chrono::steady_clock::now();
     for (i64 c = 1; c < s_.k; ++c) {
+      pause();
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+      if (taken.count() > s_.seconds) return c;
       const double* mass = mass_.block(slot_[s_.trials]);
       double total = 0;
       for (i64 b = 0; b < blocks_; ++b) prefix_[b] = total += mass[b];

@@ -4,6 +4,7 @@
 // so from rows they take memory of n d, not n^2. Slots that are done with are filled by the last one.
 #include "linkage_chain.hpp"
 #include "loops.hpp"
+#include "pause.hpp"
 #include "structure.hpp"
 
 #include <algorithm>
@@ -59,6 +60,7 @@ template <class T> void tree_of_rows(const Rows<T>& X, Merge* merges) {
   std::iota(name.begin(), name.end(), 0);
   i64 next = 0;
   for (i64 t = 0; t + 1 < n; ++t) {
+    pause();
     const std::int32_t mark = name[next];
     rest.read(next, row.data());
     rest.remove(next);
@@ -78,6 +80,7 @@ template <class T> void ward_of_rows(const Rows<T>& X, const T* size_of, Merge* 
   std::iota(name.begin(), name.end(), 0);
   Chain chain(n);
   for (i64 t = 0; t + 1 < n;) {
+    pause();
     if (chain.empty()) chain.push(0);
     const i64 a = chain.top(), before = chain.before();
     centres.read(a, one.data());

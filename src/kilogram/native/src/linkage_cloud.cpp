@@ -4,6 +4,7 @@
 #include "linkage_rounds.hpp"
 #include "linkage_square.hpp"
 #include "loops.hpp"
+#include "pause.hpp"
 #include "structure.hpp"
 
 #include <algorithm>
@@ -173,6 +174,7 @@ void link(const Rows<T>& X, const T* weight, i64 room, Merge* merges, int thread
   std::vector<T> least;
   i64 t = 0, m = X.n;
   for (; m * m * i64(sizeof(T)) > room && worth(X.n, m, X.d); m = cloud.clusters()) {
+    pause();
     cloud.nearest(near, least, threads);
     const std::vector<Union> all = united(near);
     if (few * (m - i64(all.size())) < m) break;

@@ -3,6 +3,7 @@
 #include "linkage_rounds.hpp"
 #include "linkage_square.hpp"
 #include "loops.hpp"
+#include "pause.hpp"
 #include "structure.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ template <class T> void tree_of_matrix(const T* D, i64 n, Merge* merges) {
   std::vector<char> done(n, 0);
   i64 next = 0;
   for (i64 t = 0; t + 1 < n; ++t) {
+    pause();
     done[next] = 1;
     const T* d = D + next * n;
     i64 best = kNone;
@@ -42,6 +44,7 @@ i64 follow_chain(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* m
   Chain chain(square.m);
   i64 first = 0;
   while (t + 1 < n && !square.loose()) {
+    pause();
     if (chain.empty()) {
       while (!square.live[first]) ++first;
       chain.push(first);
@@ -73,6 +76,7 @@ void merge_all(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* mer
   std::vector<i64> near;
   nearest_slots(square, near, threads);
   while (t + 1 < n) {
+    pause();
     const std::vector<Union> all = united(near);
     if (few * (square.m - i64(all.size())) >= square.m) {
       for (const auto& [a, b] : all)
@@ -153,6 +157,7 @@ template <class T> void closest_pairs(T* D, i64 n, const T* size_of, bool medoid
   };
   for (i64 i = 0; i < n; ++i) look(i);
   for (i64 t = 0; t + 1 < n; ++t) {
+    pause();
     const i64 i = loops<T>().row_min(least.data(), n), j = nearest[i], a = std::min(i, j), b = std::max(i, j);
     const T ab = square.row(a)[b];
     merges[t] = {square.name[a], square.name[b], double(ab)};

@@ -11,6 +11,7 @@ random       rows drawn with probability w_i
 
 from __future__ import annotations
 
+import time
 import zlib
 from dataclasses import dataclass
 from functools import partial
@@ -35,18 +36,29 @@ def host_rows(X: Any, indices: Any) -> np.ndarray:
     return np.asarray(rows.todense() if is_sparse(rows) else rows, dtype=np.float64)
 
 
-def greedy(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """k-means++ with 2 + log k candidates for each centre, (k, d); X in memory."""
+def greedy(
+    X: Any,
+    w: Any,
+    k: int,
+    origin: np.ndarray,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+) -> np.ndarray:
+    """k-means++ with 2 + log k candidates for each centre, (k, d); X in memory.
+
+    What is left at the `deadline` (`time.perf_counter`) is drawn at random.
+    """
     n, trials = X.shape[0], 2 + int(np.log(k))
     u = None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
     draws = rng.random(1 + (k - 1) * trials)  # all before, so that native code draws nothing
     first, uniforms = _row_at(draws[0], u, n), draws[1:].reshape(k - 1, trials)
     if is_numpy(X):
-        chosen = greedy_rows(X, first, uniforms, u)
+        seconds = np.inf if deadline is None else deadline - time.perf_counter()
+        chosen = greedy_rows(X, first, uniforms, u, seconds=seconds)
     else:
-        chosen = chosen_rows(X, first, uniforms, u, origin)
+        chosen = chosen_rows(X, first, uniforms, u, origin, deadline)
     left = k - len(chosen)
-    if left:  # fewer distinct rows than centres
+    if left:  # fewer distinct rows than centres, or no time
         share = None if u is None else u / u.sum()
         chosen = np.concatenate([chosen, rng.choice(n, left, p=share)])
     return host_rows(X, chosen)
@@ -62,14 +74,19 @@ def _row_at(draw: float, u: np.ndarray | None, n: int) -> int:
 
 
 def chosen_rows(
-    X: Any, first: int, uniforms: np.ndarray, u: np.ndarray | None, origin: np.ndarray
+    X: Any,
+    first: int,
+    uniforms: np.ndarray,
+    u: np.ndarray | None,
+    origin: np.ndarray,
+    deadline: float | None = None,
 ) -> np.ndarray:
     """`native.kmeans_start.greedy_rows` for rows of any library, and what it is tested against."""
     n, chosen, norms = X.shape[0], [first], row_norms(X, origin)
     closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
     for draws in uniforms:
         mass = np.cumsum(closest if u is None else u * closest)
-        if not mass[-1] > 0:
+        if not mass[-1] > 0 or (deadline is not None and time.perf_counter() > deadline):
             break
         candidates = np.minimum(np.searchsorted(mass, draws * mass[-1]), n - 1)
         D = squared_distances(X, host_rows(X, candidates), origin, norms)
