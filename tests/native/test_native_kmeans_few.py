@@ -1,11 +1,14 @@
 """K-means with a bound for every centre: at every step what plain NumPy finds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 from kilogram.native import buffers
 from kilogram.native.kmeans_few import Few, few_pass
+from tests.native.plain_lloyd import apart, assert_steps, rows, uneven
 
 SIZES = [
     (1, 1, 1),
@@ -18,38 +21,16 @@ SIZES = [
 ]
 
 
-def rows(n, d, k, dtype, seed=0):
-    rng = np.random.default_rng(seed + n)
-    X, C = rng.standard_normal((n, d)), rng.standard_normal((k, d))
-    return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
-
-
 def assert_all_steps(X, C, w, shift, rtol, steps=12, jump=None):
-    """Lloyd's algorithm with bounds, every step held against all distances.
+    """Bounds must notice when centres go somewhere else."""
+    few = Few(X, shift, len(C))
 
-    At the step `jump` the centres go somewhere else, which bounds must notice.
-    """
-    few, kept = Few(X, shift, len(C)), {}
-    moved = (X - shift.astype(X.dtype)).astype(float)
-    u = np.ones(len(X)) if w is None else w.astype(float)
-    for step in range(steps):
-        D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
-        got = few_pass(few, C, w, inertia=step % 5 == 0, **kept)
-        near, size = D[np.arange(len(X)), got.labels], np.abs(moved).max() * u.sum() + 1
-        far = (moved**2).sum(axis=1) + (C.astype(float) ** 2).sum(axis=1).max()
-        assert (near <= D.min(axis=1) + rtol * far).all()
-        sums = np.zeros((len(C), X.shape[1] + 1))
-        np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
-        np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
-        if step % 5 == 0:
-            assert got.inertia == pytest.approx(u @ near, rel=1e-5, abs=1e-12 * size)
-        assert_bounds(few, D, got.labels, rtol * np.sqrt(far))
-        there = got.sums[:, -1] > 1e-9
-        means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
-        C = np.where(there[:, None], means, C).astype(X.dtype)
-        C = C[::-1].copy() * X.dtype.type(1.3) if step == jump else C
-        kept = {"labels": got.labels, "sums": got.sums}
-    return few
+    def after(D, moved, labels):
+        far = (moved**2).sum(axis=1) + (few.C.astype(float) ** 2).sum(axis=1).max()
+        assert_bounds(few, D, labels, rtol * np.sqrt(far))
+
+    settings = {"rtol": rtol, "share": 1.0, "told": 1e-5, "jump": jump, "after": after}
+    assert_steps(partial(few_pass, few), X, C, w, shift, steps=steps, **settings)
 
 
 def assert_bounds(few, D, labels, slack):
@@ -83,10 +64,7 @@ def test_passes_are_plain_passes(machine, size, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_settled_rows_are_not_read(machine, dtype):
-    rng = np.random.default_rng(0)
-    C = (3 * rng.standard_normal((10, 50))).astype(dtype)
-    own = rng.integers(0, 10, 3000)
-    X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
+    X, C, own = apart(dtype, 10)
     few = Few(X, None, 10)
     got = few_pass(few, C)
     np.testing.assert_array_equal(got.labels, own)
@@ -123,12 +101,7 @@ def test_rows_that_stay_are_told_by_their_bytes(machine, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
-    X, C, w = rows(400, 24, 15, dtype, seed=3)
-    X[:, :3] *= 30
-    X[::50] *= 1000
-    C[::7] *= 300
-    C[1] = 0
-    X, C = X * dtype(scale), C * dtype(scale)
+    X, C, w = uneven(dtype, 400, 24, 15, scale)
     assert_all_steps(X, C, w, np.zeros(24), 1e-13 if dtype == np.float64 else 1e-6, jump=4)
 
 

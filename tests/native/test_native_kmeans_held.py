@@ -1,5 +1,7 @@
 """K-means behind the sieve with bounds: at every step what plain NumPy finds."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -7,6 +9,7 @@ from threadpoolctl import threadpool_limits
 from kilogram.native import buffers
 from kilogram.native.kmeans import Sieve
 from kilogram.native.kmeans_held import Held, held_pass
+from tests.native.plain_lloyd import apart, assert_steps, rows, uneven, unit_of
 
 SIZES = [
     (1, 1, 1),
@@ -20,46 +23,18 @@ SIZES = [
 ]
 
 
-def rows(n, d, k, dtype, seed=0):
-    rng = np.random.default_rng(seed + n)
-    X, C = rng.standard_normal((n, d)), rng.standard_normal((k, d))
-    return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
-
-
-def unit_of(X, shift):
-    length = float(np.sqrt(((X.astype(float) - shift) ** 2).sum(axis=1).mean()))
-    return length if length > 0 else 1.0
-
-
 def assert_all_steps(X, C, w, shift, rtol, steps=12, jump=None):
-    """Lloyd's algorithm with bounds, every step held against all distances.
+    """Bounds must notice when centres go somewhere else."""
+    held = Held(Sieve(X, shift, unit_of(X, shift)), len(C))
 
-    At the step `jump` the centres go somewhere else, which bounds must notice.
-    """
-    held, kept = Held(Sieve(X, shift, unit_of(X, shift)), len(C)), {}
-    moved = (X - shift.astype(X.dtype)).astype(float)
-    u = np.ones(len(X)) if w is None else w.astype(float)
-    for step in range(steps):
-        D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
-        got = held_pass(held, C, w, inertia=step % 5 == 0, **kept)
-        near = D[np.arange(len(X)), got.labels]
-        np.testing.assert_allclose(near, D.min(axis=1), rtol=rtol, atol=rtol * 1e-3)
-        sums = np.zeros((len(C), X.shape[1] + 1))
-        np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
-        size = np.abs(moved).max() * u.sum() + 1
-        np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
-        if step % 5 == 0:
-            assert got.inertia == pytest.approx(u @ near, rel=rtol, abs=1e-12 * size)
-        there = got.sums[:, -1] > 1e-9
-        means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
-        C = np.where(there[:, None], means, C).astype(X.dtype)
-        C = C[::-1].copy() * X.dtype.type(1.3) if step == jump else C
-        kept = {"labels": got.labels, "sums": got.sums}
-        assert_bounds(held, moved, C, got.labels)
-    return held, got
+    def after(_, moved, labels):
+        assert_bounds(held, moved, labels)
+
+    one_pass = partial(held_pass, held)
+    assert_steps(one_pass, X, C, w, shift, steps=steps, rtol=rtol, jump=jump, after=after)
 
 
-def assert_bounds(held, moved, C, labels):
+def assert_bounds(held, moved, labels):
     """Whatever the centres did up to the last pass, bounds of then are bounds."""
     C = held.sieve.C.astype(float)
     D = np.sqrt(((moved[:, None] - C[None]) ** 2).sum(axis=2)) / held.sieve.unit
@@ -89,10 +64,7 @@ def test_held_passes_are_plain_passes(machine, size, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_settled_rows_are_not_looked_at(machine, dtype):
-    rng = np.random.default_rng(0)
-    C = (3 * rng.standard_normal((10, 50))).astype(dtype)
-    own = rng.integers(0, 10, 3000)
-    X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
+    X, C, own = apart(dtype, 10)
     none = np.zeros(50)
     held = Held(Sieve(X, none, unit_of(X, none)), 10)
     got = held_pass(held, C)
@@ -108,12 +80,7 @@ def test_settled_rows_are_not_looked_at(machine, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
-    X, C, w = rows(400, 24, 40, dtype, seed=3)
-    X[:, :3] *= 30
-    X[::50] *= 1000
-    C[::7] *= 300
-    C[1] = 0
-    X, C = X * dtype(scale), C * dtype(scale)
+    X, C, w = uneven(dtype, 400, 24, 40, scale)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
     assert_all_steps(X, C, w, np.zeros(24), rtol, jump=4)
 

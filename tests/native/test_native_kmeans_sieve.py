@@ -12,6 +12,7 @@ from kilogram.native.kmeans import (
     sieved_pass,
     taken,
 )
+from tests.native.plain_lloyd import apart, assert_steps, rows, uneven, unit_of
 
 SIZES = [
     (1, 1, 1),
@@ -25,41 +26,19 @@ SIZES = [
 ]
 
 
-def rows(n, d, k, dtype, seed=0):
-    rng = np.random.default_rng(seed + n)
-    X, C = rng.standard_normal((n, d)), rng.standard_normal((k, d))
-    return X.astype(dtype), C.astype(dtype), rng.random(n).astype(dtype)
-
-
-def unit_of(X, shift):
-    length = float(np.sqrt(((X.astype(float) - shift) ** 2).sum(axis=1).mean()))
-    return length if length > 0 else 1.0
-
-
 def assert_all_steps(X, C, w, shift, rtol, steps=5, groups=False):
-    """Lloyd's algorithm through the sieve, every step held against all distances."""
-    sieve, kept = Sieve(X, shift, unit_of(X, shift)), {}
-    places, means = Places(near_together(C, 8)), C[:: max(1, len(C) // 7)]
-    moved = (X - shift.astype(X.dtype)).astype(float)
-    for step in range(steps):
-        D = ((moved[:, None] - C[None].astype(float)) ** 2).sum(axis=2)
-        if groups and step:
+    """The sieve, and the last pass through it."""
+    sieve = Sieve(X, shift, unit_of(X, shift))
+    means = C[:: max(1, len(C) // 7)]
+
+    def one_pass(C, w, *, labels=None, **kept):
+        nonlocal means
+        places = Places(near_together(C, 8))
+        if groups and labels is not None:
             places, means = grouped(C, means)
-        got = sieved_pass(sieve, C, places, w, inertia=step % 2 == 0, **kept)
-        near = D[np.arange(len(X)), got.labels]
-        np.testing.assert_allclose(near, D.min(axis=1), rtol=rtol, atol=rtol * 1e-3)
-        u = np.ones(len(X)) if w is None else w.astype(float)
-        sums = np.zeros((len(C), X.shape[1] + 1))
-        np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
-        size = np.abs(moved).max() * u.sum() + 1
-        np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
-        if step % 2 == 0:
-            assert got.inertia == pytest.approx(u @ near, rel=rtol, abs=1e-12 * size)
-        there = got.sums[:, -1] > 1e-9
-        means = got.sums[:, :-1] / np.where(there, got.sums[:, -1], 1.0)[:, None]
-        C = np.where(there[:, None], means, C).astype(X.dtype)
-        kept = {"labels": got.labels, "sums": got.sums}
-    return sieve, got
+        return sieved_pass(sieve, C, places, w, labels=labels, **kept)
+
+    return sieve, assert_steps(one_pass, X, C, w, shift, steps=steps, rtol=rtol, measured=2)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -78,10 +57,7 @@ def test_sieved_passes_are_plain_passes(machine, size, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_few_distances_are_measured_where_clusters_are_apart(machine, dtype):
-    rng = np.random.default_rng(0)
-    C = (3 * rng.standard_normal((40, 50))).astype(dtype)
-    own = rng.integers(0, 40, 3000)
-    X = (C[own] + rng.standard_normal((3000, 50))).astype(dtype)
+    X, C, own = apart(dtype, 40)
     none = np.zeros(50)
     sieve = Sieve(X, none, unit_of(X, none))
     got = sieved_pass(sieve, C, Places(near_together(C, 8)))
@@ -104,13 +80,7 @@ def test_rows_far_from_the_origin(machine, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_rows_and_centres_of_very_different_lengths(machine, dtype, scale):
-    """A few rows and centres far out, and columns of different sizes: bounds stay bounds."""
-    X, C, w = rows(400, 24, 40, dtype, seed=3)
-    X[:, :3] *= 30
-    X[::50] *= 1000
-    C[::7] *= 300
-    C[1] = 0
-    X, C = X * dtype(scale), C * dtype(scale)
+    X, C, w = uneven(dtype, 400, 24, 40, scale)
     rtol = 1e-12 if dtype == np.float64 else 1e-5
     assert_all_steps(X, C, w, np.zeros(24), rtol)
     assert_all_steps(X, C, w, np.zeros(24), rtol, groups=True)

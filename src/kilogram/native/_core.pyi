@@ -238,10 +238,10 @@ def cluster_pass(
     shift: Array | None,
     C: Array,
     labels: Array,
-    distances: Array | None,
     sums: Array,
     follow: bool,
     measure: bool,
+    distances: Array | None,
     threads: int,
 ) -> float: ...
 

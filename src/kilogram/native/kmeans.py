@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,41 @@ class Step(NamedTuple):
     distances: Array | None
 
 
+class Begun(NamedTuple):
+    """A pass about to run: what native passes take first, labels and sums being overwritten."""
+
+    x: Array
+    w: Array | None
+    shift: Array | None
+    C: Array
+    labels: Array
+    sums: Array
+    follow: bool  # labels and sums are those of an earlier pass
+
+    @classmethod
+    def of(
+        cls,
+        x: Array,
+        w: Array | None,
+        shift: Array | None,
+        C: Array,
+        labels: Array | None,
+        sums: Array | None,
+    ) -> Begun:
+        (n, d), k = x.shape, len(C)
+        C = np.ascontiguousarray(C, x.dtype)
+        w, shift = vector(w, n, x.dtype, "w"), vector(shift, d, x.dtype, "shift")
+        if labels is not None and sums is not None:
+            return cls(x, w, shift, C, labels, sums, True)
+        return cls(x, w, shift, C, np.empty(n, np.int32), np.empty((k, d + 1)), False)
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        return run(function, float(self.x.size) * len(self.C), *self, *args)
+
+    def step(self, inertia: float) -> Step:
+        return Step(self.labels, self.sums, inertia, None)
+
+
 def cluster_pass(
     X: Array,
     C: Array,
@@ -38,25 +74,10 @@ def cluster_pass(
     With the `labels` (n,) int32 and `sums` of an earlier pass only rows that move are summed; both
     are overwritten. Without `inertia` no exact distance is taken.
     """
-    x = matrix("X", X)
-    (n, d), k = x.shape, len(C)
-    C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = kept(labels, sums, n, d, k)
-    away = np.empty(n, x.dtype) if distances else None
-    found = run(
-        _core.cluster_pass,
-        float(n) * d * k,
-        x,
-        vector(w, n, x.dtype, "w"),
-        vector(shift, d, x.dtype, "shift"),
-        C,
-        labels,
-        away,
-        sums,
-        follow,
-        inertia or distances,
-    )
-    return Step(labels, sums, found, away)
+    begun = Begun.of(matrix("X", X), w, shift, C, labels, sums)
+    away = np.empty(len(X), begun.x.dtype) if distances else None
+    found = begun.run(_core.cluster_pass, inertia or distances, away)
+    return begun.step(found)._replace(distances=away)
 
 
 class Bounds:
@@ -103,21 +124,10 @@ def bounded_pass(
 
     `labels` and `sums` must be those of the last pass with these bounds.
     """
-    x = matrix("X", X)
-    (n, d), k = x.shape, len(C)
-    C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = kept(labels, sums, n, d, k)
-    moved = bounds.moved(C)
-    found, bounds.looked = run(
+    begun = Begun.of(matrix("X", X), w, shift, C, labels, sums)
+    moved = bounds.moved(begun.C)
+    found, bounds.looked = begun.run(
         _core.bounded_pass,
-        float(n) * d * k,
-        x,
-        vector(w, n, x.dtype, "w"),
-        vector(shift, d, x.dtype, "shift"),
-        C,
-        labels,
-        sums,
-        follow,
         inertia,
         bounds.order,
         bounds.size,
@@ -127,8 +137,8 @@ def bounded_pass(
         bounds.least,
         bounds.lower,
     )
-    bounds.C = C
-    return Step(labels, sums, found if inertia else 0.0, None)
+    bounds.C = begun.C
+    return begun.step(found if inertia else 0.0)
 
 
 class Places(NamedTuple):
@@ -164,6 +174,11 @@ class Sieve:
         rows = (self.X, self.shift, self.unit, self.codes, self.about)
         self.balance: float = run(_core.encode_rows, float(n) * d, *rows)
         self.forget()
+
+    @property
+    def told(self) -> tuple[float, float, Array, Array]:
+        """What native passes are told of the codes."""
+        return self.unit, self.balance, self.codes, self.about
 
     def forget(self) -> None:
         """Before another start: nothing is known of distances."""
@@ -204,40 +219,17 @@ def sieved_pass(
 
     `labels` and `sums` must be those of the last pass with this sieve.
     """
-    x = sieve.X
-    (n, d), k = x.shape, len(C)
-    C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = kept(labels, sums, n, d, k)
-    found, looked, opened = run(
+    begun = Begun.of(sieve.X, w, sieve.shift, C, labels, sums)
+    found, looked, opened = begun.run(
         _core.sieved_pass,
-        float(n) * d * k,
-        x,
-        vector(w, n, x.dtype, "w"),
-        sieve.shift,
-        C,
-        labels,
-        sums,
-        follow,
         inertia,
         places.order,
         places.starts,
-        sieve.moved(C) if follow else None,
-        sieve.unit,
-        sieve.balance,
-        sieve.codes,
-        sieve.about,
+        sieve.moved(begun.C) if begun.follow else None,
+        *sieve.told,
     )
-    sieve.C, sieve.looked, sieve.opened = C, looked, opened
-    return Step(labels, sums, found if inertia else 0.0, None)
-
-
-def kept(
-    labels: Array | None, sums: Array | None, n: int, d: int, k: int
-) -> tuple[Array, Array, bool]:
-    """Labels and sums to write to, and whether they hold those of an earlier pass."""
-    if labels is not None and sums is not None:
-        return labels, sums, True
-    return np.empty(n, np.int32), np.empty((k, d + 1)), False
+    sieve.C, sieve.looked, sieve.opened = begun.C, looked, opened
+    return begun.step(found if inertia else 0.0)
 
 
 def on_line(size: int, dtype: np.dtype) -> Array:

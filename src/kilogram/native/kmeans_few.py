@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.native import _core
-from kilogram.native.buffers import Array, matrix, run, vector
-from kilogram.native.kmeans import Step, kept, on_line
+from kilogram.native.buffers import Array, matrix, vector
+from kilogram.native.kmeans import Begun, Step, on_line
 
 
 class Few:
@@ -61,23 +61,12 @@ def few_pass(
 
     `labels` and `sums` must be those of the last pass with these bounds.
     """
-    x = few.X
-    (n, d), k = x.shape, len(C)
-    C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = kept(labels, sums, n, d, k)
-    if not follow:
+    begun = Begun.of(few.X, w, few.shift, C, labels, sums)
+    if not begun.follow:
         few.forget()
-    moved = few.moved(C)
-    found, few.looked = run(
+    moved = few.moved(begun.C)
+    found, few.looked = begun.run(
         _core.few_pass,
-        float(n) * d * k,
-        x,
-        vector(w, n, x.dtype, "w"),
-        few.shift,
-        C,
-        labels,
-        sums,
-        follow,
         inertia,
         moved,
         few.drift,
@@ -90,5 +79,5 @@ def few_pass(
         few.least,
         few.lower,
     )
-    few.C, few.coded = C, True
-    return Step(labels, sums, found if inertia else 0.0, None)
+    few.C, few.coded = begun.C, True
+    return begun.step(found if inertia else 0.0)

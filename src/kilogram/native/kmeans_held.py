@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.native import _core
-from kilogram.native.buffers import Array, run, vector
-from kilogram.native.kmeans import Sieve, Step, kept, near_together, on_line
+from kilogram.native.buffers import Array
+from kilogram.native.kmeans import Begun, Sieve, Step, near_together, on_line
 
 FOUR = 4  # centres of a block, each with its own bound
 LINE = 16  # bounds of a cache line
@@ -55,32 +55,18 @@ def held_pass(
     `labels` and `sums` must be those of the last pass with these bounds.
     """
     sieve = held.sieve
-    x = sieve.X
-    (n, d), k = x.shape, len(C)
-    C = np.ascontiguousarray(C, x.dtype)
-    labels, sums, follow = kept(labels, sums, n, d, k)
-    held.known = held.known and follow
-    moved = held.moved(C)
-    found, sieve.looked, sieve.opened = run(
+    begun = Begun.of(sieve.X, w, sieve.shift, C, labels, sums)
+    held.known = held.known and begun.follow
+    moved = held.moved(begun.C)
+    found, sieve.looked, sieve.opened = begun.run(
         _core.held_pass,
-        float(n) * d * k,
-        x,
-        vector(w, n, x.dtype, "w"),
-        sieve.shift,
-        C,
-        labels,
-        sums,
-        follow,
         inertia,
         held.order,
         moved,
-        sieve.unit,
-        sieve.balance,
-        sieve.codes,
-        sieve.about,
+        *sieve.told,
         held.drift,
         held.least,
         held.lower,
     )
-    sieve.C, held.known = C, True
-    return Step(labels, sums, found if inertia else 0.0, None)
+    sieve.C, held.known = begun.C, True
+    return begun.step(found if inertia else 0.0)

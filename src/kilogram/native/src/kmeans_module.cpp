@@ -196,14 +196,14 @@ template <class T> void bind_few(nb::module_& m) {
 
 template <class T> void bind(nb::module_& m) {
   m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
-                           Out<std::int32_t, 1> labels, std::optional<Out<T, 1>> distances,
-                           Out<double, 2> sums, bool follow, bool measure, int threads) {
+                           Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
+                           bool measure, std::optional<Out<T, 1>> distances, int threads) {
     const ClusterPass<T> pass = made<T>(X, w, shift, C, labels, distances, sums, follow, measure);
     Release release;
     return cluster_pass<T>(pass, threads).inertia;
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
-     "labels"_a.noconvert(), "distances"_a.noconvert().none(), "sums"_a.noconvert(), "follow"_a,
-     "measure"_a, "threads"_a);
+     "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
+     "distances"_a.noconvert().none(), "threads"_a);
   m.def("bounded_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
                            Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
                            bool measure, InV<std::int32_t> order, i64 size,
