@@ -56,6 +56,32 @@ def test_neighbours_within_clouds_that_lie_far_apart(machine, apart, dtype):
         np.testing.assert_allclose(squares, want, rtol=2e-4 if dtype == np.float32 else 2e-9)
 
 
+@pytest.mark.parametrize("d", [64, 128, 300])
+def test_neighbours_where_every_product_is_rounded_down(machine, d):
+    """One large number, then products just below half a digit of it: d roundings add up."""
+    u = 2.0**-24
+    x = np.full(d, 2.0**-12)
+    x[0] = 1.0
+    near, far = 0.99 * x, 1.03 * x
+    near[0] = far[0] = 1.0
+    rows = [near, far]
+    for steps in (70, 76, 82, 88, 94, 100):
+        other = x.copy()
+        other[0] += steps * u
+        rows.append(other)
+    Y = np.array([*rows, *(-row for row in rows)], dtype=np.float32)  # so that nothing is shifted
+    squares, _ = nearest_rows(x[None].astype(np.float32), Y, 1)
+    want, _ = plain(x[None].astype(np.float32), Y, 1)
+    np.testing.assert_allclose(squares, want, rtol=2e-4)
+
+
+def test_neighbours_where_squares_overflow():
+    X = (1e20 * np.random.default_rng(0).standard_normal((50, 3))).astype(np.float32)
+    _, index = nearest_rows(X, None, 40)
+    assert (np.sort(index, axis=1)[:, 1:] > np.sort(index, axis=1)[:, :-1]).all()  # no row twice
+    assert (index != np.arange(50)[:, None]).all()
+
+
 def test_too_many_neighbours():
     with pytest.raises(ValueError, match="neighbours"):
         nearest_rows(np.zeros((4, 2)), None, 4)

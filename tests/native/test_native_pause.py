@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -11,6 +12,7 @@ import numpy as np
 from kilogram.native.structure import link_rows
 from kilogram.native.kmeans_start import greedy_rows
 rng = np.random.default_rng(0)
+rows, wide, draws = rng.random((200_000, 4)), rng.random((50_000, 20)), rng.random((20_000, 8))
 try:
     print("begun", flush=True)
     {call}
@@ -19,9 +21,9 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 CALLS = {
-    "single": "link_rows(rng.standard_normal((200_000, 4)))",
-    "ward": "link_rows(rng.standard_normal((200_000, 4)), ward=True)",
-    "k-means++": "greedy_rows(rng.standard_normal((50_000, 20)), 0, rng.random((20_000, 8)))",
+    "single": "link_rows(rows)",
+    "ward": "link_rows(rows, ward=True)",
+    "k-means++": "greedy_rows(wide, 0, draws)",
 }
 
 
@@ -33,5 +35,9 @@ def test_a_long_call_is_interrupted(call):
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)  # until the call is in native code: Python would stop before it by itself
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == "interrupted\n"
+        try:
+            assert process.communicate(timeout=60)[0] == "interrupted\n"
+        finally:
+            process.kill()

@@ -16,8 +16,8 @@ def nearest_rows(X: Array, Y: Array | None, k: int) -> tuple[Array, Array]:
 
     Y = None looks among the other rows of X: a row is no neighbour of its own.
     """
-    x = matrix("X", X)
-    y = x if Y is None else matrix("Y", Y, like=x)
+    x = np.ascontiguousarray(matrix("X", X))  # rows may have to be measured one by one
+    y = x if Y is None else np.ascontiguousarray(matrix("Y", Y, like=x))
     if not 1 <= k <= len(y) - (Y is None):
         raise ValueError(f"{k} neighbours were asked for among {len(y) - (Y is None)} rows")
     shift = _middle(y)

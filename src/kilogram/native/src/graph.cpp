@@ -83,7 +83,8 @@ template <class T> struct Settle {
   void operator()(i64 i, i64 k, Best<T>& best, std::int32_t* index, T* squares) const {
     const double beyond = double(best.worst());  // the value of every row left out, or more
     exactly(i, best);
-    if (!sure(i, double(best.heap[k - 1].first), beyond)) measure(i, best);
+    // values that overflow are NaN and were not kept
+    if (best.held < k || !sure(i, double(best.heap[k - 1].first), beyond)) measure(i, best);
     for (i64 b = 0; b < k; ++b) {
       index[b] = best.heap[b].second;
       squares[b] = best.heap[b].first;
@@ -100,8 +101,8 @@ template <class T> struct Settle {
     // those farther out than the row and its neighbours together are no neighbours
     const double length = std::sqrt(norm), near = std::sqrt(away);
     const double out = std::min(farthest, length + 1.001 * near);
-    // of sums of d products, and of rows less the shift
-    const double unit = double(std::numeric_limits<T>::epsilon()) / 2, sums = 8 + double(X.d) / 4;
+    // of sums of d products one after another, and of rows less the shift
+    const double unit = double(std::numeric_limits<T>::epsilon()) / 2, sums = 8 + double(X.d);
     const double off = unit * (sums * out * (length + out / 2) + 4 * near * (length + out));
     return away == 0 || off <= kLittle<T> * away || (away - norm) / 2 <= beyond - off;
   }

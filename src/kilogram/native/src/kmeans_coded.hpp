@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <omp.h>
 #include <vector>
 
 namespace kg {
@@ -30,9 +31,12 @@ class Coded {
             radius_.data() + at, quads_, 1};
   }
 
-  // The point c, in units, for all centres within `radius` of it. Any thread may set a place of its own.
-  void set(i64 at, const double* c, double radius) {
-    std::vector<std::int8_t> one(4 * quads_, 0);
+  i64 room() const { return 4 * quads_; }
+
+  // The point c, in units, for all centres within `radius` of it. Any thread may set a place of its own, with
+  // `room` bytes of its own.
+  void set(i64 at, const double* c, double radius, std::int8_t* one) {
+    std::fill(one, one + room(), std::int8_t(0));
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;
     for (i64 j = 0; j < d_; ++j) {
       if (j % (4 * grain_.chunk(quads_)) == 0) halves[0] = halves[1] = 0;
@@ -85,7 +89,7 @@ class Coded {
 
   i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, grain_.chunk(quads_))); }
 
-  void put(i64 at, const std::vector<std::int8_t>& one) {
+  void put(i64 at, const std::int8_t* one) {
     std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
     for (i64 q0 = 0; q0 < quads_; q0 += grain_.chunk(quads_)) {
       const i64 q1 = std::min(quads_, q0 + grain_.chunk(quads_));
@@ -96,7 +100,7 @@ class Coded {
                                      static_cast<std::int16_t>(sums[1])};
       std::memcpy(to, grain_.wide ? static_cast<const void*>(&both) : start, 4);
       to += 4 * kFour;
-      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one.data() + 4 * q, 4);
+      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one + 4 * q, 4);
     }
   }
 
@@ -119,19 +123,22 @@ template <class T> class CodedCentres {
         exact_(1, p.places * ld) {
     std::fill(exact(), exact() + p.places * ld, T(0));
     const i64 d = p.pass.X.d;
+    const Scratch<double> points(threads, d);  // nothing may be thrown by the loops below
+    const Scratch<std::int8_t> codes(threads, coded.room());
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (i64 at = 0; at < p.places; ++at) {
       if (p.order[at] < 0) continue;
-      std::vector<double> point(d);
+      double* point = points.block(omp_get_thread_num());
       place[p.order[at]] = static_cast<std::int32_t>(at);
       const T* c = p.pass.C + i64(p.order[at]) * d;
       std::copy(c, c + d, exact() + at * ld);
       for (i64 j = 0; j < d; ++j) point[j] = double(c[j]) / p.unit;
-      coded.set(at, point.data(), 0);
+      coded.set(at, point, 0, codes.block(omp_get_thread_num()));
     }
     margin = coded.margin();
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (i64 g = 0; g < (p.starts ? p.groups : 0); ++g) set_group(p, g);
+    for (i64 g = 0; g < (p.starts ? p.groups : 0); ++g)
+      set_group(p, g, points.block(omp_get_thread_num()), codes.block(omp_get_thread_num()));
   }
   T* exact() const { return exact_.block(0); }
 
@@ -142,9 +149,9 @@ template <class T> class CodedCentres {
 
  private:
   // the mean of the centres of a group and how far the farthest is from it
-  void set_group(const SievedPass<T>& p, i64 g) {
+  void set_group(const SievedPass<T>& p, i64 g, double* mean, std::int8_t* codes) {
     const i64 d = p.pass.X.d;
-    std::vector<double> mean(d, 0.0);
+    std::fill(mean, mean + d, 0.0);
     i64 count = 0;
     for (i64 at = p.starts[g]; at < p.starts[g + 1]; ++at) {
       if (p.order[at] < 0) continue;
@@ -152,7 +159,7 @@ template <class T> class CodedCentres {
       for (i64 j = 0; j < d; ++j) mean[j] += double(exact()[at * ld + j]) / p.unit;
     }
     if (!count) return;
-    for (double& m : mean) m /= double(count);
+    for (i64 j = 0; j < d; ++j) mean[j] /= double(count);
     double radius = 0;
     for (i64 at = p.starts[g]; at < p.starts[g + 1]; ++at) {
       if (p.order[at] < 0) continue;
@@ -163,7 +170,7 @@ template <class T> class CodedCentres {
       }
       radius = std::max(radius, std::sqrt(square));
     }
-    groups.set(g, mean.data(), radius * (1 + 1e-5));
+    groups.set(g, mean, radius * (1 + 1e-5), codes);
   }
 
   Scratch<T> exact_;

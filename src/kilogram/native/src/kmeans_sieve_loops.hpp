@@ -15,7 +15,7 @@ struct Grain {
   int middle, row_code, centre_code;  // the largest codes
   std::int64_t one_chunk, many_chunks;
   // The most that the numbers of one sum may have as their length, in steps: with what rounding adds, the
-  // product of the two stays below 2^15, or 2^30.
+  // product of the two stays below 2^15, or 2^31.
   float row_length, centre_length;
 
   constexpr std::int64_t chunk(std::int64_t quads) const { return quads > one_chunk ? many_chunks : one_chunk; }

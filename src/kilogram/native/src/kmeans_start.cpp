@@ -39,8 +39,8 @@ template <class T> class Greedy {
   // how many rows were chosen: fewer than k when every row lies on one of them, or time is up
   i64 choose() {
     std::vector<i64> rows(s_.trials);
-    take(s_.chosen, 1);
     const auto begun = std::chrono::steady_clock::now();
+    take(s_.chosen, 1);
     for (i64 c = 1; c < s_.k; ++c) {
       pause();
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
