@@ -64,8 +64,15 @@ def test_strict_arrays_stay_where_they_are():
 def test_dask_is_let_in_unread():
     guest = Guest()
     X = da.ones((10, 4), chunks=(3, 4))
-    assert guest._enter(X).X is X
+    assert guest._enter(X, finite=False).X is X
     assert guest.n_features_in_ == 4
+    seen = []
+    watched = guest._enter(X.map_blocks(lambda b: seen.append(1) or b, dtype=float, meta=X._meta)).X
+    assert not seen
+    np.testing.assert_array_equal(watched.compute(), np.ones((10, 4)))
+    assert len(seen) == 4
+    with pytest.raises(ValueError, match="NaN, first in row 0 of column 2 of a block"):
+        guest._enter(da.where(da.arange(4) == 2, np.nan, X)).X.compute()
 
 
 def test_deferred_search_for_nan():

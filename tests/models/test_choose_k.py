@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 
 import matplotlib
@@ -56,7 +57,23 @@ def test_table_and_picture():
     assert np.isnan(found.table["silhouette"][0])
     figure = found.plot()
     assert sum(ax.get_visible() for ax in figure.axes) == 3
+    assert {ax.get_xlabel() for ax in figure.axes} == {"number of clusters"}
     assert str(found).count("\n") >= 5
+
+
+def test_the_words_of_a_picture_stay_on_it():
+    """The verdict of a narrow one is broken into lines; titles of a panel do not meet."""
+    found = kg.choose_k(NOTHING["a line"], 3, criteria=["gap"], n_references=3, random_state=0)
+    figure = found.plot()
+    figure.savefig(io.BytesIO(), format="png")
+    across = figure.bbox.width
+    words = figure.texts[0].get_window_extent()
+    assert words.x0 >= 0
+    assert words.x1 <= across
+    ax = figure.axes[0]
+    assert ax._left_title.get_window_extent().x1 < ax._right_title.get_window_extent().x0
+    five = kg.choose_k(NOTHING["a line"], 3, criteria=[*FOUR, "elbow"], **QUICK).plot()
+    assert len(five.axes) == 6  # two rows of three, not four and one
 
 
 def test_another_estimator_and_many_rows():

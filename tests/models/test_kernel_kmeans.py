@@ -141,3 +141,19 @@ def test_first_labels_need_the_exact_road():
     model = kg.KernelKMeans(3, init=np.arange(40) % 3, approximation="nystroem")
     with pytest.raises(ValueError, match="approximation=None"):
         model.fit(ROWS)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial", "precomputed"])
+@pytest.mark.parametrize("init", ["k-means++", "random", "farthest"])
+def test_copies_of_a_centre_are_one_to_labels_and_predict(kernel, init):
+    """Fewer distinct rows than clusters: the first of equal centres has the row, in fit and use."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((3, 3))[rng.integers(0, 3, 40)]
+        given = kg.Gaussian(sigma=1.5)(rows) if kernel == "precomputed" else rows
+        model = kg.KernelKMeans(8, kernel=kernel, init=init, random_state=seed)
+        with pytest.warns(kg.base.ConvergenceWarning, match="distinct clusters"):
+            labels = model.fit(given).labels_
+        np.testing.assert_array_equal(model.predict(given), labels)
+        same = (rows[:, None] == rows).all(axis=2)
+        np.testing.assert_array_equal(labels[:, None] == labels, same)

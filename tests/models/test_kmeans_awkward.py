@@ -69,3 +69,26 @@ def test_first_centres_may_be_sparse():
 def test_starts_that_time_leaves_out_are_said(model):
     with pytest.warns(ConvergenceWarning, match="of 1000000 starts|the time was up"):
         model.set_params(max_time=0.1, random_state=0).fit(X)
+
+
+def test_any_number_of_rows_may_come_to_given_centres():
+    """MacQueen's rule needs rows to draw a start from; where it is given, one is enough."""
+    C = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    model = kg.KMeans(3, init=C).partial_fit([[5.0, 0.0]])
+    np.testing.assert_array_equal(model.cluster_centers_, [[0, 0], [5, 0], [0, 4]])
+    np.testing.assert_array_equal(model.counts_, [0, 1, 0])
+    model.partial_fit([[0.0, 1.0], [7.0, 0.0]])
+    np.testing.assert_allclose(model.cluster_centers_, [[0, 1], [6, 0], [0, 4]])
+    whole = kg.KMeans(3, init=C).partial_fit([[5.0, 0.0], [0.0, 1.0], [7.0, 0.0]])
+    np.testing.assert_allclose(whole.cluster_centers_, model.cluster_centers_)
+    streamed = kg.KMeans(3, init=C).partial_fit([np.array([[5.0, 0.0]])])
+    np.testing.assert_array_equal(streamed.counts_, [0, 1, 0])
+
+
+@pytest.mark.parametrize("init", ["k-means++", "random", "farthest"])
+def test_a_start_is_drawn_from_rows_enough(init):
+    with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
+        kg.KMeans(3, init=init).partial_fit(X[:2])
+    for algorithm in ("lloyd", "minibatch"):
+        with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
+            kg.KMeans(3, init=X[:3], algorithm=algorithm).fit(X[:2])

@@ -15,7 +15,8 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
-from kilogram.statistics.mixture import Components, MixtureSums, log_joint, standard_sums
+from kilogram.statistics.mixture import Components, MixtureSums
+from kilogram.statistics.mixture_products import log_joint, standard_sums
 from kilogram.textbook import mixture as book
 from kilogram.textbook.state import run
 

@@ -46,7 +46,7 @@ class RowSource(ABC):
 
     def __iter__(self) -> Iterator[Any]:
         """Block after block, so that rows too many for memory can be used as they come."""
-        return self.blocks(None)
+        return map(self.seen, self.blocks(None))
 
     def watched(self, watch: Callable[[Any], Any]) -> Self:
         """The same rows, each block passed through `watch` as it is read."""
@@ -68,7 +68,7 @@ class RowSource(ABC):
         """All rows gathered in memory; only on request (`np.asarray(rows)`)."""
         if copy is False:
             raise ValueError("rows that come in blocks cannot become one array without a copy")
-        gathered = stack_rows(list(self.blocks(None)))
+        gathered = stack_rows(list(self))
         return np.asarray(gathered.toarray() if is_sparse(gathered) else gathered, dtype=dtype)
 
 
@@ -80,8 +80,9 @@ class RowStream(RowSource):
             raise TypeError(f"rows must come as an iterable of blocks, got {type(source).__name__}")
         self._source = source
         self.once = isinstance(source, Iterator)
-        self._spent = False
-        self._head: list[Any] = []  # the first block of a one-shot iterator, once looked at
+        # of a one-shot iterator, and shared with the copies that `watched` makes:
+        self._head: list[Any] = []  # its first block, once looked at
+        self._begun: list[bool] = []  # not empty once it is read
 
     def raw_blocks(self) -> Iterator[Any]:
         """One run over the blocks: arrays or tuples; a data loader's lists [X, y] are tuples."""
@@ -90,22 +91,23 @@ class RowStream(RowSource):
 
     def _run(self) -> Iterator[Any]:
         if self.once:
-            if self._spent:
+            if self._begun:
                 raise ValueError(
                     "this iterator of blocks was already read and can only be read once. Give a "
                     "list of blocks, or a function that returns a fresh iterator."
                 )
-            self._spent = True
+            self._begun.append(True)
             yield from self._head
-            self._head = []
+            self._head.clear()
             yield from self._source  # type: ignore[misc]
         else:
             yield from self._source() if callable(self._source) else self._source
 
     def first(self) -> Any:
         """The first block; a one-shot iterator keeps it for its run."""
-        if self.once and not self._spent:
-            self._head = self._head or list(_take_one(self._source))  # type: ignore[arg-type]
+        if self.once and not self._begun:
+            if not self._head:
+                self._head.extend(_take_one(self._source))  # type: ignore[arg-type]
             found = self._head
         else:
             found = _take_one(self.raw_blocks())

@@ -1,4 +1,4 @@
-"""Parameters that must be numbers."""
+"""Parameters that must be numbers, or True or False."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def number(value: Any) -> float:
 def is_whole(value: Any) -> bool:
     """Whether it is a whole number, of Python or of NumPy; True and False are none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_flag(value: Any) -> bool:
+    """Whether it is True or False, of Python or of NumPy; words and numbers are neither."""
+    return isinstance(value, (bool, np.bool_))
 
 
 def numbers(value: Any, name: str) -> np.ndarray:

@@ -7,7 +7,8 @@ Three kinds of guests are let in:
 - streamed rows (Dask, Parquet, blocks) are checked for columns now, for values as they flow.
 
 The search for NaN and infinity is left to the statistic wherever there is one: a sum over the rows
-is not finite when some value is not, so the check costs no extra pass over the data.
+is not finite when some value is not, so the check costs no extra pass over the data. Streams in
+use (`reset=False`), or in a fit that asks for it, are looked over block by block as they are read.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ from kilogram.arrays.frames import column_names, is_frame, to_array
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.arrays.rows_stream import as_rows
+from kilogram.base.door_rows import finite_sum, watch_rows
 from kilogram.base.door_streams import numbers, watch_targets, watch_weights
 from kilogram.base.door_values import canonical, enter_weights, plain, refused_kinds
-
-FEW = 10_000  # values up to which BLAS keeps to one thread
 
 
 class Door(NamedTuple):
@@ -72,7 +72,8 @@ def enter(
     if is_streamed(X):
         _record_columns(estimator, column_count(X), _streamed_names(X), reset)
         y, w = watch_targets(y, numeric=numeric_y), watch_weights(sample_weight, X)
-        return Door(X, y, w)
+        left = reset and finite is not True  # to the sums of the fit
+        return Door(X if left else watch_rows(estimator, X, finite), y, w)
     if is_foreign(X):
         y = to_numpy(y) if y is not None and not numeric_y else y  # labels may be words
         return _enter_foreign(estimator, X, y, sample_weight, reset, finite, min_samples)
@@ -100,6 +101,19 @@ def enter(
     return Door(X, y, enter_weights(sample_weight, X))
 
 
+def enter_back(
+    estimator: Any, X: Any, k: int, entries: str, kept: str, *, sparse: bool = False
+) -> Any:
+    """Rows (n, k) on their way back: the `entries` (scores, loadings) a row has for k `kept`."""
+    if is_streamed(X):
+        X = watch_rows(estimator, as_rows(X)[0], True, named=False)
+    elif not is_foreign(X):
+        X = check_array(X, input_name="X", dtype=[np.float64, np.float32], accept_sparse=sparse)
+    if column_count(X) != k:
+        raise ValueError(f"X has {column_count(X)} {entries} a row, but there are {k} {kept}.")
+    return X
+
+
 def _needs_nothing(
     estimator: Any,
     X: Any,
@@ -125,7 +139,7 @@ def _needs_nothing(
         return False
     if y is not None and not _is_plain_target(y, n):
         return False
-    if finite and not math.isfinite(_finite_sum(X)):
+    if finite and not math.isfinite(finite_sum(X)):
         return False
     if reset:
         estimator.n_features_in_ = d
@@ -136,22 +150,7 @@ def _is_plain_target(y: Any, n: int) -> bool:
     """Numbers (n,), finite."""
     if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in "iubf":
         return False
-    return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(_finite_sum(y)))
-
-
-def _finite_sum(X: np.ndarray) -> float:
-    """A sum that is NaN or infinite if some value is: of squares, where they lie dense.
-
-    Of a few by BLAS. On many it would start its threads, which then wait in a loop and take a core
-    from whatever comes next.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not (X.flags.c_contiguous or X.flags.f_contiguous):
-            return float(X.sum())
-        flat = (X if X.flags.c_contiguous else X.T).reshape(-1)
-        if flat.size <= FEW:
-            return float(np.dot(flat, flat))
-        return float(np.einsum("i,i->", flat, flat))
+    return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(finite_sum(y)))
 
 
 def _enter_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[str, Any]) -> tuple:

@@ -84,7 +84,9 @@ def within(model: Any, n: int, d: int, road: str, seconds: float, size: float) -
     return Estimate(type(model).__name__, n, d, road, seconds, int(size), size <= limit)
 
 
-def ensure_room(model: Any, needed: float, what: str) -> None:
+def ensure_room(
+    model: Any, needed: float, what: str, advice: str = "fewer columns (PCA makes some of many)"
+) -> None:
     """MemoryError before the work, if `what` the model must hold takes more than it may."""
     said = getattr(model, "max_memory", None)
     if said is None and needed <= ALWAYS:
@@ -93,6 +95,6 @@ def ensure_room(model: Any, needed: float, what: str) -> None:
     if needed > limit:
         raise MemoryError(
             f"{type(model).__name__}: {what} take {human_bytes(int(needed))}, and "
-            f"{human_bytes(limit)} may be used. Take fewer columns (PCA makes some of many), or "
+            f"{human_bytes(limit)} may be used. Take {advice}, or "
             f"{'a machine with more memory' if said is None else 'a larger max_memory'}."
         )

@@ -33,17 +33,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not bool(xp.all(xp.isfinite(statistic))):
             raise_why_not_finite(self, X, statistic)
 
-    def _watching(self, f: Any, X: Any) -> Any:
-        """f of blocks of X; those of a stream, which nobody has looked at, are looked at first."""
-        return partial(self._looked_over, f) if is_streamed(X) else f
-
-    def _looked_over(self, f: Any, block: Any) -> Any:
-        values = block.data if is_sparse(block) else block
-        xp = namespace(values)
-        if not bool(xp.all(xp.isfinite(values))):
-            raise_why_not_finite(self, block, values)
-        return f(block)
-
     def _ensure_target(self, statistic: Any) -> None:
         """Refuse targets that are finite, but a sum of whose squares, `statistic`, is not."""
         xp = namespace(statistic)

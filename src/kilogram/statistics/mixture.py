@@ -10,8 +10,8 @@ and everything the next components need is, with z_ic = x_i - m_c,
 
 and the log-likelihood sum_i w_i log p(x_i). The sums are about the means of the pass, so blocks of
 rows simply add, and means far from 0 cost no digits. NumPy rows take one native pass; sparse rows
-are made dense block by block; arrays of other libraries stay on their device, where every step is
-a product of matrices. Rows with NaN go to `kilogram.statistics.mixture_missing`.
+are made dense block by block; arrays of other libraries stay on their device
+(`kilogram.statistics.mixture_products`). Rows with NaN go to `mixture_missing` beside it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.linalg import scatter
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.native.mixture import MixtureStep, mixture_pass
-from kilogram.statistics import mixture_missing
+from kilogram.statistics import mixture_missing, mixture_products
+from kilogram.statistics.mixture_products import norms_and_shares, standard_sums
 from kilogram.statistics.products import as_floats, weight_unit
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -133,20 +134,7 @@ def log_joint(X: Any, parts: Components) -> Any:
     X = as_floats(X)
     if is_numpy(X):
         return mixture_pass(X, parts.means, _factors(parts), parts.constants, joint=True).shares
-    xp = namespace(X)
-    X = xp.astype(X, sum_dtype(X, xp))
-    means, F, constants = (like(a, X) for a in (parts.means, parts.factors, parts.constants))
-    columns = []
-    for c in range(len(parts.means)):
-        z = X - means[c, :]
-        if parts.kind == "full":
-            z = z @ F[c, :, :].T
-        else:
-            z = z @ F.T if parts.kind == "tied" else z * F[c, :]
-        columns.append(constants[c] - xp.sum(z * z, axis=1) / 2)
-    found = xp.stack(columns, axis=1)
-    least = xp.full_like(found, mixture_missing.LEAST if "64" in str(found.dtype) else -1e37)
-    return xp.where(found >= least, found, least)  # as in the native pass: no infinity, no NaN
+    return mixture_products.log_joint(X, parts)
 
 
 def row_answers(X: Any, parts: Components, what: str) -> Any:
@@ -185,46 +173,8 @@ def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
 def _told(joint: Any, what: str) -> Any:
     if what == "joint":
         return joint
-    norms, R = _norms_and_shares(joint)
+    norms, R = norms_and_shares(joint)
     return norms if what == "norms" else R
-
-
-def _norms_and_shares(joint: Any) -> tuple[Any, Any]:
-    """log p(x), (n,), and p(c | x), (n, k), not taken from the first: far away it has no digits."""
-    xp = namespace(joint)
-    most = xp.max(joint, axis=1)
-    R = xp.exp(joint - most[:, None])
-    total = xp.sum(R, axis=1)
-    return most + xp.log(total), R / total[:, None]
-
-
-def standard_sums(X: Any, w: Any, parts: Components, joint: Any) -> tuple:
-    """The fields of `MixtureSums` by products of matrices, component by component."""
-    xp = namespace(X)
-    X = xp.astype(X, sum_dtype(X, xp))
-    joint = xp.astype(joint, X.dtype)
-    norms, R = _norms_and_shares(joint)
-    if w is not None:
-        u = like(w, X)
-        R, norms = R * u[:, None], norms * u
-    return (*weighted_sums(X, R, parts), float(xp.sum(norms)), _weight(X, w))
-
-
-def weighted_sums(X: Any, R: Any, parts: Components) -> tuple:
-    """weights, first and second of rows X under given shares R (n, k), about the means."""
-    xp = namespace(X)
-    means, k = like(parts.means, X), len(parts.means)
-    first, second = [], []
-    for c in range(k):
-        z = X - means[c, :]
-        rz = z * R[:, c : c + 1]
-        first.append(_host(xp.sum(rz, axis=0)))
-        if parts.kind in ("full", "tied"):
-            second.append(_host(rz.T @ z))
-        else:
-            second.append(_host(xp.sum(rz * z, axis=0)))
-    total = np.stack(second).sum(axis=0) if parts.kind == "tied" else np.stack(second)
-    return _host(xp.sum(R, axis=0)), np.stack(first), total
 
 
 def _tied_sums(X: np.ndarray, w: Any, parts: Components) -> tuple:

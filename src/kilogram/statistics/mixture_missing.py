@@ -82,10 +82,11 @@ def holes(X: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def _grouped_sums(X: np.ndarray, R: np.ndarray, parts: Any) -> tuple[np.ndarray, np.ndarray]:
     (k, d), roots = parts.means.shape, _roots(parts)
+    covariances = roots @ roots.transpose(0, 2, 1)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
     for rows, shown in holes(X):
-        for c, L in enumerate(roots):
-            C, r, U = L @ L.T, R[rows, c], _shown_root(L, shown)
+        for c, (L, C) in enumerate(zip(roots, covariances, strict=True)):
+            r, U = R[rows, c], _shown_root(L, shown)
             A = np.linalg.solve(U, np.linalg.solve(U.T, C[shown]))  # C_oo^-1 C_o.
             A[:, shown] = np.eye(len(shown))
             z = (X[rows][:, shown] - parts.means[c, shown]) @ A

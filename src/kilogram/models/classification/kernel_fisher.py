@@ -254,17 +254,17 @@ class KernelFisherDiscriminant(
     def decision_function(self, X: Any) -> Any:
         """Log-probability of each class up to a constant, (n, K); two classes: their difference."""
         scores = as_written(self)(X)
-        return self.rule_.decision(scores)
+        return map_rows(self.rule_.decision, scores)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row."""
         scores = as_written(self)(X)
-        return self.rule_.predict(scores)
+        return map_rows(self.rule_.predict, scores)
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities under Gaussian classes in the projected space, (n, K)."""
         scores = as_written(self)(X)
-        return self.rule_.probabilities(scores)
+        return map_rows(self.rule_.probabilities, scores)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = (n**3 / 6 + n * n * d / 2) / rates(8).multiply_adds

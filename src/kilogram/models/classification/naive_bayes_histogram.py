@@ -21,6 +21,7 @@ from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import block_length, is_streamed, reduce_rows, row_count, take_rows
 from kilogram.base import Laws
 from kilogram.base.checks import is_whole, number
+from kilogram.base.estimate import ensure_room
 from kilogram.base.labels import codes_of
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.classification.discriminants import checked_priors
@@ -31,6 +32,8 @@ from kilogram.statistics.class_counts import CategoryCounts
 from kilogram.statistics.ranges import Ranges
 
 RULE_ROWS = 20_000
+COPIES = 3  # of the table of one column, while its logarithms are made
+BEYOND = 2**60  # bins that no memory holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +72,14 @@ def chosen_bins(
     for j in np.flatnonzero(span > 0):
         width = min(_widths(rule, X[:, j], codes, w, total, rng), default=0.0)
         numbers[j] = int(np.clip(np.ceil(span[j] / width), 1, most)) if width > 0 else most
-        if isinstance(rule, int):
-            numbers[j] = rule
+        if is_whole(rule):
+            numbers[j] = min(int(rule), BEYOND)
     return Bins(low, np.where(span > 0, span, 1.0) / numbers, numbers)
 
 
 def _widths(rule: Any, x: np.ndarray, codes: np.ndarray, w: Any, total: float, rng: Any) -> list:
     """The rule's width for each class that varies."""
-    if isinstance(rule, int):
+    if is_whole(rule):
         return []
     found, there = [], ~np.isnan(x)
     whole = float(len(x)) if w is None else float(w.sum())
@@ -182,7 +185,13 @@ default="freedman_diaconis"
         weights = None if weights is None else to_numpy(weights).astype(np.float64)
         drawn = float(len(rows)) if weights is None else float(weights.sum())
         sample = (to_numpy(dense(part)).astype(np.float64), codes, weights)
-        return chosen_bins(self.bins, sample, ranges, drawn * n / len(rows), self.max_bins, rng)
+        most, size = self.max_bins, drawn * n / len(rows)
+        found = chosen_bins(self.bins, sample, ranges, size, most, rng)
+        K, L = len(self.classes_), found.numbers
+        room = 8.0 * K * (2 * float(L.sum(dtype=float)) + COPIES * int(L.max()))
+        what = f"the counts of {K} classes in up to {int(L.max())} bins a column"
+        ensure_room(self, room, what, "fewer bins")
+        return found
 
     def _learn(self, found: CategoryCounts, X: Any, y: Any, w: Any) -> None:
         shares = found.weights / found.weights.sum()

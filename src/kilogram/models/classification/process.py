@@ -19,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse
+from kilogram.arrays.rows import is_streamed
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.labels import distinct_classes, enter_labels, largest
@@ -291,4 +292,5 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
 
 
 def _double(X: Any) -> Any:
+    X = np.asarray(X) if is_streamed(X) else X
     return X.tocsr().astype(np.float64) if is_sparse(X) else X.astype(np.float64, copy=False)

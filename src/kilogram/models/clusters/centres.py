@@ -45,12 +45,12 @@ def check_counts(model: Any) -> None:
         raise ValueError(f"tol must be 0 or more, got {model.tol!r}.")
 
 
-def check_rows(model: Any, X: Any, y: Any) -> None:
-    """Rows enough for the clusters; y is not used, but must not belong to other rows."""
+def check_rows(model: Any, X: Any, y: Any, least: int | None = None) -> None:
+    """Rows enough for the clusters, or `least`; y is not used, but must belong to these rows."""
     if y is not None and not is_streamed(X):
         check_consistent_length(X, y)
     n = row_count(X)
-    if n < model.n_clusters:
+    if n < (model.n_clusters if least is None else least):
         raise ValueError(
             f"n_samples={n} should be >= n_clusters={model.n_clusters}: there is no way to fill "
             "more clusters than there are rows."
@@ -101,8 +101,8 @@ def unit_rows(X: Any) -> Any:
     return X / xp.where(norms > 0, norms, xp.ones_like(norms))
 
 
-def answer_like(found: np.ndarray, block: Any) -> Any:
-    """Host numbers in the library, on the device and in the float type of a block of rows."""
+def answer_like(found: Any, block: Any) -> Any:
+    """Numbers in the library, on the device and in the float type of a block of rows."""
     if is_sparse(block):
         return found.astype(block.dtype) if found.dtype.kind == "f" else found
     return like(found, block)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 INK, QUIET, CURVE, CHOSEN = "#2b2b33", "#9a9aa6", "#1d4ed8", "#c2410c"
+MOST = 4  # panels side by side
+PER_INCH = 11  # letters of the verdict, at its size
 SAYS = {
     "elbow": "share of the sum of squares left",
-    "gap": "gap statistic (higher is better)",
+    "gap": "gap statistic (higher)",
     "silhouette": "mean silhouette (higher)",
     "instability": "instability (lower)",
     "compression": "bits against one cluster (lower)",
@@ -24,10 +27,10 @@ def draw(found: Any, axes: Any = None) -> Any:
     if axes is None:
         from matplotlib.figure import Figure
 
-        columns = min(4, max(1, len(names)))
-        rows = -(-len(names) // columns) if names else 1
-        figure = Figure(figsize=(3.1 * columns, 2.5 * rows + 0.4), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False)
+        rows = -(-len(names) // MOST)
+        columns = -(-len(names) // rows) if names else 1  # no row much shorter than the others
+        figure = Figure(figsize=(3.1 * columns, 2.5 * rows + 0.5), layout="constrained")
+        axes = figure.subplots(max(rows, 1), columns, squeeze=False)
     flat = np.asarray(axes).ravel()
     if len(flat) < len(names):
         raise ValueError(f"{len(names)} criteria need as many axes, got {len(flat)}.")
@@ -36,7 +39,8 @@ def draw(found: Any, axes: Any = None) -> Any:
     for ax in flat[len(names) :]:
         ax.set_visible(False)
     figure = flat[0].figure
-    figure.suptitle(found.verdict, color=INK, fontsize=11, x=0.01, ha="left")
+    verdict = fill(found.verdict, int(PER_INCH * figure.get_figwidth()))
+    figure.suptitle(verdict, color=INK, fontsize=11, x=0.01, ha="left")
     return figure
 
 
@@ -48,11 +52,11 @@ def _curve(ax: Any, ks: np.ndarray, curve: Any, name: str) -> None:
         ax.legend(frameon=False, fontsize=7, labelcolor=INK, handlelength=1.2)
     ax.plot(ks, curve.values, color=CURVE, lw=1.8, marker="o", ms=3.5)
     at = int(np.flatnonzero(ks == curve.choice)[0])
-    text = f"k = {curve.choice}" if curve.choice > 1 else "no clusters"
     if np.isfinite(curve.values[at]):
         ax.plot(ks[at], curve.values[at], "o", ms=10, mfc="none", mec=CHOSEN, mew=1.8)
     ax.set_title(SAYS[name], fontsize=8.5, color=INK, loc="left")
-    ax.set_title(text, fontsize=8.5, color=CHOSEN, loc="right", fontweight="bold")
+    ax.set_title(f"k = {curve.choice}", fontsize=8.5, color=CHOSEN, loc="right", fontweight="bold")
+    ax.set_xlabel("number of clusters", fontsize=8, color=INK)
     ax.set_xticks(ks if len(ks) <= 12 else ks[:: max(1, len(ks) // 10)])
     ax.tick_params(labelsize=7.5, color=QUIET, labelcolor=INK)
     for side in ("top", "right"):

@@ -236,7 +236,7 @@ class KernelKMeans(CentreMixin, Estimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """The nearest centre of each row, (n,)."""
+        """The nearest centre of each row, (n,); of those equally near the first."""
         return self._mapped(_nearest, X)
 
     def transform(self, X: Any) -> Any:
@@ -262,17 +262,17 @@ class KernelKMeans(CentreMixin, Estimator):
         if self.approximation is not None:
             features, linear = map_rows(self.map_.transform, X), self.linear_
             return linear.predict(features) if f is _nearest else linear.transform(features)
-        return map_rows(partial(self._squared, f=f), X)
+        return map_rows(partial(self._told, f=f), X)
 
-    def _squared(self, block: Any, f: Any) -> Any:
-        """f of the squared distances of a block of rows, in its library and float type."""
+    def _told(self, block: Any, f: Any) -> Any:
+        """f of k(x, x), K a and the squares of a block of rows, in its library and float type."""
         precise = wide(block)
         rows = cast(self.X_fit_, precise.dtype)
         itself = isinstance(self.kernel_, Precomputed)
         a = like(self.dual_centers_, precise) if not is_sparse(precise) else self.dual_centers_
         Ka = precise @ a if itself else self.kernel_.matmul(precise, rows, a)
         own = np.zeros(block.shape[0]) if itself else host(self.kernel_.diag(precise))
-        return answer_like(f(own[:, None] - 2 * host(Ka) + self._squares), block)
+        return answer_like(f(own, host(Ka), self._squares), block)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size, k, starts = 4 if dtype == "float32" else 8, self.n_clusters, start_count(self)
@@ -289,9 +289,9 @@ class KernelKMeans(CentreMixin, Estimator):
         return tags
 
 
-def _nearest(D: np.ndarray) -> np.ndarray:
-    return D.argmin(axis=1).astype(np.int32)
+def _nearest(own: np.ndarray, Ka: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    return trace.nearest(Ka, squares).astype(np.int32)
 
 
-def _roots(D: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.maximum(D, 0.0))
+def _roots(own: np.ndarray, Ka: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(own[:, None] - 2 * Ka + squares, 0.0))

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, Twin, warn_if_unfinished
 from kilogram.base.checks import is_whole
@@ -214,7 +214,9 @@ default="k-means++"
         """Move the centres by the rows X, MacQueen's rule; the first call chooses where to begin.
 
         The rows of one call are assigned to the centres as they stand; row by row this is
-        MacQueen's algorithm. The counts begin at 0: the first rows replace the start.
+        MacQueen's algorithm. The counts begin at 0: the first rows replace the start. Where the
+        start is drawn from them, there must be as many as clusters; to given centres (`init` an
+        array) any number may come.
         """
         self._checked()
         first = not hasattr(self, "cluster_centers_")
@@ -228,7 +230,8 @@ default="k-means++"
         about = spread(X, w)
         self._ensure_finite(about.sizes, X)
         if first:
-            check_rows(self, X, y if y_ is None else y_)
+            given = not isinstance(self.init, str) and not callable(self.init)
+            check_rows(self, X, y if y_ is None else y_, least=1 if given else None)
             self._origin = about.origin
             self._centres = start(self, X, w, about, generator(self.random_state))
             self.counts_, self.n_iter_ = np.zeros(self.n_clusters), 0
@@ -281,4 +284,5 @@ def _labels(block: Any, C: np.ndarray, origin: np.ndarray) -> Any:
 
 
 def _distances(block: Any, C: np.ndarray, origin: np.ndarray) -> Any:
-    return answer_like(np.sqrt(squared_distances(block, C, origin).T), block)
+    D = squared_distances(block, C, origin).T
+    return answer_like(namespace(D).sqrt(D), block)

@@ -21,7 +21,8 @@ from kilogram.solvers.mixture.maximise import Shape, maximised, rooted, settled
 from kilogram.statistics.class_scatters import ClassScatters
 from kilogram.statistics.class_variances import ClassVariances
 from kilogram.statistics.classes import ClassMoments
-from kilogram.statistics.mixture import Components, MixtureSums, weighted_sums
+from kilogram.statistics.mixture import Components, MixtureSums
+from kilogram.statistics.mixture_products import weighted_sums
 
 #: The moments of hard clusters in the form in which a kind keeps its scatters.
 MOMENTS: dict[str, Any] = {

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.rows import reduce_rows, row_count, take_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.checks import number
-from kilogram.base.estimate import within
+from kilogram.base.estimate import ensure_room, within
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.densities.bins import CellCounts, Grid
 from kilogram.models.densities.density import (
@@ -40,6 +40,7 @@ from kilogram.operators.memory_plan import rates
 from kilogram.statistics.ranges import Ranges
 
 RULE_ROWS = 20_000
+EDGE = 8  # bytes; three more copies of a column's edges are there while they are made
 
 
 class HistogramDensity(Density):
@@ -117,7 +118,11 @@ default="freedman_diaconis"
         X, _, w = self._enter(X, None, sample_weight, sparse=False)
         ranges = reduce_rows(_counted_ranges, X, w)
         self._ensure_finite(ranges.high - ranges.low, X)
-        self.grid_ = self._choose(X, w, ranges)
+        grid = self._choose(X, w, ranges)
+        most = int(grid.numbers.max())
+        room = EDGE * int(grid.numbers.sum()) + 3 * EDGE * most
+        ensure_room(self, room, f"the edges of up to {most} bins a column", "fewer bins")
+        self.grid_ = grid
         found = reduce_rows(partial(CellCounts.of, grid=self.grid_), X, w)
         self.cells_, self.counts_ = found.cells, found.counts
         self.bin_edges_ = self.grid_.edges()
@@ -155,7 +160,7 @@ default="freedman_diaconis"
                 count = np.ceil(span[j] / width - 1e-9) if width > 0 else self.max_bins
                 numbers[j] = int(np.clip(count, 1, self.max_bins))
             else:
-                numbers[j] = int(rule)
+                numbers[j] = min(int(rule), 2**62)  # which the grid refuses by name
         return Grid.over(ranges.low, ranges.high, numbers)
 
     def _sample(self, X: Any, w: Any) -> tuple[np.ndarray, Any, float]:
@@ -190,7 +195,9 @@ default="freedman_diaconis"
         return g.starts + (place + rng.random(place.shape)) * g.widths
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "counts of bins", 4.0 * n * d / rates(8).multiply_adds, 16 * n)
+        most = max(self.max_bins if isinstance(rule, str) else rule for rule in self._rules(d))
+        work = 4.0 * n * d / rates(8).multiply_adds
+        return within(self, n, d, "counts of bins", work, 16 * n + EDGE * (d + 3) * int(most))
 
 
 def _counted_ranges(X: Any, w: Any = None) -> Ranges:

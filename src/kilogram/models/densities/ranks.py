@@ -98,13 +98,13 @@ class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """u of the rows, (n, d)."""
         check_is_fitted(self)
         X = self._enter(X, reset=False, sparse=False).X
-        return map_rows(self._watching(self._forward, X), X)
+        return map_rows(self._forward, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """The rows whose u are X, (n, d); between known values on a line."""
         check_is_fitted(self)
         X = self._enter(X, reset=False, sparse=False).X
-        return map_rows(self._watching(self._back, X), X)
+        return map_rows(self._back, X)
 
     def _forward(self, block: Any) -> Any:
         X = host(block)

@@ -33,7 +33,7 @@ class EmbeddingMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Coordinates of the rows of X, (m, n_components); training rows keep theirs."""
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
-        return map_rows(self._watching(self._place, X), X)
+        return map_rows(self._place, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

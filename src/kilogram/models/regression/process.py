@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import NotPositiveDefinite
 from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.arrays.rows import is_streamed
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.estimate import Estimate, within
 from kilogram.base.progress import ticking, with_callbacks
@@ -225,6 +226,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         given = self._enter(X, reset=False).X
+        given = np.asarray(given) if is_streamed(given) else given
         X, dtype = wide(given), given.dtype
         process, scale = self._process(X)
         mean = cast(flat(process.mean(X) * scale.std + scale.mean), dtype)

@@ -29,6 +29,7 @@ from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_row
 from kilogram.arrays.threads import one_team
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.checks import is_whole, number
+from kilogram.base.door import enter_back
 from kilogram.base.estimate import Estimate, within
 from kilogram.models.subspace.view_scores import (
     dense,
@@ -255,10 +256,12 @@ class CCA(
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Columns of X (and of y) regressed on their scores."""
         check_is_fitted(self)
+        k = self.x_rotations_.shape[1]
         back = returner(self.x_mean_, self.x_std_, self.x_loadings_, self.x_rotations_)
         if y is None:
-            return map_rows(back, X)
+            return map_rows(back, enter_back(self, X, k, "scores", "pairs"))
         back_y = returner(self.y_mean_, self.y_std_, self.y_loadings_, self.y_rotations_)
+        X, y = (enter_back(self, scores, k, "scores", "pairs") for scores in (X, y))
         return map_rows(back, X), map_rows(back_y, y)
 
     def predict(self, X: Any) -> Any:

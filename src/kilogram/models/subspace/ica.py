@@ -23,12 +23,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
-from kilogram.base.door import is_foreign
+from kilogram.base.door import enter_back
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.subspace.ica_fit import Whitening, block_sums, check_parameters, whitening
@@ -204,7 +204,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=False).X
         M = self.components_
-        S = map_rows(self._watching(Projection(self._centre(), M, None, self._far), X), X)
+        S = map_rows(Projection(self._centre(), M, None, self._far), X)
         if not is_streamed(X):
             self._ensure_finite(S, X)
         return S
@@ -213,10 +213,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The rows that have these sources: m + A s, (n, d)."""
         check_is_fitted(self)
         A = self.mixing_
-        if not is_streamed(X) and not is_foreign(X):
-            X = check_array(X, input_name="X", dtype=[np.float64, np.float32])
-        if X.shape[1] != A.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} sources a row, but {A.shape[1]} were found.")
+        X = enter_back(self, X, A.shape[1], "sources", "sources")
         return map_rows(partial(_mixed, A=A, m=self._centre()), X)
 
     def _centre(self) -> Any:

@@ -55,9 +55,9 @@ class KernelSubspace(TransformerMixin):
         check_is_fitted(self)
         X = self._enter(X, reset=False).X
         if self.approximation is not None:
-            scores = self._watching(self._through_features(), X)
+            scores = self._through_features()
             return map_rows(scores, X, block_rows=feature_block(self.n_features))
-        scores = self._watching(self._through_kernel(), X)
+        scores = self._through_kernel()
         return map_rows(scores, X) if is_streamed(X) else scores(X)
 
     def _through_kernel(self: Any) -> Callable[[Any], Any]:

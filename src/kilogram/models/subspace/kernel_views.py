@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
+from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.kernels import Kernel
 from kilogram.kernels.pairs import cast, wide
 from kilogram.operators.centred import KernelMeans, centre
@@ -78,6 +79,8 @@ def ridged_factor(K: Any, ridge: float) -> Any:
 
 def view_scores(kernel: Kernel, X: Any, X_fit: Any, a: Any, means: KernelMeans) -> Any:
     """Centred kernel rows times a: k(X, X_fit) (a - w sum a) minus the training means."""
+    if is_streamed(X):
+        return map_rows(lambda block: view_scores(kernel, block, X_fit, a, means), X)
     xp = namespace(a)
     total = xp.sum(a, axis=0)
     shifted = cast(a - means.weights[:, None] * total, X.dtype)

@@ -26,12 +26,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
-from kilogram.base.door import is_foreign
+from kilogram.base.door import enter_back
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.subspace.nmf_fit import (
@@ -43,9 +43,9 @@ from kilogram.models.subspace.nmf_fit import (
     losses,
     measured,
     rebuilt,
-    rules,
 )
 from kilogram.models.subspace.nmf_online import batch_step
+from kilogram.models.subspace.nmf_rules import rules
 from kilogram.models.subspace.projection import stored
 from kilogram.operators.memory_plan import rates
 from kilogram.solvers.factor.alternate import Plan, alternate
@@ -80,7 +80,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     alpha_W : float, default=0.0
         Penalty on W, multiplied by the number of columns.
     alpha_H : float or "same", default="same"
-        Penalty on H, multiplied by the number (weight) of the rows.
+        Penalty on H, multiplied by the number (weight) of the rows. Price both factors or none: a
+        penalty on one can be scaled away. With one on W alone, the parts are found without it and
+        have length 1, and loadings pay it.
     l1_ratio : float, default=0.0
         Share of the penalty on sums; the rest is on squares.
     verbose : int, default=0
@@ -209,7 +211,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
         with ticking(self, "step", budget.deadline) as tick:
             found = alternate(rows, first, plan, tick)
-        self.components_ = stored(found.value, None)
+        self.components_ = stored(self._rules.scaled(found.value), None)
         self.n_components_ = self._n_features_out = k
         self.n_iter_, self._sums = found.n_iter, None
         W = self._measure(X, s, about)
@@ -271,10 +273,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The rows that have these loadings: W H, (n, d)."""
         check_is_fitted(self)
         H, k = self.components_, self.n_components_
-        if not is_streamed(X) and not is_foreign(X):
-            X = check_array(X, input_name="X", dtype=[np.float64, np.float32], accept_sparse=True)
-        if X.shape[1] != k:
-            raise ValueError(f"X has {X.shape[1]} loadings a row, but there are {k} parts.")
+        X = enter_back(self, X, k, "loadings", "parts", sparse=True)
         return map_rows(partial(rebuilt, H=H), X)
 
     def objective(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -1,14 +1,9 @@
-"""The fits of `NMF`: what is known of the rows, the rules of both halves, and the loadings of rows.
-
-The penalties are scikit-learn's: alpha_W counts once for every column of X and alpha_H once for
-every row, so that they keep their meaning when the data grow.
-"""
+"""The fits of `NMF`: what is known of the rows, where to begin, and the loadings of rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -140,42 +135,6 @@ def check_parameters(model: Any) -> None:
             "Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = "
             f"{model.beta_loss!r}. Use solver='mu'."
         )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How loadings and components are improved, and the loadings of new rows found."""
-
-    rows: Rule
-    columns: Rule
-    final: Rule
-
-
-def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any, X: Any = None) -> Rules:
-    """From the parameters; several sweeps wherever the products with X cost more.
-
-    An entry of sparse rows costs about four of dense ones, and there are few of them.
-    """
-    poisson = loss_of(model) == "poisson"
-    update = "poisson" if poisson else model.solver
-    alpha_H = model.alpha_W if model.alpha_H == "same" else model.alpha_H
-    a_w, a_h, share = model.alpha_W * d, alpha_H * n, model.l1_ratio
-    eps = float(np.finfo(dtype).eps)
-    base = Rule(update, floor=eps * max(mean, float(np.finfo(dtype).tiny) / eps))
-    rows = base._replace(l1=a_w * share, l2=a_w * (1 - share))
-    columns = base._replace(l1=a_h * share, l2=a_h * (1 - share))
-    if poisson:
-        return Rules(rows._replace(sweeps=2), columns, rows._replace(sweeps=500, tol=1e-6))
-    tol = 1e-10 if np.dtype(dtype) == np.float64 else 1e-6
-    final = rows._replace(update="cd", sweeps=1000, tol=tol)
-    if model.solver == "mu":
-        return Rules(rows, columns, final)
-    share = min(1.0, 4 * X.nnz / max(1, X.shape[0] * X.shape[1])) if is_sparse(X) else 1.0
-    return Rules(
-        rows._replace(sweeps=int(np.clip(share * d // (4 * k), 2, 8))),
-        columns._replace(sweeps=int(np.clip(share * n // (4 * k), 2, 8))),
-        final,
-    )
 
 
 def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:

@@ -60,7 +60,8 @@ def batch_step(model: Any, X: Any, s: Any, before: Sums | None) -> tuple[Any, Su
     poisson = all_rules.rows.update == "poisson"
     H = awake(model.components_, X, s) if poisson else model.components_
     once = all_rules.rows._replace(sweeps=1, update="poisson" if poisson else "cd")
-    told = partial(_batch, H=H, final=all_rules.final, once=once, missing=model.missing == "em")
+    final = all_rules.final._replace(l1=once.l1, l2=once.l2)
+    told = partial(_batch, H=H, final=final, once=once, missing=model.missing == "em")
     found = reduce_rows(told, X, s)
     A = like(found.A, H) * H if poisson else like(found.A, H)
     gram = found.gram

@@ -10,6 +10,7 @@ from typing import Any
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows
 from kilogram.base import Budget, Estimate
+from kilogram.base.checks import is_flag, is_whole
 from kilogram.base.estimate import within
 from kilogram.models.features.random_maps import generator
 from kilogram.models.subspace import missing as holed
@@ -73,10 +74,13 @@ def check_parameters(model: Any) -> None:
     """Refuse parameters that mean nothing, each with what is allowed."""
     k = model.n_components
     share = isinstance(k, Real) and not isinstance(k, Integral)
-    if not (k is None or k == "mle" or (isinstance(k, Integral) and int(k) >= 0) or share):
+    named = k is None or (isinstance(k, str) and k == "mle")
+    if not (named or (is_whole(k) and int(k) >= 0) or share):
         raise ValueError(f"n_components must be a number, a share, 'mle' or None, got {k!r}.")
     if share and not 0 < k < 1:
         raise ValueError(f"n_components={k!r} is no whole number and no share between 0 and 1.")
+    if not is_flag(model.whiten):
+        raise ValueError(f"whiten must be True or False, got {model.whiten!r}.")
     for name, allowed in (
         ("svd_solver", SOLVERS),
         ("power_iteration_normalizer", ("auto", "QR", "LU", "none")),
@@ -85,10 +89,10 @@ def check_parameters(model: Any) -> None:
         if getattr(model, name) not in allowed:
             raise ValueError(f"{name} must be one of {allowed}, got {getattr(model, name)!r}.")
     power = model.iterated_power
-    if power != "auto" and not (isinstance(power, Integral) and int(power) >= 0):
+    if power != "auto" and not (is_whole(power) and int(power) >= 0):
         raise ValueError(f"iterated_power must be 'auto' or a number from 0, got {power!r}.")
     more = model.n_oversamples
-    if not (isinstance(more, Integral) and int(more) >= 1):
+    if not (is_whole(more) and int(more) >= 1):
         raise ValueError(f"n_oversamples must be a number from 1, got {more!r}.")
     if not (isinstance(model.tol, Real) and float(model.tol) >= 0):
         raise ValueError(f"tol must be a number from 0, got {model.tol!r}.")

@@ -82,7 +82,7 @@ class Density:
         """
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=not self._allows_missing).X
-        likelihood = self._of_blocks(X)
+        likelihood = self._likelihood()
         return map_rows(likelihood, X) if is_streamed(X) else likelihood(X)
 
     def score(self: Any, X: Any, y: Any = None) -> float:
@@ -99,7 +99,7 @@ class Density:
         """
         check_is_fitted(self)
         X = self._enter(X, reset=False, finite=not self._allows_missing).X
-        likelihood = self._of_blocks(X)
+        likelihood = self._likelihood()
         total = reduce_rows(lambda block: _sum_and_count(likelihood(block)), X)
         return float(total[0] / total[1])
 
@@ -124,11 +124,6 @@ class Density:
             return lambda block: block
         model = self._model()
         return lambda block: filled_in(model, block)
-
-    def _of_blocks(self: Any, X: Any) -> Any:
-        """The likelihood of blocks of X; where holes are no holes, they are refused."""
-        found = self._likelihood()
-        return found if self._allows_missing else self._watching(found, X)
 
     def _likelihood(self) -> Any:
         if not self._allows_missing:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
-from kilogram.base.door import is_foreign
+from kilogram.base.door import enter_back
 from kilogram.models.subspace.columns import FAR
 
 
@@ -96,7 +96,7 @@ class LinearSubspace(TransformerMixin):
         """The scores of rows that have come through the door."""
         project, prepared = self._projection(), self._prepared()
         if is_streamed(X):
-            return map_rows(lambda block: _finite(project(prepared(block))), X)
+            return map_rows(lambda block: project(prepared(block)), X)
         return project(prepared(X))
 
     def inverse_transform(self: Any, X: Any) -> Any:
@@ -116,10 +116,7 @@ class LinearSubspace(TransformerMixin):
         if self.whiten:
             V = xp.sqrt(self.explained_variance_)[:, None] * V
         m = self.mean_
-        if not is_streamed(X) and not is_foreign(X):
-            X = check_array(X, input_name="X", dtype=[xp.float64, xp.float32])
-        if X.shape[1] != V.shape[0]:
-            raise ValueError(f"X has {X.shape[1]} scores a row, but there are {V.shape[0]} axes.")
+        X = enter_back(self, X, V.shape[0], "scores", "axes")
 
         def back(block: Any) -> Any:
             return block @ like(V, block) + like(m, block)
@@ -199,17 +196,6 @@ class LinearSubspace(TransformerMixin):
         errors = map_rows(error, X)
         self._ensure_finite(errors, X)
         return errors
-
-
-def _finite(Z: Any) -> Any:
-    """The scores of one block of a stream, whose rows nobody has looked at before."""
-    xp = namespace(Z)
-    if not bool(xp.all(xp.isfinite(Z))):
-        raise ValueError(
-            "Input X contains NaN or infinity in some block of its rows.\nPCA takes NaN for a "
-            "missing value with missing='em' only: impute or drop those rows otherwise."
-        )
-    return Z
 
 
 def _picked(V: Any, chosen: Any) -> Any:

@@ -18,16 +18,15 @@ from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import svd
 from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, as_written, warn_if_unfinished
 from kilogram.base.checks import number
-from kilogram.base.door import is_foreign
+from kilogram.base.door import enter_back
 from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.subspace.projection import signed, stored
@@ -161,16 +160,13 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The scores of rows, of least absolute error: (n, n_components_)."""
         check_is_fitted(self)
         X = self._enter(X, reset=False, sparse=False).X
-        return map_rows(self._watching(partial(_scores, V=self.components_), X), X)
+        return map_rows(partial(_scores, V=self.components_), X)
 
     def inverse_transform(self, X: Any) -> Any:
         """The rows that have these scores, V'z: (n, d)."""
         check_is_fitted(self)
         V = self.components_
-        if not is_streamed(X) and not is_foreign(X):
-            X = check_array(X, input_name="X", dtype=[np.float64, np.float32])
-        if X.shape[1] != V.shape[0]:
-            raise ValueError(f"X has {X.shape[1]} scores a row, but there are {V.shape[0]} axes.")
+        X = enter_back(self, X, V.shape[0], "scores", "axes")
         return map_rows(partial(_back, V=V), X)
 
     def denoise(self, X: Any) -> Any:

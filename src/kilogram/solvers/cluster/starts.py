@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import reduce_rows, take_rows
 from kilogram.native.kmeans_start import greedy_rows
 from kilogram.solvers.cluster.lloyd import Farthest
@@ -57,11 +57,21 @@ def greedy(
         chosen = greedy_rows(X, first, uniforms, u, seconds=seconds)
     else:
         chosen = chosen_rows(X, first, uniforms, u, origin, deadline)
-    left = k - len(chosen)
-    if left:  # fewer distinct rows than centres, or no time
-        share = None if u is None else u / u.sum()
-        chosen = np.concatenate([chosen, rng.choice(n, left, p=share)])
+    if len(chosen) < k:  # fewer distinct rows than centres, or no time
+        chosen = np.concatenate([chosen, _others(chosen, k - len(chosen), u, n, rng)])
     return host_rows(X, chosen)
+
+
+def _others(
+    chosen: np.ndarray, m: int, u: np.ndarray | None, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    """m rows drawn by their weights, that have not been chosen if there are enough."""
+    share = np.ones(n) if u is None else u.copy()
+    rest = share.copy()
+    rest[chosen] = 0.0
+    if np.count_nonzero(rest) >= m:
+        return rng.choice(n, m, replace=False, p=rest / rest.sum())
+    return rng.choice(n, m, p=share / share.sum())
 
 
 def _row_at(draw: float, u: np.ndarray | None, n: int) -> int:
@@ -83,16 +93,21 @@ def chosen_rows(
 ) -> np.ndarray:
     """`native.kmeans_start.greedy_rows` for rows of any library, and what it is tested against."""
     n, chosen, norms = X.shape[0], [first], row_norms(X, origin)
-    closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0].astype(np.float64)
+    closest = squared_distances(X, host_rows(X, [first]), origin, norms)[0, :]
+    xp = namespace(closest)
+    closest = xp.astype(closest, sum_dtype(closest, xp))
+    w = None if u is None else like(u, closest)
     for draws in uniforms:
-        mass = np.cumsum(closest if u is None else u * closest)
-        if not mass[-1] > 0 or (deadline is not None and time.perf_counter() > deadline):
+        mass = xp.cumulative_sum(closest if w is None else w * closest)
+        total = float(mass[-1])
+        if not total > 0 or (deadline is not None and time.perf_counter() > deadline):
             break
-        candidates = np.minimum(np.searchsorted(mass, draws * mass[-1]), n - 1)
+        found = to_numpy(xp.searchsorted(mass, like(draws * total, mass)))
+        candidates = np.minimum(found, n - 1)
         D = squared_distances(X, host_rows(X, candidates), origin, norms)
-        D = np.minimum(D, closest)
-        best = int(np.argmin(D.sum(axis=1) if u is None else D @ u))
-        closest = D[best]
+        D = xp.minimum(xp.astype(D, closest.dtype), closest)
+        best = int(xp.argmin(xp.sum(D, axis=1) if w is None else D @ w))
+        closest = D[best, :]
         chosen.append(int(candidates[best]))
     return np.asarray(chosen, dtype=np.int64)
 

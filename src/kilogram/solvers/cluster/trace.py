@@ -27,6 +27,7 @@ LANES = 4  # columns of products: whole vectors of float64
 # written to fresh memory and read back. A start makes about PASSES n^2 values, most of them while
 # many rows still change. Below SMALL rows all of K stays in cache.
 VALUE, MEMORY, PASSES, SMALL = 25, 250, 2, 2_000
+TIE = 64 * float(np.finfo(np.float64).eps)  # of what is subtracted: so much may rounding differ
 
 
 class Space(NamedTuple):
@@ -130,6 +131,18 @@ def distances(space: Space, means: Means) -> np.ndarray:
     return np.maximum(D, 0.0, out=D)
 
 
+def nearest(Ka: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """The nearest centre of each row, (n,), of those equally near the first.
+
+    Centres may be copies of each other, where there are fewer distinct rows than centres: products
+    made in another order then differ in their last digits, and must not choose among them.
+    """
+    away = Ka * -2.0
+    reach = np.abs(away).max(axis=1) + squares.max()
+    away += squares
+    return (away <= (away.min(axis=1) + TIE * reach)[:, None]).argmax(axis=1)
+
+
 def refilled(space: Space, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
     """Labels in which every empty cluster has the farthest row that its own cluster can spare."""
     k = D.shape[1]
@@ -178,6 +191,7 @@ def kernel_lloyd(
         if tick(n_iter, inertia):
             message = "the time was up, and the labels still change."
             break
+    labels = nearest(means.Ka, means.squares)
     return Solution((means, labels), n_iter, inertia, not message, message)
 
 
