@@ -138,6 +138,9 @@ class TwinSearch(BaseEstimator, ABC):
             self.model_ = roads[row].model(X, Y @ A + c, alpha, weights)
             for k, there in enumerate(tried):  # what a report shows is what is used
                 left_out, sums = walks[k]
+                if sums is None and there != row:  # not worth fits of their own
+                    self.path_[there] = np.nan
+                    continue
                 if sums is None:
                     sums = roads[there].sums(X, Y, self.alphas_, weights)
                 scores = by_fisher(Y, sums, left_out, rows, weights)
