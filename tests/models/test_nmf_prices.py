@@ -72,4 +72,5 @@ def test_none_or_both_are_as_before(prices):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "NMF stopped", ConvergenceWarning)
-        kg.NMF(4, **LONG, **prices).fit(X)
+        model = kg.NMF(4, **LONG, **prices).fit(X)
+    assert 0 < model.components_.max() < 1e3

@@ -25,10 +25,9 @@ def watch_rows(estimator: Any, X: Any, finite: bool | str, *, named: bool = True
     """
     look = Look(estimator, finite, named)
     if is_dask(X):
-        from kilogram.arrays.rows_dask import as_array
+        from kilogram.arrays.rows_dask import watched
 
-        rows = as_array(X)
-        return rows.map_blocks(look, dtype=rows.dtype, meta=rows._meta)
+        return watched(X, look)
     return (RowStream(X) if is_stream(X) else X).watched(look)
 
 
