@@ -294,3 +294,9 @@ def block_length(X: Any) -> int:
     item = getattr(getattr(X, "dtype", None), "itemsize", 8)
     size = DEVICE_BLOCK_BYTES if is_array(X) and not is_numpy(X) else BLOCK_BYTES
     return max(size // max(item * column_count(X), 1), SMALLEST_BLOCK)
+
+
+def row_slices(X: Any, width: int, entries: int) -> Iterator[slice]:
+    """Blocks of rows of which `width` numbers each, and `entries` in all, are held at once."""
+    n, step = X.shape[0], max(1, entries // max(width, 1))
+    return (slice(i, min(i + step, n)) for i in range(0, max(n, 1), step))

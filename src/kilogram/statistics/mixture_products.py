@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.rows import row_slices
 from kilogram.statistics import mixture_missing
 
 ENTRIES = 2**24  # of a block: its rows, components and columns
@@ -104,5 +105,4 @@ def _about_origin(parts: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _slices(X: Any, parts: Any) -> Iterator[slice]:
-    step = max(1, ENTRIES // max(parts.means.size, 1))
-    return (slice(i, min(i + step, X.shape[0])) for i in range(0, max(X.shape[0], 1), step))
+    return row_slices(X, parts.means.size, ENTRIES)

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
+from kilogram.arrays.rows import row_slices
 from kilogram.native.kmeans import cluster_pass, distances_to
 from kilogram.solvers.cluster import sums_device
 
@@ -101,15 +102,9 @@ def _pieces(X: np.ndarray) -> Iterator[np.ndarray]:
     return (X[i : i + step] for i in range(0, max(len(X), 1), step))
 
 
-def _slices(X: Any, k: int) -> Iterator[slice]:
-    """Blocks of sparse rows whose distances from k centres are held at once."""
-    step = max(1, BLOCK_ENTRIES // max(k, 1))
-    return (slice(i, min(i + step, X.shape[0])) for i in range(0, X.shape[0], step))
-
-
 def _distance_blocks(X: Any, C: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """|x - c|^2 of blocks of sparse rows, each (m, k) in float64."""
-    for rows in _slices(X, len(C)):
+    for rows in row_slices(X, len(C), BLOCK_ENTRIES):
         yield rows, np.maximum(_products(X[rows, :], C), 0.0)
 
 

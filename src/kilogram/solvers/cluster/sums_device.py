@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.rows import row_slices
 
 ENTRIES = 2**24  # of a block of distances
 
 
-def slices(X: Any, k: int) -> Iterator[slice]:
-    """Blocks of rows whose distances from k centres are held at once."""
-    step = max(1, ENTRIES // max(k, X.shape[1], 1))
-    return (slice(i, min(i + step, X.shape[0])) for i in range(0, max(X.shape[0], 1), step))
+def _slices(X: Any, k: int) -> Iterator[slice]:
+    return row_slices(X, max(k, X.shape[1]), ENTRIES)
 
 
 def cluster_sums(X: Any, w: Any, C: np.ndarray, origin: np.ndarray) -> tuple[Any, Any, float]:
     """Sums (k, d) of x - origin of the rows nearest to each centre, their weights, the inertia."""
     blocks = [
-        _sums(X[rows, :], None if w is None else w[rows], C, origin) for rows in slices(X, len(C))
+        _sums(X[rows, :], None if w is None else w[rows], C, origin) for rows in _slices(X, len(C))
     ]
     flat = np.asarray(to_numpy(sum(blocks)), dtype=np.float64)
     S = flat[:-1].reshape(len(C), -1)
@@ -52,7 +51,7 @@ def nearest(X: Any, C: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.n
     """Labels (n,) int32 and squared distances (n,), on the host."""
     xp = namespace(X)
     labels, away = [], []
-    for rows in slices(X, len(C)):
+    for rows in _slices(X, len(C)):
         moved = _moved(X[rows, :], origin)
         D = _values(moved, C, origin)
         labels.append(xp.argmin(D, axis=1))
@@ -65,7 +64,7 @@ def distances(X: Any, C: np.ndarray, origin: np.ndarray) -> Any:
     """|x - c|^2, (n, k), on the device."""
     xp = namespace(X)
     blocks = []
-    for rows in slices(X, len(C)):
+    for rows in _slices(X, len(C)):
         moved = _moved(X[rows, :], origin)
         blocks.append(_squared(_values(moved, C, origin), moved))
     return xp.concat(blocks, axis=0)
