@@ -3,14 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard src/kilogram/native/src/*)
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard src/kilogram/native/src/*/*)
 
-.PHONY: cook test lint bench docs clean help check-tools
+.PHONY: cook test test-cpus fuzz lint bench docs clean help check-tools
 
 help:
 	@echo "make cook   build, install into $(VENV), cook the bundled table, say where the report is"
 	@echo "make test   build with the test tools, check style, types and floors, run the whole suite"
+	@echo "make test-cpus  the suite as other CPUs would run it: BLAS kernels, SIMD levels, threads (about an hour)"
 	@echo "make lint   style, types and floors only"
+	@echo "make fuzz   random fits of every estimator, 20 000 or KILOGRAM_FUZZ of them"
 	@echo "make bench  Kilogram beside its peers: time, memory, quality, in one run"
 	@echo "make docs   the documentation as HTML in docs/_build/html"
 
@@ -52,7 +54,14 @@ cook: $(STAMPS)/cook
 test: $(STAMPS)/test lint-only
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
+# ARGS go to pytest: make test-cpus ARGS="tests/laws -k Ridge"
+test-cpus: $(STAMPS)/test
+	$(BIN)/python -m tests.cpus $(ARGS)
+
 lint: $(STAMPS)/test lint-only
+
+fuzz: $(STAMPS)/test
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.fuzz
 
 .PHONY: lint-only
 lint-only: $(STAMPS)/test

@@ -35,7 +35,7 @@ from benchmarks import tables
 from kilogram.evaluation import auc, reliability, wilson
 from kilogram.evaluation.intervals import rows_error
 from kilogram.kitchen import Cooked, cook
-from kilogram.kitchen.usage import careful
+from kilogram.kitchen.artifact.uncertainty import predict_with_details
 
 ASIDE = 4000
 CLASSES = 20  # up to so many different values are classes
@@ -170,7 +170,7 @@ def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
     """Add one repetition."""
     score, model = cooked.kept.score, cooked.model
     table = cooked.table.data.from_pandas(aside, preserve_index=False)
-    said = careful(model, model.layout.array(table), 0.9)
+    said = predict_with_details(model, model.layout.array(table), 0.9)
     truth = aside["target"].to_numpy()
     found.stated.append((score.mean, score.low, score.high))
     values = np.asarray(model.classes, dtype=object)[said.values] if model.classes else said.values

@@ -226,7 +226,7 @@ def cooked(case: Case, folder: Path, max_time: float) -> tuple[dict[str, Any], f
 
 def answers(case: Case, folder: Path) -> np.ndarray:
     """What the delivered model says of the rows kept aside."""
-    from kilogram.kitchen.save import load_model
+    from kilogram.kitchen.artifact.model_file import load_model
 
     path = folder / "aside.csv"
     case.test.drop(columns=case.target).to_csv(path, index=False)

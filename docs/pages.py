@@ -8,7 +8,7 @@ from pathlib import Path
 import kilogram
 from kilogram.kitchen.audit.finding import CODES
 from kilogram.registry import Page, pages
-from kilogram.textbook import TELLINGS
+from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import as_markdown, concerning, errata
 
 #: Made by scikit-learn's metadata routing on every estimator; explained in its own documentation.
@@ -22,12 +22,12 @@ def _section(title: str, text: str) -> str:
     return f"## {title}\n\n{text}\n"
 
 
-def _tellings(page: Page) -> list[str]:
-    """The source of every telling that explains a class of this page, each file once."""
+def _textbook_versions(page: Page) -> list[str]:
+    """The source of every textbook version of a class of this page, each file once."""
     files: dict[str, str] = {}
-    for telling in TELLINGS.values():
-        if set(telling.explains) & set(page.names):
-            module = inspect.getmodule(telling.function)
+    for version in ENTRIES.values():
+        if set(version.explains) & set(page.names):
+            module = inspect.getmodule(version.function)
             files.setdefault(module.__name__, inspect.getsource(module))
     return [
         f"### {name.rsplit('.', 1)[1].replace('_', ' ')}\n\n```python\n{text.rstrip()}\n```\n"
@@ -68,8 +68,8 @@ def page(entry: Page) -> str:
         "## The classes\n",
         *(_entry(name) for name in entry.names),
     ]
-    if tellings := _tellings(entry):
-        parts += ["## As the books tell it\n", *tellings]
+    if versions := _textbook_versions(entry):
+        parts += ["## As the texts print it\n", *versions]
     parts += [_errata(entry), _section("Sources", "\n".join(f"- {s}" for s in entry.sources))]
     return "\n".join(parts)
 

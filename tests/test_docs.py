@@ -10,7 +10,7 @@ import pytest
 
 import kilogram as kg
 from kilogram.registry import PUBLIC, page_of, pages
-from kilogram.textbook import TELLINGS
+from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import concerning
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -56,20 +56,20 @@ def test_the_page_of_pca_names_the_probabilistic_one():
 
 
 @pytest.mark.parametrize("entry", pages(), ids=lambda entry: entry.slug)
-def test_a_page_has_its_classes_tellings_and_errata(entry):
+def test_a_page_has_its_classes_textbook_versions_and_errata(entry):
     """Errata go by the method they are about ("k_means"), pages by another name ("clusters")."""
     text = script("pages").page(entry)
     for name in entry.names:
         assert f":: kilogram.{name}\n" in text
         assert all(f"({erratum.id})" in text for erratum in concerning(name))
-        told = [telling.function for telling in TELLINGS.values() if name in telling.explains]
-        assert all(f"def {function.__name__}(" in text for function in told)
+        versions = [one.function for one in ENTRIES.values() if name in one.explains]
+        assert all(f"def {function.__name__}(" in text for function in versions)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", PUBLIC)
-def test_the_example_of_a_docstring_says_what_happens(name):
-    runner, said = doctest.DocTestRunner(verbose=False), []
+def test_the_example_of_a_docstring_runs(name):
+    runner, output = doctest.DocTestRunner(verbose=False), []
     for example in doctest.DocTestFinder(recurse=False).find(getattr(kg, name), name, globs={}):
-        runner.run(example, out=said.append)
-    assert runner.failures == 0, "".join(said)
+        runner.run(example, out=output.append)
+    assert runner.failures == 0, "".join(output)

@@ -72,5 +72,5 @@ TASKS = [
           n_neighbors=8),
     _task("isomap_digits", "Isomap, digits 1 797 x 64, 8 neighbours", _digits, ISO, ISO,
           n_neighbors=8),
-    _task("mds", "Classical MDS, 3 000 x 3", _roll(3_000), "MDS", "ClassicalMDS"),
+    _task("mds", "Classical MDS, 3 000 x 3", _roll(3_000), "ClassicalMDS", "ClassicalMDS"),
 ]  # fmt: skip

@@ -55,7 +55,7 @@ def _nystroem_ridge(data: tuple) -> Any:
 
 def _kernel_ridge_double(data: tuple) -> Any:
     """The road that is taken when float32 breaks down; this process has no other use."""
-    from kilogram.solvers.linear import positive
+    from kilogram.solvers.linear import positive_definite as positive
 
     positive.MIXED_FROM = sys.maxsize
     return _kernel_ridge(data, solver="cholesky")

@@ -6,8 +6,10 @@ so a new page becomes visible everywhere by one entry here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,12 @@ class Page:
     sources: tuple[str, ...]
 
 
-#: The pages in the order of the book; each is told in `pages/<slug>.toml`.
+#: The pages in the order of the book; each is written in `pages/<slug>.toml`.
 SLUGS: tuple[str, ...] = (
     "least_squares",
     "robust",
     "ridge",
+    "sparse",
     "svm",
     "pca",
     "cca",
@@ -39,6 +42,7 @@ SLUGS: tuple[str, ...] = (
     "discriminants",
     "centroids",
     "naive_bayes",
+    "neighbors",
     "logistic",
     "online",
     "gaussian_process",
@@ -58,93 +62,110 @@ SLUGS: tuple[str, ...] = (
 
 PUBLIC: dict[str, str] = {
     # least squares
-    "LinearRegression": "kilogram.models.regression.linear",
-    "GeneralizedLeastSquares": "kilogram.models.regression.least_squares_general",
-    "ReweightedLeastSquares": "kilogram.models.regression.least_squares_variance",
-    "TotalLeastSquares": "kilogram.models.regression.total_least_squares",
-    "coefficient_table": "kilogram.models.regression.coefficient_table",
+    "LinearRegression": "kilogram.models.least_squares.linear_regression",
+    "GeneralizedLeastSquares": "kilogram.models.least_squares.generalized",
+    "ReweightedLeastSquares": "kilogram.models.least_squares.reweighted",
+    "TotalLeastSquares": "kilogram.models.least_squares.total_least_squares",
+    "coefficient_table": "kilogram.models.least_squares.coefficient_table",
     # robust regression
-    "HuberRegressor": "kilogram.models.regression.robust",
-    "QuantileRegressor": "kilogram.models.regression.quantile",
+    "HuberRegressor": "kilogram.models.robust.huber",
+    "QuantileRegressor": "kilogram.models.robust.quantile",
+    # sparse regression
+    "Lasso": "kilogram.models.sparse.elastic_net",
+    "ElasticNet": "kilogram.models.sparse.elastic_net",
+    "LassoCV": "kilogram.models.sparse.elastic_net_cv",
+    "ElasticNetCV": "kilogram.models.sparse.elastic_net_cv",
+    "lasso_path": "kilogram.models.sparse.paths",
+    "enet_path": "kilogram.models.sparse.paths",
     # regression
-    "Ridge": "kilogram.models.regression.ridge",
-    "KernelRidge": "kilogram.models.regression.kernel_ridge",
-    "RidgeCV": "kilogram.models.regression.ridge_cv",
-    "KernelRidgeCV": "kilogram.models.regression.kernel_ridge_cv",
-    "GaussianProcessRegressor": "kilogram.models.regression.process",
+    "Ridge": "kilogram.models.ridge.ridge",
+    "KernelRidge": "kilogram.models.ridge.kernel_ridge",
+    "RidgeCV": "kilogram.models.ridge.ridge_cv",
+    "KernelRidgeCV": "kilogram.models.ridge.kernel_ridge_cv",
+    "GaussianProcessRegressor": "kilogram.models.gaussian_process.regressor",
     # classification and regression with margins
-    "SVC": "kilogram.models.classification.svm",
-    "LinearSVC": "kilogram.models.classification.svm_linear",
-    "SVR": "kilogram.models.regression.svr",
-    "svm_path": "kilogram.models.classification.svm_path",
-    "LinearSVR": "kilogram.models.regression.svr_linear",
+    "SVC": "kilogram.models.svm.svc",
+    "LinearSVC": "kilogram.models.svm.linear_svc",
+    "SVR": "kilogram.models.svm.svr",
+    "svm_path": "kilogram.models.svm.path",
+    "LinearSVR": "kilogram.models.svm.linear_svr",
     # subspaces
-    "PCA": "kilogram.models.subspace.pca",
-    "KernelPCA": "kilogram.models.subspace.kernel_pca",
-    "CCA": "kilogram.models.subspace.cca",
-    "KernelCCA": "kilogram.models.subspace.kernel_cca",
-    "MultiviewCCA": "kilogram.models.subspace.multiview",
-    "FastICA": "kilogram.models.subspace.ica",
-    "NMF": "kilogram.models.subspace.nmf",
-    "nmf_rank": "kilogram.models.subspace.nmf_rank",
-    "RobustPCA": "kilogram.models.subspace.robust_pca",
+    "PCA": "kilogram.models.pca.pca",
+    "KernelPCA": "kilogram.models.pca.kernel_pca",
+    "CCA": "kilogram.models.cca.cca",
+    "KernelCCA": "kilogram.models.cca.kernel_cca",
+    "MultiviewCCA": "kilogram.models.cca.multiview",
+    "FastICA": "kilogram.models.factorization.fast_ica",
+    "NMF": "kilogram.models.factorization.nmf",
+    "nmf_rank": "kilogram.models.factorization.nmf_rank",
+    "RobustPCA": "kilogram.models.factorization.robust_pca",
     # classification
-    "FisherDiscriminant": "kilogram.models.classification.fisher",
-    "KernelFisherDiscriminant": "kilogram.models.classification.kernel_fisher",
-    "GaussianProcessClassifier": "kilogram.models.classification.process",
-    "LinearDiscriminantAnalysis": "kilogram.models.classification.linear_discriminant",
-    "QuadraticDiscriminantAnalysis": "kilogram.models.classification.quadratic_discriminant",
-    "NearestCentroid": "kilogram.models.classification.centroid",
-    "MajorityClassifier": "kilogram.models.classification.majority",
-    "GaussianNB": "kilogram.models.classification.naive_bayes_gaussian",
-    "BernoulliNB": "kilogram.models.classification.naive_bayes_bernoulli",
-    "CategoricalNB": "kilogram.models.classification.naive_bayes_categorical",
-    "MultinomialNB": "kilogram.models.classification.naive_bayes_counts",
-    "ComplementNB": "kilogram.models.classification.naive_bayes_counts",
-    "HistogramNB": "kilogram.models.classification.naive_bayes_histogram",
-    "LogisticRegression": "kilogram.models.classification.logistic",
-    "LogisticRegressionCV": "kilogram.models.classification.logistic_cv",
-    "logistic_path": "kilogram.models.classification.logistic_cv",
-    "LabelSpreading": "kilogram.models.classification.spreading",
-    "OnlineClassifier": "kilogram.models.classification.online",
-    "Perceptron": "kilogram.models.classification.perceptron",
-    "Adaline": "kilogram.models.classification.adaline",
+    "FisherDiscriminant": "kilogram.models.fisher.fisher",
+    "KernelFisherDiscriminant": "kilogram.models.fisher.kernel_fisher",
+    "GaussianProcessClassifier": "kilogram.models.gaussian_process.classifier",
+    "LinearDiscriminantAnalysis": "kilogram.models.discriminant.lda",
+    "QuadraticDiscriminantAnalysis": "kilogram.models.discriminant.qda",
+    "NearestCentroid": "kilogram.models.centroid.nearest_centroid",
+    "MajorityClassifier": "kilogram.models.centroid.majority",
+    "GaussianNB": "kilogram.models.naive_bayes.gaussian",
+    "BernoulliNB": "kilogram.models.naive_bayes.bernoulli",
+    "CategoricalNB": "kilogram.models.naive_bayes.categorical",
+    "MultinomialNB": "kilogram.models.naive_bayes.multinomial",
+    "ComplementNB": "kilogram.models.naive_bayes.multinomial",
+    "HistogramNB": "kilogram.models.naive_bayes.histogram",
+    "LogisticRegression": "kilogram.models.logistic.logistic_regression",
+    "LogisticRegressionCV": "kilogram.models.logistic.logistic_regression_cv",
+    "logistic_path": "kilogram.models.logistic.logistic_regression_cv",
+    "LabelSpreading": "kilogram.models.semi_supervised.label_spreading",
+    "OnlineClassifier": "kilogram.models.online.online_classifier",
+    "Perceptron": "kilogram.models.online.perceptron",
+    "Adaline": "kilogram.models.online.adaline",
+    # neighbours
+    "NearestNeighbors": "kilogram.models.neighbors.nearest_neighbors",
+    "KNeighborsClassifier": "kilogram.models.neighbors.classification",
+    "KNeighborsRegressor": "kilogram.models.neighbors.regression",
+    "RadiusNeighborsClassifier": "kilogram.models.neighbors.classification",
+    "RadiusNeighborsRegressor": "kilogram.models.neighbors.regression",
+    "LocalOutlierFactor": "kilogram.models.neighbors.outliers",
+    "condensed_neighbors": "kilogram.models.neighbors.reduction",
+    "edited_neighbors": "kilogram.models.neighbors.reduction",
     # clusters
-    "KMeans": "kilogram.models.clusters.kmeans",
-    "KernelKMeans": "kilogram.models.clusters.kernel_kmeans",
-    "GaussianMixture": "kilogram.models.clusters.mixture",
-    "SpectralClustering": "kilogram.models.clusters.spectral",
+    "KMeans": "kilogram.models.kmeans.kmeans",
+    "KernelKMeans": "kilogram.models.kmeans.kernel_kmeans",
+    "GaussianMixture": "kilogram.models.mixture.gaussian_mixture",
+    "SpectralClustering": "kilogram.models.spectral.spectral_clustering",
     # manifolds
-    "LocallyLinearEmbedding": "kilogram.models.manifolds.lle",
-    "LaplacianEigenmaps": "kilogram.models.manifolds.laplacian_eigenmaps",
-    "Isomap": "kilogram.models.manifolds.isomap",
-    "MDS": "kilogram.models.manifolds.mds",
-    "KMedoids": "kilogram.models.clusters.medoids",
-    "KLines": "kilogram.models.clusters.lines",
-    "AgglomerativeClustering": "kilogram.models.clusters.agglomerative",
-    "dendrogram": "kilogram.models.clusters.dendrogram",
-    "choose_k": "kilogram.models.clusters.choose_k",
-    "silhouette_samples": "kilogram.models.clusters.silhouette",
-    "silhouette_score": "kilogram.models.clusters.silhouette",
+    "LocallyLinearEmbedding": "kilogram.models.manifold.locally_linear",
+    "LaplacianEigenmaps": "kilogram.models.manifold.laplacian_eigenmaps",
+    "Isomap": "kilogram.models.manifold.isomap",
+    "MDS": "kilogram.models.manifold.mds",
+    "ClassicalMDS": "kilogram.models.manifold.classical_mds",
+    "KMedoids": "kilogram.models.kmeans.k_medoids",
+    "KLines": "kilogram.models.kmeans.k_lines",
+    "AgglomerativeClustering": "kilogram.models.hierarchical.agglomerative",
+    "dendrogram": "kilogram.models.hierarchical.dendrogram",
+    "choose_k": "kilogram.evaluation.choose_k",
+    "silhouette_samples": "kilogram.evaluation.silhouette",
+    "silhouette_score": "kilogram.evaluation.silhouette",
     "clustering_distance": "kilogram.functions.partitions",
     # densities
-    "HistogramDensity": "kilogram.models.densities.histogram",
-    "KernelDensity": "kilogram.models.densities.kernel_density",
-    "DensityTree": "kilogram.models.densities.tree",
-    "DensityForest": "kilogram.models.densities.forest",
-    "RankTransform": "kilogram.models.densities.ranks",
-    "CopulaDensity": "kilogram.models.densities.copula",
-    "CopulaClassifier": "kilogram.models.densities.copula",
-    "DensityClassifier": "kilogram.models.densities.classifier",
+    "HistogramDensity": "kilogram.models.density.histogram",
+    "KernelDensity": "kilogram.models.density.kernel_density",
+    "DensityTree": "kilogram.models.density.density_tree",
+    "DensityForest": "kilogram.models.density.density_forest",
+    "RankTransform": "kilogram.models.density.rank_transform",
+    "CopulaDensity": "kilogram.models.density.copula",
+    "CopulaClassifier": "kilogram.models.density.copula",
+    "DensityClassifier": "kilogram.models.density.classifier",
     # trees
-    "DecisionTreeRegressor": "kilogram.models.trees.decision",
-    "DecisionTreeClassifier": "kilogram.models.trees.decision",
-    "RandomForestRegressor": "kilogram.models.trees.forest",
-    "RandomForestClassifier": "kilogram.models.trees.forest",
+    "DecisionTreeRegressor": "kilogram.models.trees.decision_tree",
+    "DecisionTreeClassifier": "kilogram.models.trees.decision_tree",
+    "RandomForestRegressor": "kilogram.models.trees.random_forest",
+    "RandomForestClassifier": "kilogram.models.trees.random_forest",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",
-    "FunctionFeatures": "kilogram.models.features.user_functions",
+    "FunctionFeatures": "kilogram.models.features.function_features",
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",
     "KitchenSinksRegressor": "kilogram.models.features.kitchen_sinks",
@@ -164,16 +185,28 @@ PUBLIC: dict[str, str] = {
     "White": "kilogram.kernels",
     "FromCallable": "kilogram.kernels",
     # rows of any size, and what a fit will cost
-    "open_rows": "kilogram.arrays.rows_files",
+    "open_rows": "kilogram.arrays.row_files",
     "estimate": "kilogram.base.estimate",
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
     "audit": "kilogram.kitchen.audit",
-    "choose": "kilogram.kitchen.choosing",
+    "choose": "kilogram.kitchen.choose",
     "load_model": "kilogram.kitchen",
-    "explain_model": "kilogram.kitchen.explain_model",
+    "explain_model": "kilogram.kitchen.explain",
     "export_model": "kilogram.kitchen.export",
 }
+
+
+def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package whose public names load on first use."""
+    names = sorted(name for name, module in PUBLIC.items() if module.startswith(package + "."))
+
+    def load(name: str) -> Any:
+        if name in names:
+            return getattr(import_module(PUBLIC[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return load, lambda: names, names
 
 
 @cache
@@ -183,7 +216,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def page_of(name: str) -> Page | None:
-    """The page on which a public name is told."""
+    """The page of a public name."""
     return next((page for page in pages() if name in page.names), None)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.sparse
 
-from kilogram.arrays.rows_files import open_rows
+from kilogram.arrays.row_files import open_rows
 from tests.optional import torch
 
 

@@ -198,7 +198,7 @@ def test_only_one_file_imports_dask():
     package = Path(kilogram.__file__).parent
     pattern = re.compile(r"^\s*(import|from)\s+(dask|distributed)\b", re.MULTILINE)
     naming = [p.name for p in package.rglob("*.py") if pattern.search(p.read_text())]
-    assert naming == ["rows_dask.py"]
+    assert naming == ["dask_rows.py"]
 
 
 def test_dask_is_not_imported_for_other_rows():

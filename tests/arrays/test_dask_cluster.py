@@ -5,6 +5,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ CHUNKS = 24
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
+    # on a busy machine a killed worker takes longer than the 15 s after which Dask gives it up
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"}),
         distributed.LocalCluster(
             n_workers=4,
             threads_per_worker=1,

@@ -73,7 +73,8 @@ def test_map_gives_the_kind_it_got():
     assert is_streamed(lazy)
     assert column_count(lazy) == 3
     again = map_rows(lambda x: x[:, :2], lazy)  # maps chain without being gathered
-    np.testing.assert_array_equal(np.asarray(again), np.exp(X)[:, :2])
+    # exp may round otherwise at the end of a block: vector loops and what they leave over
+    np.testing.assert_allclose(np.asarray(again), np.exp(X)[:, :2], rtol=1e-14)
 
 
 def test_mapped_labels_of_growing_length():

@@ -24,4 +24,4 @@ def test_a_class_or_a_stranger_cannot_be_asked():
 def test_a_matrix_that_is_not_stored_names_its_blocks():
     cost = kg.estimate(kg.KernelPCA(2, kernel="rbf", max_memory="1MiB"), 2000, 3)
     assert not cost.fits
-    assert "blocks" in cost.reason or cost.road == "blocked"
+    assert "blocks" in cost.reason or cost.method == "blocked"

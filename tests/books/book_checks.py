@@ -44,7 +44,7 @@ class FittedPCA:
     back: Callable[[Array], Array]
 
 
-def told_pca(X: Array, m: int | None = None) -> FittedPCA:
+def reference_pca(X: Array, m: int | None = None) -> FittedPCA:
     s = run(pca.pca(X, m))
     W, x_bar = s["W"], s["x_bar"]
     return FittedPCA(
@@ -73,7 +73,7 @@ class TwoSided:
     """A kernel as the books write it and as the estimators take it."""
 
     name: str
-    told: Callable[[Array, Array], Array]
+    reference: Callable[[Array, Array], Array]
     make: Callable[[], Any]
 
     @property
@@ -114,13 +114,13 @@ class FittedKernelPCA:
     scores: Callable[[Array], Array]
 
 
-def told_kernel_pca(kernel: TwoSided, X: Array, m: int) -> FittedKernelPCA:
-    K = kernel.told(X, X)
+def reference_kernel_pca(kernel: TwoSided, X: Array, m: int) -> FittedKernelPCA:
+    K = kernel.reference(X, X)
     s = run(kernel_pca.train(K, m))
     return FittedKernelPCA(
         s["X_hat"],
         s["Lambda"],
-        lambda new: run(kernel_pca.project(kernel.told(new, X), K, s["A"]))["X_hat"],
+        lambda new: run(kernel_pca.project(kernel.reference(new, X), K, s["A"]))["X_hat"],
     )
 
 
@@ -138,7 +138,7 @@ class FittedRidge:
     predict: Callable[[Array], Array]
 
 
-def told_ridge(X: Array, Y: Array, lam: float) -> FittedRidge:
+def reference_ridge(X: Array, Y: Array, lam: float) -> FittedRidge:
     s = run(ridge.ridge(X, Y, lam))
     return FittedRidge(s["W"], s["b"], lambda new: new @ s["W"] + s["b"])
 
@@ -154,9 +154,9 @@ class FittedKernelRidge:
     predict: Callable[[Array], Array]
 
 
-def told_kernel_ridge(kernel: TwoSided, X: Array, y: Array, lam: float) -> FittedKernelRidge:
-    alpha = run(kernel_ridge.kernel_ridge(kernel.told(X, X), y, lam))["alpha"]
-    return FittedKernelRidge(alpha, lambda new: kernel.told(new, X) @ alpha)
+def reference_kernel_ridge(kernel: TwoSided, X: Array, y: Array, lam: float) -> FittedKernelRidge:
+    alpha = run(kernel_ridge.kernel_ridge(kernel.reference(X, X), y, lam))["alpha"]
+    return FittedKernelRidge(alpha, lambda new: kernel.reference(new, X) @ alpha)
 
 
 def fast_kernel_ridge(kernel: TwoSided, X: Array, y: Array, lam: float) -> FittedKernelRidge:
@@ -165,13 +165,13 @@ def fast_kernel_ridge(kernel: TwoSided, X: Array, y: Array, lam: float) -> Fitte
 
 
 SIDES = ["textbook", "kilogram"]
-pca_sides = pytest.mark.parametrize("fit_pca", [told_pca, fast_pca], ids=SIDES)
+pca_sides = pytest.mark.parametrize("fit_pca", [reference_pca, fast_pca], ids=SIDES)
 kernel_pca_sides = pytest.mark.parametrize(
-    "fit_kernel_pca", [told_kernel_pca, fast_kernel_pca], ids=SIDES
+    "fit_kernel_pca", [reference_kernel_pca, fast_kernel_pca], ids=SIDES
 )
-ridge_sides = pytest.mark.parametrize("fit_ridge", [told_ridge, fast_ridge], ids=SIDES)
+ridge_sides = pytest.mark.parametrize("fit_ridge", [reference_ridge, fast_ridge], ids=SIDES)
 kernel_ridge_sides = pytest.mark.parametrize(
-    "fit_kernel_ridge", [told_kernel_ridge, fast_kernel_ridge], ids=SIDES
+    "fit_kernel_ridge", [reference_kernel_ridge, fast_kernel_ridge], ids=SIDES
 )
 
 

@@ -40,7 +40,7 @@ def covered() -> dict[str, list[str]]:
 
 
 def specified() -> dict[str, dict[str, str]]:
-    """Item -> {"test": ""} or {"later": page} or {"nothing": reason}."""
+    """Item -> {"test": ""} or {"later": what is missing} or {"nothing": reason}."""
     listed: dict[str, dict[str, str]] = {}
     for text, groups in tomllib.loads((HERE / "spec_items.toml").read_text("utf-8")).items():
         for item in groups["items"].split():
@@ -51,24 +51,30 @@ def specified() -> dict[str, dict[str, str]]:
     return listed
 
 
+def all_ids() -> set[str]:
+    """Every id of the inventories, from the plain list `spec_ids.toml`."""
+    texts = tomllib.loads((HERE / "spec_ids.toml").read_text("utf-8"))
+    return {f"{text} {item}" for text, group in texts.items() for item in group["ids"].split()}
+
+
 def table() -> str:
     """COVERAGE.md as it should read."""
     found, listed = covered(), specified()
     counts = {kind: sum(kind in entry for entry in listed.values()) for kind in KINDS}
     lines = ["# Items of the texts and their tests", "", *INTRODUCTION, ""]
     lines += [f"{label}: {counts[kind]}." for kind, label in KINDS.items()]
-    lines += ["", "| item | test, or what it waits for |", "|---|---|"]
+    lines += ["", "| item | test, or what is missing |", "|---|---|"]
     for item, entry in listed.items():
         if "test" in entry:
             cell = "<br>".join(f"`{test.split('/')[-1]}`" for test in found.get(item, ["missing"]))
         else:
             ((kind, reason),) = entry.items()
-            cell = f"later: {reason}" if kind == "later" else f"nothing to run: {reason}"
+            cell = f"open: {reason}" if kind == "later" else f"nothing to run: {reason}"
         lines.append(f"| {item} | {cell} |")
     return "\n".join(lines) + "\n"
 
 
-KINDS = {"test": "Covered", "later": "Waiting for a later page", "nothing": "Nothing to run"}
+KINDS = {"test": "Covered", "later": "Open", "nothing": "Nothing to run"}
 INTRODUCTION = [
     "Written by `python tests/books/book_coverage.py` from `spec_items.toml` and `@covers` lines.",
     "M, FE: method; X, E (lecture notes): example; T: claim; E, X (lecture notes): erratum.",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kilogram.registry import PUBLIC
-from kilogram.textbook import TELLINGS
+from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import PAGES, TEXTS, as_markdown, concerning, errata
 from kilogram.textbook.state import begin, run
 
@@ -21,6 +21,12 @@ def test_every_listed_item_has_a_test_and_every_test_a_listed_item():
     to_test = {item for item, entry in SPECIFIED.items() if "test" in entry}
     assert sorted(to_test - set(COVERED)) == []
     assert sorted(set(COVERED) - to_test) == []
+
+
+def test_every_id_of_the_inventories_is_accounted_for():
+    """The ids come from the inventories of the texts, not from the list that is checked."""
+    assert sorted(book_coverage.all_ids() - set(SPECIFIED)) == []
+    assert sorted(set(SPECIFIED) - book_coverage.all_ids()) == []
 
 
 def test_the_coverage_table_is_current():
@@ -66,9 +72,9 @@ def test_errata_are_found_by_page_and_by_estimator():
     assert {name for estimators in PAGES.values() for name in estimators} <= set(PUBLIC)
 
 
-@pytest.mark.parametrize("name", TELLINGS)
-def test_a_telling_is_listed_completely(name):
-    page = TELLINGS[name]
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_textbook_version_is_listed_completely(name):
+    page = ENTRIES[name]
     assert page.title
     assert page.sources
     assert all(source.split()[0] in TEXTS for source in page.sources)
@@ -77,11 +83,11 @@ def test_a_telling_is_listed_completely(name):
     assert page.function.__module__.startswith("kilogram.textbook.")
 
 
-def test_a_state_cannot_be_changed_and_a_telling_shows_every_step():
+def test_a_state_cannot_be_changed_and_every_step_is_shown():
     X = np.random.default_rng(0).standard_normal((20, 3))
-    telling = TELLINGS["pca"].function(X, 2)
-    assert isinstance(telling, Generator)
-    states = list(telling)
+    steps = ENTRIES["pca"].function(X, 2)
+    assert isinstance(steps, Generator)
+    states = list(steps)
     assert [s.step[0] for s in states] == ["1", "2", "3", "4"]
     assert set(states[0].arrays) < set(states[-1].arrays)  # later states know more
     with pytest.raises(ValueError, match="read-only"):
@@ -90,10 +96,10 @@ def test_a_state_cannot_be_changed_and_a_telling_shows_every_step():
         states[-1].step = "another"
     with pytest.raises(KeyError, match="no 'Q' at step"):
         states[-1]["Q"]
-    assert np.array_equal(run(TELLINGS["pca"].function(X, 2))["W"], states[-1]["W"])
+    assert np.array_equal(run(ENTRIES["pca"].function(X, 2))["W"], states[-1]["W"])
 
 
-def test_a_telling_that_says_nothing_is_an_error():
+def test_a_textbook_version_without_states_is_an_error():
     def silent():
         return begin("never shown")
         yield  # a generator

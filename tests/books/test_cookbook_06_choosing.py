@@ -12,21 +12,21 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import Pipeline
 
 import kilogram as kg
-from kilogram.kitchen.choosing.answers import Answers, Said
-from kilogram.kitchen.choosing.methods import METHODS
-from kilogram.kitchen.choosing.tree import (
+from kilogram.kitchen.choose.measurements import Property, TableProperties
+from kilogram.kitchen.choose.methods import METHODS
+from kilogram.kitchen.choose.tree import (
     CLASSIFICATION,
     COOKBOOK_REGRESSION,
     LECTURE_REGRESSION,
     UNSUPERVISED,
+    follow,
     leaves,
-    walk,
 )
-from kilogram.kitchen.kinds import find_kind
-from kilogram.kitchen.read import read_table
-from kilogram.kitchen.trees import TreesSearchRegressor
+from kilogram.kitchen.features.column_types import find_kind
+from kilogram.kitchen.read.table import read_table
+from kilogram.kitchen.recipes.tree_search import TreeSearchRegressor
 
-LINEAR, CURVED = Said("linear", ""), Said("non-linear", "")
+LINEAR, CURVED = Property("linear", ""), Property("non-linear", "")
 
 
 def tanks(rows, seed, watermark):
@@ -67,7 +67,7 @@ def test_X2_2_a_postcode_predicts_without_causing():
 
 
 def answers(**settings):
-    return Answers(rows=1000, features=10, **settings)
+    return TableProperties(rows=1000, features=10, **settings)
 
 
 @covers("cookbook G6.1", "cookbook M6.10")
@@ -84,14 +84,14 @@ def answers(**settings):
         (COOKBOOK_REGRESSION, {"linear": CURVED}, {"kernel ridge", "kitchen sinks"}),
         (COOKBOOK_REGRESSION, {"linear": CURVED, "probabilities": True}, {"Gaussian process"}),
         (UNSUPERVISED, {}, {"PCA", "kernel PCA"}),
-        (UNSUPERVISED, {"nonnegative": Said("yes", "")}, {"NMF"}),
+        (UNSUPERVISED, {"nonnegative": Property("yes", "")}, {"NMF"}),
         (UNSUPERVISED, {"views": 2}, {"CCA", "kernel CCA"}),
         (UNSUPERVISED, {"clusters": True}, {"k-means", "mixture", "kernel k-means"}),
         (UNSUPERVISED, {"clusters": True, "probabilities": True}, {"mixture"}),
     ],
 )  # fmt: skip
 def test_G6_1_the_decision_tree(tree, settings, want):
-    _, leaf = walk(tree, answers(**settings))
+    _, leaf = follow(tree, answers(**settings))
     assert want <= set(leaf)
 
 
@@ -100,18 +100,18 @@ def test_G6_1_the_decision_tree(tree, settings, want):
     ("settings", "want"),
     [
         ({}, "least squares"),
-        ({"unequal": Said("yes", "")}, "weighted least squares"),
-        ({"weak": Said("yes", "")}, "ridge"),
+        ({"unequal": Property("yes", "")}, "weighted least squares"),
+        ({"weak": Property("yes", "")}, "ridge"),
         ({"noisy_inputs": True}, "total least squares"),
-        ({"noise": Said("counts", "")}, "Poisson regression"),
-        ({"noise": Said("outliers", "")}, "robust regression"),
+        ({"noise": Property("counts", "")}, "Poisson regression"),
+        ({"noise": Property("outliers", "")}, "robust regression"),
         ({"linear": CURVED}, "Levenberg-Marquardt"),
-        ({"linear": CURVED, "noise": Said("other", "")}, "forest"),
+        ({"linear": CURVED, "noise": Property("other", "")}, "forest"),
     ],
 )
 def test_L10_G1_the_regression_chooser(settings, want):
-    given = {"linear": LINEAR, "noise": Said("additive Gaussian", ""), **settings}
-    _, leaf = walk(LECTURE_REGRESSION, answers(**given))
+    given = {"linear": LINEAR, "noise": Property("additive Gaussian", ""), **settings}
+    _, leaf = follow(LECTURE_REGRESSION, answers(**given))
     assert leaf[0] == want
 
 
@@ -217,7 +217,7 @@ def test_L13_G1_four_ways_to_bend_and_one_for_big_sparse_rows():
 
     (a, b), _ = curve_fit(lambda t, a, b: a * np.sin(b * t), x[train, 0], y[train], (1.0, 1.5))
     assert (a, b) == pytest.approx((2, 2), rel=0.05)
-    bent = [TreesSearchRegressor(), kg.KernelRidge(0.1, kernel=kg.Gaussian(0.5)),
+    bent = [TreeSearchRegressor(), kg.KernelRidge(0.1, kernel=kg.Gaussian(0.5)),
             Pipeline([("map", kg.FourierFeatures(kg.Gaussian(0.5), 100, random_state=0)),
                       ("fit", kg.Ridge(0.1))])]  # fmt: skip
     assert error(kg.Ridge()) > 0.2

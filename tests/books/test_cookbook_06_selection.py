@@ -8,11 +8,12 @@ from book_checks import covers
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid, ParameterSampler
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
+import kilogram as kg
 from kilogram.evaluation import (
     Real,
     Search,
@@ -32,13 +33,20 @@ def line(seed=0, n=60, d=3):
 
 @covers("cookbook M6.1", "cookbook M6.2", "cookbook T6.6")
 def test_T6_6_enough_random_draws_are_the_grid():
+    X, y = line()
     space = {"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}
-    grid = {tuple(sorted(p.items())) for p in ParameterGrid(space)}
-    draws = {tuple(sorted(p.items())) for p in ParameterSampler(space, 6, random_state=0)}
-    assert len(grid) == 6
-    assert draws == grid
-    few = list(ParameterSampler(space, 3, random_state=0))
-    assert len({tuple(sorted(p.items())) for p in few}) == 3
+    expected = {tuple(sorted(p.items())) for p in ParameterGrid(space)}
+    assert len(expected) == 6
+
+    def tried(method, n_iter):
+        found = Search(kg.Ridge(), space, method=method, n_iter=n_iter, cv=5).fit(X, y)
+        return {tuple(sorted(one.params.items())) for one in found.trials_}, found
+
+    grid, by_grid = tried("grid", 6)
+    draws, by_draws = tried("random", 6)
+    assert grid == draws == expected
+    assert by_grid.best_params_ == by_draws.best_params_
+    assert len(tried("random", 3)[0]) == 3
 
 
 @covers("cookbook M6.3")

@@ -8,12 +8,11 @@ from book_checks import (
     cloud,
     covers,
     pca_sides,
+    reference_pca,
     rotated_cloud,
     same_up_to_sign,
-    told_pca,
 )
 from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier
 
 import kilogram as kg
 from kilogram.textbook import pca
@@ -261,11 +260,11 @@ def test_X7_2_eigen_images_of_digits_recognise_digits(fit_pca):
     accuracy = {}
     for m in (2, 5, 20, 50):
         fitted = fit_pca(data.data[train], m)
-        nearest = KNeighborsClassifier(1)
+        nearest = kg.KNeighborsClassifier(1)
         nearest.fit(fitted.scores(data.data[train]), data.target[train])
         accuracy[m] = nearest.score(fitted.scores(data.data[test]), data.target[test])
     assert accuracy[20] > 0.95
     assert accuracy[2] < 0.75
     assert accuracy[2] < accuracy[5] - 0.1 < accuracy[20]  # against d', it rises and then rests
     assert abs(accuracy[50] - accuracy[20]) < 0.02
-    assert told_pca(data.data[train], 20).W.T.reshape(20, 8, 8).shape == (20, 8, 8)  # images
+    assert reference_pca(data.data[train], 20).W.T.reshape(20, 8, 8).shape == (20, 8, 8)  # images

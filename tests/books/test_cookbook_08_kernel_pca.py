@@ -50,7 +50,7 @@ def test_T8_1_linear_kernel_pca_is_pca(fit_kernel_pca):
 def test_T8_2_training_points_project_to_their_own_scores(fit_kernel_pca, kernel):
     X = cloud(2, 40, 3)
     fitted = fit_kernel_pca(kernel, X, 5)
-    K_c = kernel_pca.centre(kernel.told(X, X))
+    K_c = kernel_pca.centre(kernel.reference(X, X))
     Lambda, U = largest_first(K_c)
     assert np.allclose(fitted.scores(X), fitted.X_hat, atol=1e-8 * np.abs(fitted.X_hat).max())
     assert same_up_to_sign(fitted.X_hat, U[:, :5] * np.sqrt(Lambda[:5]))
@@ -97,9 +97,9 @@ def test_T8_4_moving_and_turning_the_data_changes_nothing(fit_kernel_pca):
 def test_T8_5_the_dual_road_is_cheaper_with_more_dimensions_than_points():
     X = np.random.default_rng(6).standard_normal((40, 1200))
 
-    def seconds(telling) -> float:
+    def seconds(version) -> float:
         start = time.perf_counter()
-        run(telling(X, 3))
+        run(version(X, 3))
         return time.perf_counter() - start
 
     seconds(pca.pca_dual)  # the first call pays for loading the library
@@ -161,7 +161,7 @@ def test_E8_2_unit_coefficients_are_not_unit_directions(fit_kernel_pca):
 def test_E8_3_every_training_point_belongs_in_the_sum(fit_kernel_pca):
     X = cloud(11, 60, 2)
     kernel = gaussian(2.0)
-    s = run(kernel_pca.train(kernel.told(X, X), 1))
+    s = run(kernel_pca.train(kernel.reference(X, X), 1))
     without_own = s["K_c"] - np.diag(np.diag(s["K_c"]))
     printed = without_own @ s["A"]
     fitted = fit_kernel_pca(kernel, X, 1)

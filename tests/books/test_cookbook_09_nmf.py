@@ -124,8 +124,8 @@ def test_E9_1_a_number_that_vanishes_guards_nothing():
     with np.errstate(invalid="ignore", divide="ignore"):
         printed = H * (W0.T @ (X + 1e-19)) / (W0.T @ W0 @ H)
     assert not np.isfinite(printed).all()
-    told = run(nmf.multiplicative(X, W0, H, m=3))
-    assert np.isfinite(told["H"]).all()
+    reference = run(nmf.multiplicative(X, W0, H, m=3))
+    assert np.isfinite(reference["H"]).all()
     fast = kg.NMF(2, solver="mu", random_state=0).fit(X)
     assert np.isfinite(fast.components_).all()
     assert fast.components_[:, 1].max() < 0.05

@@ -12,7 +12,7 @@ from kilogram.textbook import cca, pca
 from kilogram.textbook.state import run
 
 
-def told_cca(X, Y, kappa=0.0):
+def reference_cca(X, Y, kappa=0.0):
     s = run(cca.two_views(X, Y, kappa=kappa))
     return s["rho"], s["A"], s["B"]
 
@@ -23,7 +23,7 @@ def fast_cca(X, Y, kappa=0.0):
     return model.correlations_, model.x_rotations_, model.y_rotations_
 
 
-cca_sides = pytest.mark.parametrize("fit_cca", [told_cca, fast_cca], ids=SIDES)
+cca_sides = pytest.mark.parametrize("fit_cca", [reference_cca, fast_cca], ids=SIDES)
 
 
 def pair(seed, n=200, dx=4, dy=3):
@@ -215,8 +215,8 @@ def test_E10_7_the_eigenproblem_is_maxvar_not_sumcor():
 
     maxvar = kg.MultiviewCCA(1, objective="maxvar").fit(views)
     sumcor = kg.MultiviewCCA(1, objective="sumcor").fit(views)
-    told = run(cca.cca(views, 1))
-    assert np.isclose(maxvar.values_[0], told["Lambda"][0])
+    reference = run(cca.cca(views, 1))
+    assert np.isclose(maxvar.values_[0], reference["Lambda"][0])
     assert sum_of_covariances(sumcor.rotations_) > sum_of_covariances(maxvar.rotations_) + 1e-6
 
 

@@ -13,14 +13,14 @@ from kilogram.textbook.kernel_pca import centre
 from kilogram.textbook.state import run
 
 
-def told_kernel_cca(kernel, X, Y, kappa, m=1):
-    K_x, K_y = kernel.told(X, X), kernel.told(Y, Y)
+def reference_kernel_cca(kernel, X, Y, kappa, m=1):
+    K_x, K_y = kernel.reference(X, X), kernel.reference(Y, Y)
     s = run(cca.kernel_cca([K_x, K_y], kappa, m))
 
     def scores(new_x, new_y):
         return (
-            run(cca.kernel_scores(kernel.told(new_x, X), K_x, s["A0"]))["U"],
-            run(cca.kernel_scores(kernel.told(new_y, Y), K_y, s["A1"]))["U"],
+            run(cca.kernel_scores(kernel.reference(new_x, X), K_x, s["A0"]))["U"],
+            run(cca.kernel_scores(kernel.reference(new_y, Y), K_y, s["A1"]))["U"],
         )
 
     return s["Lambda"], s["rho"], scores
@@ -32,7 +32,7 @@ def fast_kernel_cca(kernel, X, Y, kappa, m=1):
 
 
 kernel_cca_sides = pytest.mark.parametrize(
-    "fit_kernel_cca", [told_kernel_cca, fast_kernel_cca], ids=SIDES
+    "fit_kernel_cca", [reference_kernel_cca, fast_kernel_cca], ids=SIDES
 )
 
 

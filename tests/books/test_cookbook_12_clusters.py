@@ -16,7 +16,7 @@ from kilogram.textbook import k_means
 from kilogram.textbook.state import run
 
 
-def told(X, start):
+def reference(X, start):
     s = run(k_means.lloyd(X, start))
     return s["mu"], s["c"]
 
@@ -26,7 +26,7 @@ def fast(X, start):
     return model.cluster_centers_, model.labels_
 
 
-sides = pytest.mark.parametrize("side", [told, fast], ids=SIDES)
+sides = pytest.mark.parametrize("side", [reference, fast], ids=SIDES)
 MEANS = np.array([[-4.0, 0.0], [0.0, 5.0], [4.0, 0.0]])
 
 
@@ -157,8 +157,8 @@ def test_E12_5_counts_from_zero_forget_the_start_counts_from_one_keep_it():
         model = kg.KMeans(3, init=data[chosen]).partial_fit(data[shown[:3]])
         for i in shown[3:]:
             model.partial_fit(data[[i]])
-        told_ = run(k_means.online(data, data[chosen], order, first))["mu"]
-        np.testing.assert_allclose(model.cluster_centers_, told_)
+        reference_ = run(k_means.online(data, data[chosen], order, first))["mu"]
+        np.testing.assert_allclose(model.cluster_centers_, reference_)
 
 
 @covers("cookbook E12.7")

@@ -15,7 +15,7 @@ from kilogram.textbook.state import run
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def told(X, mu, m, **params):
+def reference(X, mu, m, **params):
     s = run(mixture.em(X, mu, m, tol=-np.inf, **params))
     return s["phi"], s["mu"], s["Sigma"]
 
@@ -30,7 +30,7 @@ def fast(X, mu, m, *, floor=0.0, Sigma=None):
     return model.weights_, model.means_, model.covariances_
 
 
-sides = pytest.mark.parametrize("side", [told, fast], ids=SIDES)
+sides = pytest.mark.parametrize("side", [reference, fast], ids=SIDES)
 
 
 def clouds(n=300, seed=0):
@@ -77,7 +77,7 @@ def test_M13_2_twenty_rounds_find_three_clouds(side):
 
 def test_both_sides_take_the_same_steps():
     X, _ = clouds()
-    for one, two in zip(told(X, X[:3], 7), fast(X, X[:3], 7), strict=True):
+    for one, two in zip(reference(X, X[:3], 7), fast(X, X[:3], 7), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-8)
 
 
@@ -139,8 +139,8 @@ def test_E13_2_two_components_are_enough_for_an_unbounded_likelihood():
     Sigma = np.array([[[2.0]], [[1e-3]]])
     floored = fast(x, start, 30, floor=1e-2, Sigma=Sigma)[2]
     assert floored.min() >= 1e-2
-    told_ = told(x, start, 30, floor=1e-2, Sigma=Sigma)[2]
-    np.testing.assert_allclose(told_, floored, rtol=1e-6)
+    reference_ = reference(x, start, 30, floor=1e-2, Sigma=Sigma)[2]
+    np.testing.assert_allclose(reference_, floored, rtol=1e-6)
     bare = fast(x, start, 30, Sigma=Sigma)[2]
     assert bare.min() < 1e-10
     assert np.isfinite(bare).all()
@@ -197,7 +197,7 @@ def test_E13_5_plain_densities_underflow_logarithms_do_not():
     printed = run(mixture.em_as_printed(X, X[:3]))
     assert (printed["p"].sum(axis=1) == 0).sum() > 90
     assert not np.isfinite(printed["gamma"]).all()
-    for side in (told, fast):
+    for side in (reference, fast):
         phi, mu, Sigma = side(X, X[:3], 10, floor=1e-6)
         assert all(np.isfinite(a).all() for a in (phi, mu, Sigma))
 
@@ -235,7 +235,7 @@ def test_T12_6_long_clouds_are_cut_by_k_means_and_found_by_a_mixture():
 @covers("lecture_notes L23.M7")
 def test_L23_M7_the_slope_is_that_of_weighted_likelihood():
     X, _ = clouds(90)
-    phi, mu, Sigma = told(X, X[:3], 3)
+    phi, mu, Sigma = reference(X, X[:3], 3)
     g = run(mixture.gradient(X, phi, mu, Sigma))["g"]
     for k in range(3):
         for j in range(2):

@@ -141,8 +141,8 @@ def test_T14_2_point_by_point_is_all_at_once():
         stream.partial_fit(x[None], [y], classes=[0, 1])
     assert np.allclose(stream.feature_log_prob_, whole.feature_log_prob_)
     order = np.array([3, 0, 4, 2, 1])
-    told = run(naive_bayes.bernoulli(MAILS[order], SPAM[order]))
-    assert np.allclose(told["p"], np.exp(whole.feature_log_prob_))
+    reference = run(naive_bayes.bernoulli(MAILS[order], SPAM[order]))
+    assert np.allclose(reference["p"], np.exp(whole.feature_log_prob_))
 
 
 @covers("cookbook T14.3")

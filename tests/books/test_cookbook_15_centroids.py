@@ -88,8 +88,8 @@ def test_T15_1_streaming_is_batch_in_any_order():
     assert not first["mu"].any()
     whole = kg.NearestCentroid().fit(X, labels)
     order = np.random.default_rng(3).permutation(len(X))
-    told = run(centroids.online_centroids(X[order], labels[order]))
-    assert np.allclose(told["mu"], whole.centroids_)
+    reference = run(centroids.online_centroids(X[order], labels[order]))
+    assert np.allclose(reference["mu"], whole.centroids_)
     stream = kg.NearestCentroid()
     for at in np.array_split(order, 7):
         stream.partial_fit(X[at], labels[at], classes=[0, 1, 2])
@@ -145,12 +145,10 @@ def test_T15_5_it_keeps_one_mean_for_each_class():
     X, labels = classes(7, 3)
     fitted = kg.NearestCentroid().fit(X, labels)
     assert fitted.centroids_.size == 3 * 2
-    from sklearn.neighbors import KNeighborsClassifier
-
-    one = KNeighborsClassifier(1).fit(fitted.centroids_, fitted.classes_)
+    one = kg.KNeighborsClassifier(1).fit(fitted.centroids_, fitted.classes_)
     assert (one.predict(plane(7)) == fitted.predict(plane(7))).all()
     # B3.9: on round classes the simple rule is level with a flexible one
-    neighbours = KNeighborsClassifier(5).fit(X[::2], labels[::2]).score(X[1::2], labels[1::2])
+    neighbours = kg.KNeighborsClassifier(5).fit(X[::2], labels[::2]).score(X[1::2], labels[1::2])
     assert (
         kg.NearestCentroid().fit(X[::2], labels[::2]).score(X[1::2], labels[1::2])
         > neighbours - 0.02
@@ -165,8 +163,8 @@ def test_the_nearest_mean_in_the_space_of_a_kernel():
     X = X + 0.1 * rng.standard_normal(X.shape)
     kernel = kg.Gaussian(sigma=0.8)
     new = 2 * rng.standard_normal((60, 2))
-    told = run(centroids.kernel_nearest_mean(kernel(X), labels, kernel(new, X), np.ones(60)))
+    reference = run(centroids.kernel_nearest_mean(kernel(X), labels, kernel(new, X), np.ones(60)))
     model = make_pipeline(kg.KernelPCA(kernel=kernel), kg.NearestCentroid()).fit(X, labels)
-    assert np.mean(model.predict(new) == told["label"]) > 0.95
+    assert np.mean(model.predict(new) == reference["label"]) > 0.95
     assert model.score(X, labels) == 1.0
     assert kg.NearestCentroid().fit(X, labels).score(X, labels) < 0.7

@@ -100,20 +100,20 @@ def test_MC_1_log_odds_of_shared_gaussians(fit_fisher):
     labels = (np.arange(300) % 10 == 0).astype(int)  # one in ten
     X = rng.standard_normal((300, 2)) @ SHEAR.T + labels[:, None]
     new = rng.standard_normal((400, 2)) * 2
-    told = run(fisher.shared_gaussians(X, labels, new))
+    ref = run(fisher.shared_gaussians(X, labels, new))
     minus, plus = (
-        multivariate_normal(told[m], told["S"]).logpdf(new) for m in ("mu_minus", "mu_plus")
+        multivariate_normal(ref[m], ref["S"]).logpdf(new) for m in ("mu_minus", "mu_plus")
     )
-    assert np.allclose(told["log_odds"], plus - minus + np.log(30 / 270))
+    assert np.allclose(ref["log_odds"], plus - minus + np.log(30 / 270))
     share = np.array([0.9, 0.1])
     bayes = fit_fisher(X, labels, priors=share)
-    assert (bayes.predict(new) == (told["log_odds"] > 0)).all()
-    equal = fisher.log_odds(new, told["mu_plus"], told["mu_minus"], told["S"], 1, 1)
+    assert (bayes.predict(new) == (ref["log_odds"] > 0)).all()
+    equal = fisher.log_odds(new, ref["mu_plus"], ref["mu_minus"], ref["S"], 1, 1)
     assert (fit_fisher(X, labels).predict(new) == (equal > 0)).all()  # T16.6
     # E16.6: without priors the rule is not Bayes'
     assert np.mean(fit_fisher(X, labels).predict(X) == labels) < np.mean(bayes.predict(X) == labels)
     fast = kg.FisherDiscriminant().fit(X, labels)
-    assert np.allclose(fast.predict_proba(new)[:, 1], told["p_plus"])
+    assert np.allclose(fast.predict_proba(new)[:, 1], ref["p_plus"])
 
 
 @covers("cookbook H16.1", "cookbook E16.8")
@@ -223,11 +223,11 @@ def test_E16_9_weighted_and_unweighted_classes(balanced):
     rng = np.random.default_rng(12)
     keep = (labels > 0) | (rng.uniform(size=len(labels)) < 0.2)
     some, few = X[keep], labels[keep]
-    told = run(fisher.fisher(some, few, balanced=balanced))
+    ref = run(fisher.fisher(some, few, balanced=balanced))
     fast = kg.FisherDiscriminant(balanced=balanced).fit(some, few)
-    assert np.allclose(told["Lambda"], fast.eigenvalues_)
+    assert np.allclose(ref["Lambda"], fast.eigenvalues_)
     other = run(fisher.fisher(some, few, balanced=not balanced))
-    assert not np.allclose(told["Lambda"], other["Lambda"], rtol=0.01)
+    assert not np.allclose(ref["Lambda"], other["Lambda"], rtol=0.01)
     even = [run(fisher.fisher(X, labels, balanced=b))["Lambda"] for b in (False, True)]
     assert np.allclose(*even)  # equal classes: no difference
 

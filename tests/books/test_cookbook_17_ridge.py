@@ -103,7 +103,7 @@ def test_T17_3_weights_shrink_as_lambda_grows(fit_ridge):
 def test_T17_4_primal_is_dual(shape):
     X = cloud(5, *shape)
     y = np.random.default_rng(5).standard_normal(shape[0])
-    primal = run(ridge_solvers.cholesky_road(X, y, 0.7))["beta"]
+    primal = run(ridge_solvers.by_cholesky(X, y, 0.7))["beta"]
     alpha = run(kernel_ridge.kernel_ridge(X @ X.T, y, 0.7))["alpha"]
     assert np.allclose(X.T @ alpha, primal)
     fast = kg.KernelRidge(alpha=0.7, kernel=kg.Linear()).fit(X, y)
@@ -213,16 +213,18 @@ def test_E17_5_a_squared_norm_and_the_whole_X():
 @covers("cookbook E17.6")
 @ridge_sides
 def test_E17_6_solve_do_not_invert(fit_ridge):
-    X, y = problem(12)
-    # nearly dependent columns: the inverse of the normal matrix loses what a solver keeps
-    close = np.column_stack([X, X[:, 0] + 1e-8 * X[:, 1]])
-    centred, yc = close - close.mean(axis=0), y - y.mean()
-    best = np.linalg.norm(centred @ np.linalg.lstsq(centred, yc, rcond=None)[0] - yc)
-    try:
-        inverted = np.linalg.inv(centred.T @ centred) @ centred.T @ yc
-        printed = np.linalg.norm(centred @ inverted - yc)
-    except np.linalg.LinAlgError:
-        printed = np.inf
-    assert printed > 1.05 * best
-    fitted = fit_ridge(close, y, 0.0)
-    assert np.linalg.norm(y - fitted.predict(close)) < 1.001 * best
+    losses = []
+    for seed in range(20):  # on a single problem the rounding errors may happen to be kind
+        X, y = problem(seed)
+        # nearly dependent columns: the inverse of the normal matrix loses what a solver keeps
+        close = np.column_stack([X, X[:, 0] + 1e-8 * X[:, 1]])
+        centred, yc = close - close.mean(axis=0), y - y.mean()
+        best = np.linalg.norm(centred @ np.linalg.lstsq(centred, yc, rcond=None)[0] - yc)
+        try:
+            inverted = np.linalg.inv(centred.T @ centred) @ centred.T @ yc
+            losses.append(np.linalg.norm(centred @ inverted - yc) / best)
+        except np.linalg.LinAlgError:
+            losses.append(np.inf)
+        fitted = fit_ridge(close, y, 0.0)
+        assert np.linalg.norm(y - fitted.predict(close)) < 1.001 * best
+    assert max(losses) > 1.05

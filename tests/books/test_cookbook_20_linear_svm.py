@@ -105,10 +105,10 @@ def test_T20_5_about_as_accurate_as_logistic_regression():
 def test_E20_1_the_step_minimises_the_mean_not_the_sum():
     X, y = two_classes(6, 100, gap=0.7)
     lam = 0.5
-    told = run(svm_sgd.linear_svm(X, y, lam, 30, np.random.default_rng(6)))["w"]
+    reference = run(svm_sgd.linear_svm(X, y, lam, 30, np.random.default_rng(6)))["w"]
     mean_form, sum_form = optimum(X, y, lam), optimum(X, y, lam / 100)
-    assert np.linalg.norm(told - mean_form) < 0.05
-    assert np.linalg.norm(told - sum_form) > 0.3  # the objective as printed
+    assert np.linalg.norm(reference - mean_form) < 0.05
+    assert np.linalg.norm(reference - sum_form) > 0.3  # the objective as printed
     printed = kg.LinearSVC(loss="hinge", C=1 / lam, tol=1e-8).fit(X, y)
     assert np.allclose(printed.coef_[0], sum_form[1:], atol=1e-3)
 
@@ -180,8 +180,8 @@ def test_E20_6_more_classes_need_more_machines():
     rng = np.random.default_rng(12)
     labels = np.arange(150) % 3
     X = rng.standard_normal((150, 2)) * 0.5 + np.array([[0, 2], [-2, -1], [2, -1]])[labels]
-    told = np.array([optimum(X, np.where(labels == k, 1.0, -1.0), 0.05) for k in range(3)])
-    assert np.mean((with_ones(X) @ told.T).argmax(axis=1) == labels) > 0.95
+    reference = np.array([optimum(X, np.where(labels == k, 1.0, -1.0), 0.05) for k in range(3)])
+    assert np.mean((with_ones(X) @ reference.T).argmax(axis=1) == labels) > 0.95
     assert kg.LinearSVC().fit(X, labels).coef_.shape == (3, 2)  # one against the rest
     assert len(kg.SVC(kernel="linear").fit(X, labels).intercept_) == 3  # one per pair
     assert kg.LinearSVC().fit(X, labels).score(X, labels) > 0.95

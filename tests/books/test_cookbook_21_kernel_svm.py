@@ -66,8 +66,8 @@ def test_E21_2_a_point_takes_part_in_its_own_prediction():
     X, y = xor(2, 80)
     K = kernels.gaussian(X, X, 0.3)
     a = lowest(K, y, 0.05)
-    told = run(svm_sgd.kernel_svm(K, y, 0.05, 60, np.random.default_rng(2)))
-    assert np.isclose(told.objective, svm_sgd.kernel_cost(K, y, a, 0.05), rtol=0.05)
+    ref = run(svm_sgd.kernel_svm(K, y, 0.05, 60, np.random.default_rng(2)))
+    assert np.isclose(ref.objective, svm_sgd.kernel_cost(K, y, a, 0.05), rtol=0.05)
     without = (K - np.diag(np.diag(K))) @ a  # as (21.2) prints it
     assert svm_sgd.hinge(without, y).mean() > svm_sgd.hinge(K @ a, y).mean() + 0.1
 
@@ -128,15 +128,15 @@ def test_T21_1_the_linear_kernel_is_the_linear_machine():
 def test_T21_2_a_narrow_kernel_memorises():
     X, y = xor(7, 150, std=0.8)
     new, y_new = xor(77, 500, std=0.8)
-    scores, told, both = {}, {}, ((X, y), (new, y_new))
+    scores, ref, both = {}, {}, ((X, y), (new, y_new))
     for sigma in (0.02, 1.0):
         model = kg.SVC(kernel=kg.Gaussian(sigma=sigma), C=10.0).fit(X, y)
         scores[sigma] = model.score(X, y), model.score(new, y_new)
         K = kernels.gaussian(X, X, sigma)
         a = run(svm_sgd.kernel_svm(K, y, 0.01, 20, np.random.default_rng(7)))["a"]
-        told[sigma] = [np.mean(np.sign(kernels.gaussian(Z, X, sigma) @ a) == t) for Z, t in both]
-    assert scores[0.02][0] == told[0.02][0] == 1.0
-    assert told[0.02][1] < told[1.0][1]
+        ref[sigma] = [np.mean(np.sign(kernels.gaussian(Z, X, sigma) @ a) == t) for Z, t in both]
+    assert scores[0.02][0] == ref[0.02][0] == 1.0
+    assert ref[0.02][1] < ref[1.0][1]
     assert scores[0.02][1] < 0.65
     assert scores[1.0][1] > scores[0.02][1] + 0.1
 

@@ -15,7 +15,7 @@ from kilogram.textbook import random_kitchen_sinks as rks
 from kilogram.textbook.state import run
 
 
-def told_features(X, K, sigma, seed):
+def reference_features(X, K, sigma, seed):
     return rks.cosine_sine(X, rks.draw(X.shape[1], K, sigma, np.random.default_rng(seed)))
 
 
@@ -28,11 +28,11 @@ def fast_features(X, K, sigma, seed):
 
 
 feature_sides = pytest.mark.parametrize(
-    "features", [told_features, fast_features], ids=["textbook", "kilogram"]
+    "features", [reference_features, fast_features], ids=["textbook", "kilogram"]
 )
 
 
-def told_sinks(X, y, K, sigma, lam, seed):
+def reference_sinks(X, y, K, sigma, lam, seed):
     W = rks.draw(X.shape[1], K, sigma, np.random.default_rng(seed))
     a = run(rks.kitchen_sinks(X, y, W, lam))["a"]
     return lambda new: rks.predict(new, W, a)
@@ -46,7 +46,7 @@ def fast_sinks(X, y, K, sigma, lam, seed):
 
 
 sinks_sides = pytest.mark.parametrize(
-    "sinks", [told_sinks, fast_sinks], ids=["textbook", "kilogram"]
+    "sinks", [reference_sinks, fast_sinks], ids=["textbook", "kilogram"]
 )
 
 
@@ -86,7 +86,7 @@ def test_M24_1_ridge_on_random_features():
     X, y = noisy_sine(2, 50)
     W = rks.draw(1, 30, 1.0, np.random.default_rng(2))
     s = run(rks.kitchen_sinks(X, y, W, 0.1, features=rks.cosine_sine))
-    beta = run(ridge_solvers.svd_road(s["Z"], y, 0.1))["beta"]
+    beta = run(ridge_solvers.by_svd(s["Z"], y, 0.1))["beta"]
     assert np.allclose(s["a"], beta)
     assert np.isclose(s.objective, np.sum((y - s["Z"] @ beta) ** 2) + 0.1 * np.sum(beta**2))
 
@@ -122,7 +122,7 @@ def test_X24_1_xor_with_a_hundred_features():
     ).fit(X, y)
     assert fast.score(X, y) > 0.99
     assert fast.score(test, truth) > 0.98
-    linear = run(ridge_solvers.cholesky_road(X, y, 1e-2))["beta"]
+    linear = run(ridge_solvers.by_cholesky(X, y, 1e-2))["beta"]
     assert np.mean(np.sign(test @ linear) == truth) < 0.8
 
 

@@ -13,10 +13,10 @@ from scipy import stats
 from sklearn.pipeline import Pipeline
 
 import kilogram as kg
-from kilogram.kitchen.featurise import Scaled, TermCounts
-from kilogram.kitchen.featurise.images import load_picture
-from kilogram.kitchen.kinds import find_layout
-from kilogram.kitchen.read import read_table
+from kilogram.kitchen.features import ColumnScaler, TermCounts
+from kilogram.kitchen.features.column_types import find_layout
+from kilogram.kitchen.features.images import load_picture
+from kilogram.kitchen.read.table import read_table
 from kilogram.textbook import projection_pursuit
 from kilogram.textbook.state import run
 
@@ -27,11 +27,11 @@ RNG = np.random.default_rng(0)
         "first_encounter T1.3", "first_encounter T1.4", "first_encounter D.1")  # fmt: skip
 def test_FE1_4_centre_then_scale():
     X = RNG.normal(size=(200, 3)) * [1, 10, 0.1] + [5, -3, 2]
-    scaler = Scaled("standard").fit(X)
+    scaler = ColumnScaler("standard").fit(X)
     Z = scaler.transform(X)
     assert np.allclose(Z.mean(axis=0), 0)
     assert np.allclose(np.mean(Z**2, axis=0), 1)  # divisor N
-    assert np.allclose(Scaled().fit(1000 * X).transform(1000 * X), Z)  # grams or kilograms
+    assert np.allclose(ColumnScaler().fit(1000 * X).transform(1000 * X), Z)  # grams or kilograms
     assert np.var([1, 3]) == 1
     new = X[:1] + 1
     assert np.allclose(scaler.transform(new), (new - X.mean(axis=0)) / X.std(axis=0))
@@ -40,7 +40,7 @@ def test_FE1_4_centre_then_scale():
 @covers("first_encounter E1.2")
 def test_E1_2_a_constant_column_becomes_zero():
     X = np.column_stack([np.arange(5.0), np.full(5, 7.0)])
-    Z = Scaled("standard").fit(X).transform(X)
+    Z = ColumnScaler("standard").fit(X).transform(X)
     assert np.all(Z[:, 1] == 0)
     with np.errstate(invalid="ignore"):
         printed = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -56,7 +56,7 @@ def circle(X):
 def test_X1_centring_and_scaling_shrink_the_circle():
     X = RNG.normal(size=(500, 2)) * [3, 0.3] + [10, 5]
     centred = X - X.mean(axis=0)
-    scaled = Scaled("standard").fit(X).transform(X)
+    scaled = ColumnScaler("standard").fit(X).transform(X)
     back = circle(scaled) * np.prod(X.std(axis=0))
     assert circle(X) > 2 * circle(centred) > 4 * back
 
@@ -64,7 +64,7 @@ def test_X1_centring_and_scaling_shrink_the_circle():
 @covers("first_encounter FE1.6", "first_encounter X1.e")
 def test_FE1_6_logarithm_of_long_tails():
     X = RNG.exponential(size=(500, 1)) ** 2
-    logged = Scaled("log").fit(X)
+    logged = ColumnScaler("log").fit(X)
     assert abs(stats.skew(logged.transform(X)[:, 0])) < 0.5 * stats.skew(X[:, 0])
     assert np.allclose(logged.inverse_transform(logged.transform(X)), X)
     assert np.all(np.isfinite(logged.transform([[-5.0]])))  # below everything that was seen
@@ -74,9 +74,9 @@ def test_FE1_6_logarithm_of_long_tails():
 @pytest.mark.parametrize("kind", ["standard", "whiten", "minmax", "log", "none"])
 def test_FE1_8_steps_are_kept_in_order_and_undone(kind):
     X = RNG.normal(size=(60, 3)) + 4
-    pipeline = Pipeline([("first", Scaled("minmax")), ("second", Scaled(kind))]).fit(X)
+    pipeline = Pipeline([("first", ColumnScaler("minmax")), ("second", ColumnScaler(kind))]).fit(X)
     assert np.allclose(pipeline.inverse_transform(pipeline.transform(X)), X)
-    swapped = Pipeline([("first", Scaled(kind)), ("second", Scaled("minmax"))]).fit(X)
+    swapped = Pipeline([("first", ColumnScaler(kind)), ("second", ColumnScaler("minmax"))]).fit(X)
     assert np.allclose(swapped.inverse_transform(swapped.transform(X)), X)
 
 

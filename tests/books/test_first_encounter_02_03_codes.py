@@ -207,5 +207,5 @@ def test_B5_12_one_row_at_a_time_reaches_the_regularised_optimum(loss):
     assert cost(best) <= cost(w) + 1e-9
     assert cost(w) < cost(best) + 1e-3
     if loss == "hinge":
-        told = run(svm_sgd.linear_svm(X, y, alpha, 60, rng))["w"][1:]
-        assert np.allclose(told, best, atol=0.1)
+        reference = run(svm_sgd.linear_svm(X, y, alpha, 60, rng))["w"][1:]
+        assert np.allclose(reference, best, atol=0.1)

@@ -89,6 +89,6 @@ def test_T4_2_asking_where_unsure_needs_no_more_labels_than_asking_at_random():
             found.append(first_good(learnt.scores))
             assert len(np.unique(learnt.asked)) == 27
     assert np.mean(asked) < 0.75 * np.mean(drawn)  # on average, on a separable toy set
-    told = run(few_labels.uncertainty_sampling(X, y, np.array(start), few_labels.nearest_mean, 10))
-    assert len(told["known"]) == 12
-    assert ((told["p"] > 0.5) == y).mean() > 0.85
+    ref = run(few_labels.uncertainty_sampling(X, y, np.array(start), few_labels.nearest_mean, 10))
+    assert len(ref["known"]) == 12
+    assert ((ref["p"] > 0.5) == y).mean() > 0.85

@@ -265,9 +265,9 @@ def test_E6_2_what_is_filtered_does_not_reach_you():
 def test_E6_3_values_that_no_class_has_seen():
     X, labels = np.array([[0], [1], [0], [1]]), np.array([0, 0, 1, 1])
     unseen = kg.CategoricalNB(alpha=0.0, min_categories=3, class_prior=[0.3, 0.7]).fit(X, labels)
-    told = run(naive_bayes.log_scores(np.array([[2]]), np.array([0.5, 0.5]), np.zeros((2, 1, 3))))
+    ref = run(naive_bayes.log_scores(np.array([[2]]), np.array([0.5, 0.5]), np.zeros((2, 1, 3))))
     with np.errstate(invalid="ignore"):
-        assert np.isnan(told["S"][0, 1] - told["S"][0, 0])  # -inf - (-inf)
+        assert np.isnan(ref["S"][0, 1] - ref["S"][0, 0])  # -inf - (-inf)
     assert np.allclose(unseen.predict_proba([[2]]), [[0.3, 0.7]])  # ours: the priors decide
     strict = kg.CategoricalNB().fit(X, labels)
     with pytest.raises(ValueError, match="has the value 7"):

@@ -18,17 +18,17 @@ class Told:
     """The dual by a quadratic programme, or by SMO."""
 
     def __init__(self, solve, kernel, X, y, C, slack=1):
-        self.K, self.X, self.y, self.kernel = kernel.told(X, X), X, y, kernel
+        self.K, self.X, self.y, self.kernel = kernel.reference(X, X), X, y, kernel
         s = run(solve(self.K, y, C, slack=slack))
         self.alpha, self.b, self.dual = s["alpha"], float(s["b"]), s.objective
 
     def decide(self, new):
-        return self.kernel.told(new, self.X) @ (self.alpha * self.y) + self.b
+        return self.kernel.reference(new, self.X) @ (self.alpha * self.y) + self.b
 
 
 class Fast:
     def __init__(self, kernel, X, y, C, slack=1):
-        self.K = kernel.told(X, X)
+        self.K = kernel.reference(X, X)
         self.model = kg.SVC(kernel=kernel.fast, C=C, slack=slack, tol=1e-9).fit(X, y)
         self.alpha = np.zeros(len(y))
         self.alpha[self.model.support_] = np.abs(self.model.dual_coef_[0])

@@ -124,8 +124,8 @@ def test_E8_10_two_penalties_that_differ_for_k_2():
     assert np.sum(xi) ** 2 != np.sum(xi**2)
     X, y = blobs(5)
     fast = kg.SVC(kernel="linear", C=0.5, slack=2, tol=1e-9).fit(X, y)  # C sum xi^2
-    told = run(svm_dual.svm(X @ X.T, y, 0.5, slack=2))
-    assert np.isclose(fast.objective_, told.objective, rtol=1e-6)
+    reference = run(svm_dual.svm(X @ X.T, y, 0.5, slack=2))
+    assert np.isclose(fast.objective_, reference.objective, rtol=1e-6)
     slack = np.maximum(0, 1 - y * fast.decision_function(X))
     assert np.isclose(fast.objective_, np.sum(fast.coef_**2) / 2 + 0.5 * slack @ slack, rtol=1e-6)
 

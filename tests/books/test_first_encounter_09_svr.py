@@ -13,15 +13,15 @@ from kilogram.textbook.state import run
 
 class Told:
     def __init__(self, kernel, X, y, C, epsilon, slack=1):
-        self.K = kernel.told(X, X)
+        self.K = kernel.reference(X, X)
         s = run(svr.svr(self.K, y, C, epsilon, slack=slack))
         self.beta, self.b, self.dual = s["beta"], float(s["b"]), s.objective
-        self.predict = lambda new: kernel.told(new, X) @ self.beta + self.b
+        self.predict = lambda new: kernel.reference(new, X) @ self.beta + self.b
 
 
 class Fast:
     def __init__(self, kernel, X, y, C, epsilon, slack=1):
-        self.K = kernel.told(X, X)
+        self.K = kernel.reference(X, X)
         model = kg.SVR(kernel=kernel.fast, C=C, epsilon=epsilon, slack=slack, tol=1e-9).fit(X, y)
         self.beta = np.zeros(len(y))
         self.beta[model.support_] = model.dual_coef_[0]

@@ -35,7 +35,7 @@ def test_FE10_2_two_points_by_hand(fit_kernel_ridge):
     for lam in (0.5, 1.0, 8.0):
         fitted = fit_kernel_ridge(linear(), X, y, lam)
         assert np.isclose(fitted.predict(np.array([[1.0]]))[0], 2 / (2 + lam))
-        assert np.allclose(run(ridge_solvers.cholesky_road(X, y, lam))["beta"], 2 / (2 + lam))
+        assert np.allclose(run(ridge_solvers.by_cholesky(X, y, lam))["beta"], 2 / (2 + lam))
         assert np.allclose(kg.Ridge(alpha=lam).fit(X, y).coef_, 2 / (2 + lam))
 
 
@@ -44,7 +44,7 @@ def test_FE10_2_two_points_by_hand(fit_kernel_ridge):
 def test_T10_1_primal_and_dual_predict_the_same(fit_kernel_ridge):
     X, new = cloud(0, 12, 50), cloud(1, 5, 50)
     y = np.arange(12.0)
-    primal = new @ run(ridge_solvers.cholesky_road(X, y, 0.3))["beta"]
+    primal = new @ run(ridge_solvers.by_cholesky(X, y, 0.3))["beta"]
     assert np.allclose(fit_kernel_ridge(linear(), X, y, 0.3).predict(new), primal)
 
 
@@ -163,8 +163,8 @@ def test_E10_1_the_targets_are_a_row_in_the_prediction():
     with pytest.raises(ValueError, match="mismatch"):
         column @ inverse @ kappa[:, None]
     right = column.T @ inverse @ kappa[:, None]
-    told = run(kernel_ridge.kernel_ridge(K, y, 0.1))["alpha"] @ kappa
-    assert np.isclose(right[0, 0], told)
+    reference = run(kernel_ridge.kernel_ridge(K, y, 0.1))["alpha"] @ kappa
+    assert np.isclose(right[0, 0], reference)
 
 
 @covers("first_encounter E10.2")
@@ -176,9 +176,9 @@ def test_E10_2_bx_is_the_vector_x_not_a_product():
         bX = b * X
         return np.linalg.solve(lam * np.eye(5) + sum(np.outer(x, x) for x in bX), bX.T @ y)
 
-    told = run(ridge_solvers.cholesky_road(X, y, lam))["beta"]
-    assert np.allclose(solution(1.0), told)
-    assert not np.allclose(solution(2.0), told, rtol=0.1)
+    reference = run(ridge_solvers.by_cholesky(X, y, lam))["beta"]
+    assert np.allclose(solution(1.0), reference)
+    assert not np.allclose(solution(2.0), reference, rtol=0.1)
 
 
 @covers("first_encounter E10.3")
@@ -256,10 +256,12 @@ def test_FE10_4_weights_and_kernel_give_one_prediction(fit_kernel_ridge, kernel)
     X, new = cloud(18, 15, 2) / 2, cloud(19, 5, 2) / 2
     y = X[:, 0]
     fitted = fit_kernel_ridge(kernel, X, y, 0.5)
-    direct = kernel.told(new, X) @ np.linalg.solve(kernel.told(X, X) + 0.5 * np.eye(15), y)
+    direct = kernel.reference(new, X) @ np.linalg.solve(
+        kernel.reference(X, X) + 0.5 * np.eye(15), y
+    )
     assert np.allclose(fitted.predict(new), direct)
     if kernel.name.startswith("polynomial"):  # there are explicit features: ridge on them
-        w = run(ridge_solvers.cholesky_road(kernels.polynomial_map(X, 2, 1.0), y, 0.5))["beta"]
+        w = run(ridge_solvers.by_cholesky(kernels.polynomial_map(X, 2, 1.0), y, 0.5))["beta"]
         assert np.allclose(fitted.predict(new), kernels.polynomial_map(new, 2, 1.0) @ w)
 
 

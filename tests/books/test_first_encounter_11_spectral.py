@@ -46,10 +46,10 @@ def rotations(k, seed=0):
 @covers("first_encounter FE11.3", "first_encounter T11.7", "first_encounter E11.5")
 def test_FE11_3_the_relaxation_is_solved_by_eigenvectors_times_any_orthogonal_matrix():
     K = KERNEL(X)
-    told = run(spectral.relaxation(K, 4))
-    H = told["H"]
+    reference = run(spectral.relaxation(K, 4))
+    H = reference["H"]
     best = np.trace(H.T @ K @ H)
-    assert best == pytest.approx(told["Lambda"].sum())
+    assert best == pytest.approx(reference["Lambda"].sum())
     for R in rotations(4):
         assert np.trace((H @ R).T @ K @ (H @ R)) == pytest.approx(best)
     assert {round(float(np.linalg.det(R))) for R in rotations(4)} == {-1, 1}  # not rotations only
@@ -73,9 +73,9 @@ def test_E11_5_thresholding_depends_on_the_matrix_that_is_free():
 
 @covers("first_encounter FE11.4", "first_encounter X11.b", "first_encounter D.10")
 def test_X11_b_rings_by_eigenvectors_where_k_means_fails():
-    told = run(spectral.spectral_clustering(NARROW(RINGS), 2))["c"]
+    reference = run(spectral.spectral_clustering(NARROW(RINGS), 2))["c"]
     fast = kg.SpectralClustering(2, affinity=NARROW, relaxation="trace", random_state=0).fit(RINGS)
-    assert adjusted_rand_score(SIDE, told) == 1.0
+    assert adjusted_rand_score(SIDE, reference) == 1.0
     assert adjusted_rand_score(SIDE, fast.labels_) == 1.0
     plain = kg.KMeans(2, n_init=10, random_state=0).fit(RINGS)
     assert adjusted_rand_score(SIDE, plain.labels_) < 0.1
@@ -165,8 +165,8 @@ def test_E11_7_degrees_make_another_clustering():
     kernel = kg.Gaussian(1.0)
     scores = {}
     for how, tell in (("trace", spectral.spectral_clustering), ("ncut", spectral.normalised_cut)):
-        told = run(tell(kernel(points), 2))["c"]
+        reference = run(tell(kernel(points), 2))["c"]
         fast = kg.SpectralClustering(2, affinity=kernel, relaxation=how, random_state=0).fit(points)
-        scores[how] = [adjusted_rand_score(side, c) for c in (told, fast.labels_)]
+        scores[how] = [adjusted_rand_score(side, c) for c in (reference, fast.labels_)]
     assert scores["ncut"] == [1.0, 1.0]
     assert max(scores["trace"]) < 0.5

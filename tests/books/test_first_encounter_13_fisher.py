@@ -12,9 +12,9 @@ from kilogram.textbook import fisher, kernels, pca, ridge
 from kilogram.textbook.state import run
 
 
-def told_kernel_fisher(kernel, X, labels, beta):
-    s = run(fisher.kernel_fisher(kernel.told(X, X), labels, beta))
-    return s["Lambda"], lambda new: kernel.told(new, X) @ s["A"]
+def reference_kernel_fisher(kernel, X, labels, beta):
+    s = run(fisher.kernel_fisher(kernel.reference(X, X), labels, beta))
+    return s["Lambda"], lambda new: kernel.reference(new, X) @ s["A"]
 
 
 def fast_kernel_fisher(kernel, X, labels, beta):
@@ -23,7 +23,7 @@ def fast_kernel_fisher(kernel, X, labels, beta):
 
 
 kernel_fisher_sides = pytest.mark.parametrize(
-    "fit_kernel_fisher", [told_kernel_fisher, fast_kernel_fisher], ids=SIDES
+    "fit_kernel_fisher", [reference_kernel_fisher, fast_kernel_fisher], ids=SIDES
 )
 
 
@@ -132,17 +132,17 @@ def test_E13_9_the_ridge_on_the_function_has_a_linear_twin(fit_kernel_fisher):
     X, labels = classes(6, 40)
     new = cloud(66, 10, 3)
     values, project = fit_kernel_fisher(linear(), X, labels, 0.2)
-    told = run(fisher.fisher(X, labels, beta=0.2))
-    assert np.allclose(values, told["Lambda"], rtol=1e-5)
-    shift = X.mean(axis=0) @ told["W"]
+    reference = run(fisher.fisher(X, labels, beta=0.2))
+    assert np.allclose(values, reference["Lambda"], rtol=1e-5)
+    shift = X.mean(axis=0) @ reference["W"]
     here = project(new) - project(X).mean(axis=0)
-    assert np.allclose(np.abs(here), np.abs(new @ told["W"] - shift), rtol=1e-4, atol=1e-5)
+    assert np.allclose(np.abs(here), np.abs(new @ reference["W"] - shift), rtol=1e-4, atol=1e-5)
     printed = run(fisher.kernel_fisher(X @ X.T, labels, 0.2 * 40, penalty="coefficients"))
-    assert not np.allclose(printed["Lambda"], told["Lambda"], rtol=1e-3)
+    assert not np.allclose(printed["Lambda"], reference["Lambda"], rtol=1e-3)
     # T13.10: a part of w orthogonal to the data changes no projection
     wide = np.hstack([X, np.zeros((40, 1))])
-    w = np.r_[told["W"][:, 0], 17.0]
-    assert np.allclose(wide @ w, X @ told["W"][:, 0])
+    w = np.r_[reference["W"][:, 0], 17.0]
+    assert np.allclose(wide @ w, X @ reference["W"][:, 0])
 
 
 @covers("first_encounter X13.b", "first_encounter E13.6")
@@ -186,13 +186,13 @@ def test_E13_7_squared_distances_without_log_variances_and_priors():
 def test_X13_d_three_classes_by_the_mahalanobis_rule():
     X, labels = classes(9)
     s = run(fisher.fisher(X, labels))
-    told = run(fisher.classify(X, s["mu"], s["W"], s["counts"] / 90))["index"]
+    reference = run(fisher.classify(X, s["mu"], s["W"], s["counts"] / 90))["index"]
     S = fisher.scatters(X, labels)[0] / 90
     gap = X[:, None] - s["mu"][None]
     mahalanobis = np.einsum("ncd,de,nce->nc", gap, np.linalg.inv(S), gap).argmin(axis=1)
-    assert (told == mahalanobis).all()
-    assert (kg.FisherDiscriminant().fit(X, labels).predict(X) == told).all()
-    assert np.mean(told == labels) > 0.7
+    assert (reference == mahalanobis).all()
+    assert (kg.FisherDiscriminant().fit(X, labels).predict(X) == reference).all()
+    assert np.mean(reference == labels) > 0.7
 
 
 @covers("first_encounter E13.1")
@@ -206,8 +206,8 @@ def test_E13_1_all_n_kappas_must_go():
     assert cosine(alpha, wrong) < 0.9
     linear_S_B = fisher.kernel_scatters(X @ X.T, labels)[1]
     assert np.allclose(linear_S_B, X @ fisher.scatters(X, labels)[1] @ X.T)
-    told = run(fisher.kernel_fisher(K, labels, 0.1, penalty="coefficients"))["A"][:, 0]
-    assert cosine(told, alpha) > 0.999
+    reference = run(fisher.kernel_fisher(K, labels, 0.1, penalty="coefficients"))["A"][:, 0]
+    assert cosine(reference, alpha) > 0.999
     H = np.eye(30) - 1 / 30
     assert np.allclose((H @ K @ H).mean(axis=0), 0)  # centred, the two agree
 

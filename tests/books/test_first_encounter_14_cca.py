@@ -13,7 +13,7 @@ from kilogram.textbook.kernel_pca import centre
 from kilogram.textbook.state import run
 
 
-def told_cca(X, Y):
+def reference_cca(X, Y):
     s = run(cca.two_views(X, Y))
     return s["rho"], s["A"], s["B"]
 
@@ -23,7 +23,7 @@ def fast_cca(X, Y):
     return model.correlations_, model.x_rotations_, model.y_rotations_
 
 
-cca_sides = pytest.mark.parametrize("fit_cca", [told_cca, fast_cca], ids=SIDES)
+cca_sides = pytest.mark.parametrize("fit_cca", [reference_cca, fast_cca], ids=SIDES)
 
 
 def pair(seed, n=120):

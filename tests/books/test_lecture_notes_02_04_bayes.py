@@ -19,8 +19,15 @@ GRID = np.linspace(0, 1, 20_001)
 
 
 def nearest(new, X, labels, k=1, seed=0):
+    """Textbook votes; the estimator has to agree wherever there is no tie."""
     close = neighbours.closeness(new, X)
-    return run(neighbours.votes(close, labels, k, np.random.default_rng(seed)))["label"]
+    s = run(neighbours.votes(close, labels, k, np.random.default_rng(seed)))
+    fast, sure = kg.KNeighborsClassifier(k).fit(X, labels), ~s["tie"]
+    # in exact ties of distance the two may round differently
+    ranked = -np.sort(-close, axis=1)
+    sure &= (ranked[:, k - 1] - ranked[:, min(k, len(X) - 1)] > 1e-12) | (k == len(X))
+    assert np.array_equal(fast.predict(new)[sure], s["label"][sure])
+    return s["label"]
 
 
 @covers("lecture_notes L02.M1", "lecture_notes L02.X2")
@@ -218,6 +225,10 @@ def test_L04_M2_condensing_keeps_what_it_got_wrong():
     assert 0 < np.mean(full != few) < 0.2
     other = run(neighbours.condensed(X[::-1], labels[::-1]))["active"]
     assert set(119 - other) != set(active)  # order matters
+    # one pass does not suffice; repeated until all rows are right it is Hart's rule
+    kept = kg.condensed_neighbors(X, labels, random_state=0)
+    assert 2 <= len(kept) < 60
+    assert (nearest(X, X[kept], labels[kept]) == labels).all()
 
 
 @covers("lecture_notes L04.M3")
@@ -232,6 +243,11 @@ def test_L04_M3_editing_by_voronoi_neighbours_leaves_the_boundary():
     assert len(mixed) < 100
     new = 1.5 * rng.standard_normal((800, 2))
     assert (nearest(new, X, labels) == nearest(new, X[mixed], labels[mixed])).all()
+    # Wilson's editing removes the other kind: rows that their neighbours outvote
+    noisy = labels.copy()
+    noisy[::15] = 1 - noisy[::15]
+    kept = kg.edited_neighbors(X, noisy, n_neighbors=3)
+    assert np.mean(noisy[kept] == labels[kept]) > 0.97 > np.mean(noisy == labels)
 
 
 @covers("lecture_notes L04.M4", "lecture_notes L04.T2", "lecture_notes L04.X1")
@@ -243,6 +259,9 @@ def test_L04_T2_a_tree_finds_what_brute_force_finds():
         found = [run(neighbours.kd_tree(X, x)) for x in new]
         brute = neighbours.closeness(new, X).argmax(axis=1)
         assert [int(s["at"]) for s in found] == brute.tolist()
+        for algorithm in ("kd_tree", "brute"):
+            index = kg.NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(X)
+            assert np.array_equal(index.kneighbors(new)[1][:, 0], brute)
         return np.mean([s["visited"] for s in found])
 
     few, many = visits(2), visits(12)
@@ -250,6 +269,8 @@ def test_L04_T2_a_tree_finds_what_brute_force_finds():
     assert many > 250  # 2^12 log N is beyond N: the cost is d min(N, 2^d log N)
     X = np.zeros((5, 2))
     assert run(neighbours.kd_tree(X, np.zeros(2)))["at"] == 0  # ties by index
+    tree = kg.NearestNeighbors(n_neighbors=1, algorithm="kd_tree").fit(X)
+    assert tree.kneighbors(np.zeros((1, 2)))[1][0, 0] == 0
 
 
 @covers("lecture_notes L04.M5", "lecture_notes L04.G1")

@@ -50,8 +50,8 @@ def test_L05_M3_linear_scores_and_the_two_class_rule():
     m = fisher.class_means(X, labels)
     w = np.linalg.solve(S, m.T).T
     scores = X @ w.T + np.log(p) - np.sum(m * w, axis=1) / 2
-    told = run(fisher.fisher(X, labels))
-    rule = run(fisher.classify(X, told["mu"], told["W"], p))["index"]
+    reference = run(fisher.fisher(X, labels))
+    rule = run(fisher.classify(X, reference["mu"], reference["W"], p))["index"]
     assert (scores.argmax(axis=1) == rule).all()
     fast = kg.FisherDiscriminant().fit(X, labels)
     assert (fast.predict(X) == rule).all()

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import kilogram as kg
 from kilogram.functions import histograms as bins
-from kilogram.functions.codes import rank_order
+from kilogram.functions.encodings import rank_order
 from kilogram.textbook import copula, discriminants, histograms, naive_bayes
 from kilogram.textbook.fisher import class_means, scatters
 from kilogram.textbook.state import run
@@ -26,10 +26,10 @@ def two_shapes(seed, n=400):
 def test_L05_M2_distances_with_the_offset_of_their_class():
     X, labels = two_shapes(0)
     new = 2 * cloud(1, 200, 2)
-    told = run(discriminants.quadratic(X, labels, new))
+    ref = run(discriminants.quadratic(X, labels, new))
     fast = kg.QuadraticDiscriminantAnalysis().fit(X, labels)
-    assert (fast.predict(new) == told["label"]).all()
-    odds = told["score"][:, 0] - told["score"][:, 1]
+    assert (fast.predict(new) == ref["label"]).all()
+    odds = ref["score"][:, 0] - ref["score"][:, 1]
     assert np.allclose(fast.decision_function(new), odds)
     with pytest.raises(np.linalg.LinAlgError, match="not full rank"):  # needs N_k > d
         kg.QuadraticDiscriminantAnalysis().fit(cloud(2, 8, 6), np.arange(8) % 2)
@@ -70,10 +70,10 @@ def test_L05_T1_equal_round_classes_are_the_nearest_mean():
     # LDA is QDA with S_k forced to S_w
     S_w = scatters(X, labels)[0] / len(X)
     d2 = np.einsum("nkd,de,nke->nk", new[:, None] - m, np.linalg.inv(S_w), new[:, None] - m)
-    told = run(discriminants.linear(X, labels, new))
+    ref = run(discriminants.linear(X, labels, new))
     fast = kg.LinearDiscriminantAnalysis().fit(X, labels)
-    assert (told["label"] == d2.argmin(axis=1)).all()
-    assert (fast.predict(new) == told["label"]).all()
+    assert (ref["label"] == d2.argmin(axis=1)).all()
+    assert (fast.predict(new) == ref["label"]).all()
     # X2: the nearest mean in Mahalanobis distance lacks the log-determinant
     Y, which = two_shapes(7)
     s = run(discriminants.quadratic(Y, which, Y))
@@ -128,11 +128,16 @@ def test_L07_T1_heights_are_shares_over_width():
 def test_L07_M3_four_rules_on_a_gaussian():
     rng = np.random.default_rng(2)
     x, held = rng.standard_normal(1000), rng.standard_normal(1000)
-    told = run(histograms.width_rules(x, held, np.arange(2, 200)))
-    assert np.isclose(bins.scott(x), told["scott"])
-    assert np.isclose(bins.freedman_diaconis(x), told["freedman"])
-    assert np.isclose(bins.held_out(x, held, np.arange(2, 200)), told["held_out"])
-    for width in (told["scott"], told["freedman"], told["shimazaki"], told["held_out"]):
+    ref = run(histograms.width_rules(x, held, np.arange(2, 200)))
+    assert np.isclose(bins.scott(x), ref["scott"])
+    assert np.isclose(bins.freedman_diaconis(x), ref["freedman"])
+    assert np.isclose(bins.held_out(x, held, np.arange(2, 200)), ref["held_out"])
+    for width in (
+        ref["scott"],
+        ref["freedman"],
+        ref["shimazaki"],
+        ref["held_out"],
+    ):
         assert 0.1 < width < 0.6  # near the best for normal data, 0.35
     # of two narrow humps Scott's rule, made for one Gaussian, takes bins far too wide
     humps = np.where(rng.random(1000) < 0.5, -5.0, 5.0) + 0.3 * rng.standard_normal(1000)
@@ -228,19 +233,19 @@ def test_L07_E2_bins_of_many_dimensions_are_empty():
 def test_L08_T3_gaussian_naive_bayes_is_qda_without_correlations():
     X, labels = two_shapes(6)
     new = 2 * cloud(7, 100, 2)
-    told = run(naive_bayes.gaussian(X, labels, new))
+    ref = run(naive_bayes.gaussian(X, labels, new))
     fast = kg.GaussianNB(var_smoothing=0).fit(X, labels)
-    assert np.allclose(fast.predict_joint_log_proba(new), told["S"])
-    m, v = told["m"], told["v"]
+    assert np.allclose(fast.predict_joint_log_proba(new), ref["S"])
+    m, v = ref["m"], ref["v"]
     S = np.array([np.diag(row) for row in v])
     gap = new[:, None] - m
     d2 = np.einsum("nkd,kde,nke->nk", gap, np.linalg.inv(S), gap)
-    joint = np.log(told["prior"]) - d2 / 2 - np.linalg.slogdet(2 * np.pi * S)[1] / 2
-    assert np.allclose(joint, told["S"])
-    p = np.exp(told["S"] - np.logaddexp.reduce(told["S"], axis=1, keepdims=True))
+    joint = np.log(ref["prior"]) - d2 / 2 - np.linalg.slogdet(2 * np.pi * S)[1] / 2
+    assert np.allclose(joint, ref["S"])
+    p = np.exp(ref["S"] - np.logaddexp.reduce(ref["S"], axis=1, keepdims=True))
     assert np.allclose(fast.predict_proba(new), p)
     # the product is proportional to the posterior, not equal to it (L08.X3)
-    assert not np.allclose(np.exp(told["S"]).sum(axis=1), 1, atol=0.1)
+    assert not np.allclose(np.exp(ref["S"]).sum(axis=1), 1, atol=0.1)
 
 
 @covers("lecture_notes L08.M2", "lecture_notes L08.G2", "lecture_notes L07.G3")

@@ -29,16 +29,16 @@ def test_L08_M3_the_tree_lowers_the_squared_error_with_every_split():
     errors = [s.objective for s in states]
     assert (np.diff(errors) <= 1e-12).all()
     assert errors[-1] < 3 * errors[0]  # of a "loss" sum p^2 V the first would be the least
-    told = states[-1]
+    reference = states[-1]
     fast = kg.DensityTree(min_samples_leaf=15).fit(X)
-    mine = np.lexsort(told["boxes"].reshape(len(told["boxes"]), -1).T)
+    mine = np.lexsort(reference["boxes"].reshape(len(reference["boxes"]), -1).T)
     theirs = np.lexsort(fast.leaf_boxes_.reshape(fast.n_leaves_, -1).T)
-    assert np.allclose(told["boxes"][mine], fast.leaf_boxes_[theirs])
-    assert np.allclose(told["p"][mine], fast.leaf_densities_[theirs])
-    assert np.isclose((told["p"] * volumes(told["boxes"])).sum(), 1)  # T2
+    assert np.allclose(reference["boxes"][mine], fast.leaf_boxes_[theirs])
+    assert np.allclose(reference["p"][mine], fast.leaf_densities_[theirs])
+    assert np.isclose((reference["p"] * volumes(reference["boxes"])).sum(), 1)  # T2
     assert np.isclose((fast.leaf_densities_ * volumes(fast.leaf_boxes_)).sum(), 1)
     new = two_blobs(1)
-    want = density_tree.density(told["boxes"], told["p"], new)
+    want = density_tree.density(reference["boxes"], reference["p"], new)
     got = np.exp(fast.score_samples(new))
     inside = (want > 0) | (got > 0)
     assert np.allclose(got, want)
@@ -81,7 +81,7 @@ def test_L08_X4_slivers_gain_without_bound():
     side = np.diff(guarded.leaf_boxes_, axis=1)[:, 0]
     assert (side >= 0.02 * np.ptp(x, axis=0) * (1 - 1e-9)).all()
     for bad in ({"min_width": 0.0}, {"epsilon": 0.0}):
-        with pytest.raises(ValueError, match=r"0 and 1/2"):
+        with pytest.raises(ValueError, match="must be a float in"):
             kg.DensityTree(**bad).fit(x)
 
 
@@ -98,9 +98,9 @@ def test_L08_M5_reasons_to_stop():
     root = dense._log_densities[0]
     assert (dense._log_densities[inner] >= root - 1e-9).all()  # split while p_l >= p_min
     assert 1 < dense.n_leaves_ < free.n_leaves_
-    told = run(density_tree.density_tree(X, least=10, min_gain=0.02))
+    reference = run(density_tree.density_tree(X, least=10, min_gain=0.02))
     gain = kg.DensityTree(min_improvement=0.02).fit(X)
-    assert gain.n_leaves_ == len(told["p"]) < free.n_leaves_
+    assert gain.n_leaves_ == len(reference["p"]) < free.n_leaves_
 
 
 @covers("lecture_notes L08.M6", "lecture_notes L08.M7", "lecture_notes L08.E2")
@@ -130,14 +130,14 @@ def test_L08_E2_tree_pruned_tree_and_forest_on_new_points():
     lop = np.concatenate([0.3 * held[:2000], 0.3 + 0.7 * held[2000:]])
     assert not bool(run(density_tree.prune(even, lop, boxes, p, (0, 1)))["collapse"])
     # and the forest's: the mean of trees is smoother than one
-    told = run(density_tree.forest(X[:200], new[:300], rng, T=5))["p"]
+    reference = run(density_tree.forest(X[:200], new[:300], rng, T=5))["p"]
     one = run(density_tree.density_tree(X[:200]))
     truth = sum(
         np.exp(-((new[:300] - m) ** 2).sum(axis=1) / 0.32) / (2 * np.pi * 0.16) / 2
         for m in (-1.0, 2.0)
     )
     single = density_tree.density(one["boxes"], one["p"], new[:300])
-    assert np.mean((told - truth) ** 2) < np.mean((single - truth) ** 2)
+    assert np.mean((reference - truth) ** 2) < np.mean((single - truth) ** 2)
 
 
 @covers("lecture_notes L08.E1", "lecture_notes L08.G3")
@@ -154,8 +154,8 @@ def test_L08_E1_a_tree_for_each_class():
     other = kg.DensityTree(criterion="likelihood", min_samples_leaf=20).fit(X[y == 1])
     assert other.score(X[y == 1]) > model.densities_[1].score(X[y == 1])
     joint = np.stack([np.exp(t.score_samples(X)) for t in model.densities_], axis=1)
-    told = run(densities.bayes(joint, model.class_prior_))
-    assert np.allclose(model.predict_proba(X), told["posterior"])
+    reference = run(densities.bayes(joint, model.class_prior_))
+    assert np.allclose(model.predict_proba(X), reference["posterior"])
 
 
 @covers("lecture_notes L09.M3", "lecture_notes L09.T2")
@@ -175,8 +175,8 @@ def test_L09_M3_margins_times_copula():
     area = np.prod([np.diff(g)[0] for g in grid])
     assert P.sum() * area == pytest.approx(1, abs=5e-3)  # cells cut by the edges of leaves
     boxes, c = model.copula_.leaf_boxes_, model.copula_.leaf_densities_
-    told = run(copula.copula(X, X, 30, boxes, c))
-    assert np.allclose(np.log(told["p"]), model.score_samples(X), rtol=1e-5, atol=1e-5)
+    reference = run(copula.copula(X, X, 30, boxes, c))
+    assert np.allclose(np.log(reference["p"]), model.score_samples(X), rtol=1e-5, atol=1e-5)
 
 
 @covers("lecture_notes L09.M4", "lecture_notes L09.T2")
@@ -192,11 +192,11 @@ def test_L09_M4_draws_have_the_margins_and_the_leaves_of_the_model():
     boxes, c = model.copula_.leaf_boxes_, model.copula_.leaf_densities_
     share = np.bincount(model.copula_.apply(u), minlength=len(c)) / 3000
     assert np.abs(share - c * volumes(boxes)).max() < 0.03
-    told = run(copula.walk(boxes, c, rng.random((3000, 3))))
-    there = np.bincount(told["leaf"], minlength=len(c)) / 3000
-    assert np.abs(there - told["mass"]).max() < 0.03
-    assert (told["u"] >= boxes[told["leaf"], 0]).all()
-    assert (told["u"] <= boxes[told["leaf"], 1]).all()
+    reference = run(copula.walk(boxes, c, rng.random((3000, 3))))
+    there = np.bincount(reference["leaf"], minlength=len(c)) / 3000
+    assert np.abs(there - reference["mass"]).max() < 0.03
+    assert (reference["u"] >= boxes[reference["leaf"], 0]).all()
+    assert (reference["u"] <= boxes[reference["leaf"], 1]).all()
 
 
 @covers("lecture_notes L09.T1", "lecture_notes L09.G1")
@@ -250,14 +250,14 @@ def test_L09_M5_kernel_density_and_its_width():
     X, new = cloud(12, 150, 2), cloud(13, 40, 2)
     for name, k in (("gaussian", densities.gaussian), ("epanechnikov", densities.epanechnikov)):
         for h in (0.3, 2.0):
-            told = run(densities.kernel_density(X, new, h, k))["p"]
+            reference = run(densities.kernel_density(X, new, h, k))["p"]
             fast = kg.KernelDensity(bandwidth=h, kernel=name).fit(X)
-            assert np.allclose(np.exp(fast.score_samples(new)), told)
+            assert np.allclose(np.exp(fast.score_samples(new)), reference)
     widths = np.geomspace(0.05, 5, 60)
     Z = np.random.default_rng(14).standard_normal((150, 2))
-    told = run(densities.leave_one_out(Z, widths))
+    reference = run(densities.leave_one_out(Z, widths))
     fast = kg.KernelDensity(bandwidth="likelihood").fit(Z)
-    assert abs(np.log(fast.bandwidth_ / told["h"])) < np.log(widths[1] / widths[0])
+    assert abs(np.log(fast.bandwidth_ / reference["h"])) < np.log(widths[1] / widths[0])
     n, d = Z.shape
     assert kg.KernelDensity(bandwidth="scott").fit(Z).bandwidth_ == pytest.approx(n ** (-1 / 6))
     silverman = kg.KernelDensity(bandwidth="silverman").fit(Z).bandwidth_

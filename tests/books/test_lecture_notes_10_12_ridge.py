@@ -12,10 +12,10 @@ from kilogram.textbook import ridge, ridge_solvers
 from kilogram.textbook.state import run
 
 ROADS = {
-    "cholesky": ridge_solvers.cholesky_road,
-    "qr": ridge_solvers.qr_road,
-    "svd": ridge_solvers.svd_road,
-    "streaming": lambda X, y, lam: ridge_solvers.streaming_road(
+    "cholesky": ridge_solvers.by_cholesky,
+    "qr": ridge_solvers.by_qr,
+    "svd": ridge_solvers.by_svd,
+    "streaming": lambda X, y, lam: ridge_solvers.by_streaming(
         zip(X, y, strict=True), X.shape[1], lam
     ),
 }
@@ -69,12 +69,12 @@ def test_L10_T3_dependent_columns_stop_cholesky_not_the_svd(fit_ridge):
     X, y = centred_problem(1)
     X = np.column_stack([X, np.zeros(40)])  # exactly singular, also in floating point
     with pytest.raises(np.linalg.LinAlgError):
-        run(ridge_solvers.cholesky_road(X, y, 0.0))
+        run(ridge_solvers.by_cholesky(X, y, 0.0))
     smallest = np.linalg.pinv(X) @ y
-    assert np.allclose(run(ridge_solvers.svd_road(X, y, 0.0))["beta"], smallest)
+    assert np.allclose(run(ridge_solvers.by_svd(X, y, 0.0))["beta"], smallest)
     assert np.allclose(fit_ridge(X, y, 0.0).W, smallest)
     S = X.T @ X + 0.1 * np.eye(5)  # any symmetric positive definite matrix has a factor
-    R = run(ridge_solvers.cholesky_road(X, y, 0.1))["R"]
+    R = run(ridge_solvers.by_cholesky(X, y, 0.1))["R"]
     assert np.allclose(R.T @ R, S)
 
 
@@ -86,7 +86,7 @@ def test_L10_T4_centring_improves_the_conditioning():
     assert np.linalg.cond(X) > 1000 * np.linalg.cond(X - mean)
     assert np.abs((X - mean).T @ (X - mean)).max() < 1e-6 * np.abs(X.T @ X).max()
     uncentred = run(ridge.ridge(X, y, 0.0))["W"]  # normal equations on raw data, ones beside it
-    centred = run(ridge_solvers.cholesky_road(X - mean, y - y.mean(), 0.0))["beta"]
+    centred = run(ridge_solvers.by_cholesky(X - mean, y - y.mean(), 0.0))["beta"]
     assert np.abs(uncentred - 1).max() > 0.1
     assert np.abs(centred - 1).max() < 1e-6
     assert np.abs(kg.Ridge(alpha=0.0).fit(X, y).coef_ - 1).max() < 1e-6
@@ -107,7 +107,7 @@ def test_L10_X1_slips_of_the_derivation():
     without_y = Vt.T @ np.linalg.pinv(Lambda) @ U.T
     assert without_y.shape == (4, 40)
     beta = without_y @ y
-    assert np.allclose(beta, run(ridge_solvers.svd_road(X, y, 0.0))["beta"])
+    assert np.allclose(beta, run(ridge_solvers.by_svd(X, y, 0.0))["beta"])
     # "normal": the residual is normal to the columns of X, it need not be Gaussian
     residual = y - X @ beta
     assert np.allclose(X.T @ residual, 0, atol=1e-9)
@@ -160,7 +160,7 @@ def test_L11_X2_reflections_multiply_in_the_order_they_were_applied():
     assert np.allclose(right @ R, X)
     assert not np.allclose(printed @ R, X, atol=0.1)
     beta = np.linalg.solve(R[:4], (right.T @ y)[:4])
-    assert np.allclose(beta, run(ridge_solvers.svd_road(X, y, 0.0))["beta"])
+    assert np.allclose(beta, run(ridge_solvers.by_svd(X, y, 0.0))["beta"])
 
 
 @covers("lecture_notes L12.E1", "lecture_notes L12.G1")
@@ -234,4 +234,4 @@ def test_L12_X2_transposes_of_the_qr_and_svd_forms():
     shrink = s / (s**2 + lam)
     assert not np.allclose(Vt.T @ (shrink * (U @ y)[:4]), right, rtol=0.1)
     assert np.allclose(Vt.T @ (shrink * (U.T @ y)[:4]), right)
-    assert np.allclose(run(ridge_solvers.svd_road(X, y, lam))["beta"], right)
+    assert np.allclose(run(ridge_solvers.by_svd(X, y, lam))["beta"], right)

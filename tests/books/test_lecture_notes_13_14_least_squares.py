@@ -34,6 +34,37 @@ def test_L13_T3_matching_pursuit_by_reflections_is_the_plain_one():
     assert (np.diff([s.objective for s in plain]) <= 0).all()
 
 
+@covers("lecture_notes L13.M1")
+def test_L13_M1_dependent_columns_end_the_pursuit():
+    X, y = problem(2)
+    twice = np.column_stack([X, X[:, 0], X[:, 1] - X[:, 2], np.zeros(len(y))])
+    want = np.linalg.lstsq(X, y, rcond=None)[0]
+    for pursue in (sparse_regression.matching_pursuit, sparse_regression.matching_pursuit_qr):
+        found = run(pursue(twice, y, 10))
+        assert np.count_nonzero(found["beta"]) <= 7  # as many as are independent
+        assert np.abs(found["beta"]).max() < 100 * np.abs(want).max()
+        assert np.allclose(twice @ found["beta"], X @ want)
+        nothing = run(pursue(np.zeros((5, 2)), np.ones(5), 2))
+        assert (nothing["beta"] == 0).all()
+
+
+@covers("lecture_notes L13.M2")
+def test_L13_M2_a_column_of_zeros_has_the_coefficient_zero():
+    X, y = problem(3)
+    padded = np.insert(X, 2, 0.0, axis=1)
+    for lam, ridge in ((0.5, 0.0), (0.0, 0.0), (0.5, 0.3)):
+        beta = run(sparse_regression.lasso(padded, y, lam, ridge=ridge))["beta"]
+        alone = run(sparse_regression.lasso(X, y, lam, ridge=ridge))["beta"]
+        assert beta[2] == 0
+        assert np.allclose(np.delete(beta, 2), alone)
+    fast = kg.Lasso(0.5 / len(y), fit_intercept=False, tol=1e-13, max_iter=10_000).fit(padded, y)
+    beta = run(sparse_regression.lasso(padded, y, 0.5))["beta"]
+    assert np.allclose(fast.coef_, beta, atol=1e-6)
+    for bad in ({"lam": -1.0}, {"lam": 1.0, "ridge": -1.0}):
+        with pytest.raises(ValueError, match="must not be negative"):
+            run(sparse_regression.lasso(X, y, **bad))
+
+
 @covers("lecture_notes L13.X1")
 def test_L13_X1_correlation_is_a_product():
     """|r' - X_j| is no correlation; nor is r'X_j with the residual and columns of two frames."""
@@ -65,6 +96,8 @@ def test_L13_T1_the_lasso_path():
             lam = (1 - share) * lambdas[k] + share * lambdas[k + 1]
             between = (1 - share) * knots[k] + share * knots[k + 1]
             assert np.allclose(run(sparse_regression.lasso(X, y, lam))["beta"], between, atol=1e-8)
+            _, coefs, _ = kg.lasso_path(X, y, alphas=[lam / len(y)], tol=1e-14, max_iter=100_000)
+            assert np.allclose(coefs[:, 0], between, atol=1e-5)
 
 
 @covers("lecture_notes L13.T5", "lecture_notes L13.X2", "lecture_notes L13.E2")

@@ -56,8 +56,8 @@ def test_L17_M1_huber_by_reweighting_and_by_newton():
     assert np.allclose([fast.coef_[0], fast.intercept_], want, atol=1e-6)
     assert fast.n_iter_ < 15
     # sigma, which the notes leave out, from the median absolute deviation
-    told = run(robust.huber(X, y))
-    assert abs(float(told["kappa"]) / 1.37 - 1) < 0.5
+    reference = run(robust.huber(X, y))
+    assert abs(float(reference["kappa"]) / 1.37 - 1) < 0.5
     mad = kg.HuberRegressor(epsilon=1.37, scale="mad", alpha=0).fit(X[:, :1], y)
     assert abs(mad.scale_ - 1) < 0.5
     assert abs(mad.coef_[0] - 2) < 0.15
@@ -173,6 +173,25 @@ def test_L16_T1_the_table_of_draws():
     for printed, gamma in ((1172, 0.5), (70128, 0.3)):  # too few for 99 %
         assert 1 - (1 - gamma**8) ** printed < 0.99
         assert 1 - (1 - gamma**8) ** robust.draws(0.99, gamma, 8) >= 0.99
+
+
+@covers("lecture_notes L16.M1", "lecture_notes L16.M2")
+def test_L16_M2_all_inliers_none_and_impossible_wishes():
+    assert robust.draws(0.99, 1.0, 2) == 1  # every draw is clean, and one is needed
+    assert robust.draws(0.0, 0.5, 2) == 1
+    with pytest.raises(ValueError, match=r"alpha must be in \[0, 1\)"):
+        robust.draws(1.0, 0.5, 2)
+    for gamma in (0.0, -0.1, 1.1):
+        with pytest.raises(ValueError, match=r"gamma must be in \(0, 1\]"):
+            robust.draws(0.99, gamma, 2)
+    rng = np.random.default_rng(0)
+    P = rng.standard_normal((20, 2))
+    setting = (robust.line, robust.line_distance)
+    with pytest.raises(ValueError, match="Raise kappa or T"):
+        run(robust.ransac(P, -1.0, 10, rng, *setting, 2))
+    for T, D in ((0, 2), (10, 21), (10, 0)):
+        with pytest.raises(ValueError, match="must be in"):
+            run(robust.ransac(P, 0.1, T, rng, *setting, D))
 
 
 @covers("lecture_notes L16.M3", "lecture_notes L16.M6", "lecture_notes L16.T4")

@@ -38,7 +38,7 @@ def test_L15_T1_primal_and_dual_meet_at_the_optimum(fit_kernel_ridge):
     X, y, tau = dual_problem(0)
     alpha = fit_kernel_ridge(linear(), X, y, tau).alpha
     beta = X.T @ alpha
-    assert np.allclose(beta, run(ridge_solvers.cholesky_road(X, y, tau))["beta"])
+    assert np.allclose(beta, run(ridge_solvers.by_cholesky(X, y, tau))["beta"])
     assert np.allclose(y - X @ beta, tau * alpha)  # the residual is tau alpha
     primal = np.sum((y - X @ beta) ** 2) + tau * beta @ beta
     K = X @ X.T

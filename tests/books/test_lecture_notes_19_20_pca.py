@@ -137,7 +137,7 @@ def test_L19_X3_the_rank_one_loss_and_its_derivative():
 def test_L20_T1_training_points_return_to_their_scores(fit_kernel_pca, kernel):
     X = cloud(7, 40, 3)
     fitted = fit_kernel_pca(kernel, X, 3)
-    Lambda, U = largest_first(kernel_pca.centre(kernel.told(X, X)))
+    Lambda, U = largest_first(kernel_pca.centre(kernel.reference(X, X)))
     assert same_up_to_sign(fitted.X_hat, U[:, :3] * np.sqrt(Lambda[:3]))
     assert np.allclose(fitted.scores(X), fitted.X_hat, atol=1e-8)
     if kernel.name == "linear":

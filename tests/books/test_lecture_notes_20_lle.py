@@ -24,10 +24,10 @@ def sheet(n=300, seed=0):
 @covers("lecture_notes L20.M2")
 def test_L20_M2_told_and_fast_agree_for_training_and_new_points():
     points, _ = sheet(90)
-    told = run(manifolds.lle(points, 8, 2))
+    reference = run(manifolds.lle(points, 8, 2))
     fast = kg.LocallyLinearEmbedding(n_neighbors=8).fit(points)
-    assert same_up_to_sign(fast.embedding_, told["Z"], 1e-6)
-    assert fast.reconstruction_error_ == pytest.approx(told.objective, rel=1e-4)
+    assert same_up_to_sign(fast.embedding_, reference["Z"], 1e-6)
+    assert fast.reconstruction_error_ == pytest.approx(reference.objective, rel=1e-4)
     for x in sheet(5, seed=1)[0]:
         z = run(manifolds.lle_new(x, points, fast.embedding_, 8))["z"]
         np.testing.assert_allclose(fast.transform(x[None])[0], z, rtol=1e-6, atol=1e-8)
@@ -91,10 +91,10 @@ def test_L20_X2_C_has_a_row_for_each_neighbour():
 @covers("lecture_notes L20.X3")
 def test_L20_X3_the_constant_is_left_out_and_columns_have_length_one():
     points, _ = sheet(100)
-    told = run(manifolds.lle(points, 8))
-    assert abs(told["Lambda"][0]) < 1e-12  # 1 / sqrt of it would be anything
+    reference = run(manifolds.lle(points, 8))
+    assert abs(reference["Lambda"][0]) < 1e-12  # 1 / sqrt of it would be anything
     fast = kg.LocallyLinearEmbedding(n_neighbors=8).fit(points)
-    for Z in (told["Z"], fast.embedding_):
+    for Z in (reference["Z"], fast.embedding_):
         np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-7)
         np.testing.assert_allclose(Z.T @ Z, np.eye(2), atol=1e-7)
         np.testing.assert_allclose(np.cov(np.sqrt(100) * Z.T, bias=True), np.eye(2), atol=1e-6)

@@ -185,10 +185,10 @@ def test_L25_X1_a_prediction_needs_the_offset(fit_svm):
     labels = np.arange(60) % 3
     Z = np.random.default_rng(8).standard_normal((60, 2)) * 0.4 + np.eye(3, 2)[labels] * 3
     rest = kg.SVC(kernel="linear", multi_class="ovr").fit(Z, labels)
-    told = [run(svm_dual.smo(Z @ Z.T, np.where(labels == k, 1.0, -1.0), 1.0)) for k in range(3)]
+    ref = [run(svm_dual.smo(Z @ Z.T, np.where(labels == k, 1.0, -1.0), 1.0)) for k in range(3)]
     scores = [
         Z @ Z.T @ (s["alpha"] * np.where(labels == k, 1.0, -1.0)) + s["b"]
-        for k, s in enumerate(told)
+        for k, s in enumerate(ref)
     ]
     assert (np.argmax(scores, axis=0) == rest.predict(Z)).all()
 

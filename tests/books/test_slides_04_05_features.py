@@ -11,9 +11,10 @@ from sklearn.metrics import classification_report
 from sklearn.pipeline import Pipeline
 
 import kilogram as kg
-from kilogram.functions.codes import idf_plain
+from kilogram.evaluation import class_report
 from kilogram.functions.correlation import angle, cosine, norm, pearson
-from kilogram.kitchen.featurise import Scaled, TermCounts, TermWeights
+from kilogram.functions.encodings import idf_plain
+from kilogram.kitchen.features import ColumnScaler, TermCounts, TermWeights
 
 REVIEWS = ["This is a horrible movie", "a great movie", "a fantastic movie"]
 CORPUS = ["This is the first document.", "This document is the second document.",
@@ -73,17 +74,17 @@ def test_B4_2_three_reviews():
 @covers("slides B4.4", "slides B4.5", "slides B4.6")
 def test_B4_4_z_scores_and_min_max():
     X = [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
-    z = Scaled("standard").fit(X)
+    z = ColumnScaler("standard").fit(X)
     assert np.allclose(z.transform([[0.5, 0.5], [2, 2]]), [[0, 0], [3, 3]])
     assert not np.isclose((2 - 0.5) / np.std([0, 0, 1, 1], ddof=1), 3)
-    m = Scaled("minmax").fit([[2.0], [4.0]])
+    m = ColumnScaler("minmax").fit([[2.0], [4.0]])
     assert m.transform([[2.0], [3.0], [5.0]]).ravel().tolist() == [0, 0.5, 1.5]
-    assert Scaled("standard").fit([[1.0], [1.0]]).transform([[1.0]]).tolist() == [[0]]
+    assert ColumnScaler("standard").fit([[1.0], [1.0]]).transform([[1.0]]).tolist() == [[0]]
 
 
 @covers("slides B4.7", "slides B4.8")
 def test_B4_7_one_hot_in_both_orders():
-    from kilogram.functions.codes import one_hot
+    from kilogram.functions.encodings import one_hot
 
     given, by_name = ["red", "green", "blue"], ["blue", "green", "red"]
     assert one_hot(np.array([given.index("red")]), 3).tolist() == [[1, 0, 0]]
@@ -148,14 +149,18 @@ def test_B5_9_a_report_with_its_arguments_swapped():
     rng = np.random.default_rng(0)
     truth = rng.choice(3, 600, p=[0.6, 0.3, 0.1])
     guess = np.where(rng.uniform(size=600) < 0.5, truth, 0)
-    right = classification_report(truth, guess, output_dict=True, zero_division=0)
-    swapped = classification_report(guess, truth, output_dict=True, zero_division=0)
-    for k in ("0", "1", "2"):
-        assert np.isclose(right[k]["precision"], swapped[k]["recall"])
-        assert np.isclose(right[k]["f1-score"], swapped[k]["f1-score"])
-    assert swapped["0"]["support"] == np.sum(guess == 0) != np.sum(truth == 0)
-    assert not np.isclose(right["weighted avg"]["f1-score"], swapped["weighted avg"]["f1-score"])
-    assert np.isclose(right["accuracy"], np.mean(truth == guess))
+    right = class_report(truth=truth, prediction=guess)
+    swapped = class_report(truth=guess, prediction=truth)
+    for k in range(3):
+        assert np.isclose(right.classes[k].precision, swapped.classes[k].recall)
+        assert np.isclose(right.classes[k].f1, swapped.classes[k].f1)
+    assert swapped.support[0] == np.sum(guess == 0) != np.sum(truth == 0)
+    assert not np.isclose(right.weighted[2], swapped.weighted[2])
+    assert np.isclose(right.accuracy, np.mean(truth == guess))
+    theirs = classification_report(truth, guess, output_dict=True, zero_division=0)
+    assert np.isclose(right.weighted[2], theirs["weighted avg"]["f1-score"])
+    with pytest.raises(TypeError):  # by keyword only, so that the arguments cannot be swapped
+        class_report(guess, truth)
 
 
 @covers("slides B5.10")

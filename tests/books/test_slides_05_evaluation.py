@@ -6,11 +6,10 @@ import numpy as np
 from book_checks import covers
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, SGDClassifier
-from sklearn.model_selection import train_test_split
-from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
+import kilogram as kg
 from kilogram.evaluation import learning_curve, make_splits
 
 PARTIES = ("cducsu", "fdp", "gruene", "linke", "spd")
@@ -53,18 +52,16 @@ def fitted(model, texts, party, train):
 @covers("slides B5.7", "slides B5.8")
 def test_B5_8_the_richer_model_is_better_and_overfits_more():
     texts, party = debates()
-    train, test = train_test_split(
-        np.arange(len(party)), test_size=0.2, random_state=0, stratify=party
-    )
+    ((train, test),) = make_splits(party, "holdout", test_share=0.2, classes=True)
     assert round(8736 / (34943 + 8736), 2) == len(test) / len(party) == 0.2
     found = {}
-    for model in (NearestCentroid(), SGDClassifier(random_state=0)):
+    for model in (kg.NearestCentroid(), kg.OnlineClassifier(random_state=0)):
         pipe = fitted(model, texts, party, train)
         found[type(model).__name__] = (
             pipe.score(texts[train], party[train]),
             pipe.score(texts[test], party[test]),
         )
-    simple, rich = found["NearestCentroid"], found["SGDClassifier"]
+    simple, rich = found["NearestCentroid"], found["OnlineClassifier"]
     assert rich[1] > simple[1] > 0.3  # chance is 0.2
     assert rich[0] - rich[1] > simple[0] - simple[1]
 

@@ -11,8 +11,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 import kilogram as kg
-from kilogram.functions.codes import ordinal
 from kilogram.functions.distances import city_block, hamming
+from kilogram.functions.encodings import ordinal
 from kilogram.textbook import choose_k, hierarchical
 from kilogram.textbook.state import run
 
@@ -212,9 +212,9 @@ def test_L23_X2_held_out_D_in_falls_with_every_cluster():
 
 def test_the_code_of_choose_k_is_the_books():
     found = kg.choose_k(X, 4, criteria=["compression"], random_state=0)
-    told = [
+    reference = [
         run(choose_k.two_part_code(X, kg.KMeans(k, n_init=5, random_state=0).fit(X).labels_))
         for k in (1, 2, 3, 4)
     ]
-    want = np.array([s.objective for s in told])
+    want = np.array([s.objective for s in reference])
     np.testing.assert_allclose(found.table["compression"], want - want[0], rtol=0.02, atol=2)

@@ -84,7 +84,7 @@ def test_A2_9_bumps_and_a_constant_are_too_many_for_least_squares(fit_kernel_rid
     except np.linalg.LinAlgError:
         worst = np.inf
     assert worst > 1e-3  # the plain inverse misses data it could interpolate
-    beta = run(ridge_solvers.qr_road(Phi, y, 1e-6))["beta"]
+    beta = run(ridge_solvers.by_qr(Phi, y, 1e-6))["beta"]
     assert np.abs(Phi @ beta - y).max() < 1e-2
     assert np.isfinite(fit_kernel_ridge(gaussian(1.0), x, y, 1e-6).alpha).all()
 
@@ -93,7 +93,7 @@ def test_A2_9_bumps_and_a_constant_are_too_many_for_least_squares(fit_kernel_rid
 def test_A2_10_every_coefficient_is_penalised_unless_exempt():
     X, y = problem(3)
     with_ones = np.column_stack([np.ones(40), X])
-    penalised = run(ridge_solvers.cholesky_road(with_ones, y, 5.0))["beta"]
+    penalised = run(ridge_solvers.by_cholesky(with_ones, y, 5.0))["beta"]
     assert np.allclose(
         penalised, np.linalg.solve(with_ones.T @ with_ones + 5 * np.eye(4), with_ones.T @ y)
     )
@@ -110,9 +110,9 @@ def test_A2_11_a_difference_penalty_makes_coefficients_smooth():
     X = rng.standard_normal((30, 12))
     y = X @ np.sin(np.linspace(0, 3, 12)) + rng.standard_normal(30)
     D = np.diff(np.eye(12), axis=0)  # first differences
-    s = run(ridge_solvers.tikhonov_road(X, y, 10 * D))
+    s = run(ridge_solvers.by_tikhonov(X, y, 10 * D))
     assert np.allclose(s["beta"], np.linalg.solve(X.T @ X + 100 * D.T @ D, X.T @ y))
-    plain = run(ridge_solvers.qr_road(X, y, 100.0))["beta"]
+    plain = run(ridge_solvers.by_qr(X, y, 100.0))["beta"]
 
     def roughness(beta) -> float:
         return np.sum(np.diff(beta) ** 2) / np.sum(beta**2)
@@ -151,7 +151,7 @@ def test_A2_16_half_and_half_shows_overfitting():
     train, validation = [], []
     for lam in 10.0 ** np.arange(-8.0, 5.0):
         Phi = rbf_features(X[first], X[first], 0.5)
-        beta = run(ridge_solvers.svd_road(Phi, y[first], lam))["beta"]
+        beta = run(ridge_solvers.by_svd(Phi, y[first], lam))["beta"]
         train.append(np.sum((y[first] - Phi @ beta) ** 2))
         away = rbf_features(X[second], X[first], 0.5)
         validation.append(np.sum((y[second] - away @ beta) ** 2))
@@ -222,7 +222,7 @@ def test_A4_13_one_newton_step_solves_least_squares():
     start = np.random.default_rng(11).standard_normal(3)
     H = 2 * (X.T @ X + 0.5 * np.eye(3))
     step = start - np.linalg.solve(H, ridge.gradient(X, y, start, 0.5))
-    assert np.allclose(step, run(ridge_solvers.cholesky_road(X, y, 0.5))["beta"])
+    assert np.allclose(step, run(ridge_solvers.by_cholesky(X, y, 0.5))["beta"])
 
 
 @covers("summary D")

@@ -14,15 +14,15 @@ from kilogram.textbook.state import run
 
 class Told:
     def __init__(self, kernel, X, y, C):
-        self.K = kernel.told(X, X)
+        self.K = kernel.reference(X, X)
         s = run(svm_dual.svm(self.K, y, C))
         self.lam, self.d = s["alpha"], float(s["b"])
-        self.decide = lambda new: kernel.told(new, X) @ (self.lam * y) + self.d
+        self.decide = lambda new: kernel.reference(new, X) @ (self.lam * y) + self.d
 
 
 class Fast:
     def __init__(self, kernel, X, y, C):
-        self.K = kernel.told(X, X)
+        self.K = kernel.reference(X, X)
         model = kg.SVC(kernel=kernel.fast, C=C, tol=1e-9).fit(X, y)
         self.lam = np.zeros(len(y))
         self.lam[model.support_] = np.abs(model.dual_coef_[0])
@@ -201,7 +201,7 @@ def test_B8_9_least_squares_masks_the_middle_class():
     s = run(ridge.ridge(X, one_hot, 0.0))
     by_squares = (X @ s["W"] + s["b"]).argmax(axis=1)
     assert np.mean(by_squares[labels == 1] == 1) < 0.5
-    told = run(fisher.fisher(X, labels))
-    by_fisher = run(fisher.classify(X, told["mu"], told["W"]))["index"]
+    reference = run(fisher.fisher(X, labels))
+    by_fisher = run(fisher.classify(X, reference["mu"], reference["W"]))["index"]
     assert np.mean(by_fisher == labels) > 0.99
     assert kg.FisherDiscriminant().fit(X, labels).score(X, labels) > 0.99

@@ -156,7 +156,7 @@ def test_the_learning_curve_says_whether_rows_help():
     flat = learning_curve(LinearRegression(), X[:, :1], y, scoring="r2")
     assert flat.more_rows().verdict == "would hardly help"
     assert flat.more_rows().expected < 0.01
-    with pytest.raises(ValueError, match="the last is 1"):
+    with pytest.raises(ValueError, match="end with 1"):
         learning_curve(Ridge(), X, y, fractions=(0.5,))
 
 
@@ -179,7 +179,7 @@ def test_two_models():
         (lambda: bootstrap_error(Ridge(), *line(), draws=0), "draws"),
         (lambda: covariance_penalty(Ridge(), *line(), 0.0), "sigma"),
         (lambda: covariance_penalty(Ridge(), *line(), 1.0, method="odd"), "method"),
-        (lambda: permutation_test(Ridge(), *line(), draws=5), "19 shuffles"),
+        (lambda: permutation_test(Ridge(), *line(), draws=5), "at least 19"),
         (lambda: loss_of(Ridge(), "odd"), "loss must be"),
         (lambda: mcnemar(truth=[1], prediction=[1, 0], reference=[1]), "one length"),
     ],

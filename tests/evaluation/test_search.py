@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from kilogram import SVC, Gaussian, KernelRidge, LogisticRegression, Ridge
 from kilogram.evaluation import Choice, Real, Search, Space, Whole, nested_cross_validate
-from kilogram.evaluation.along import inner_splits
-from kilogram.evaluation.paths import fit_along
-from kilogram.evaluation.proposals import METHODS
+from kilogram.evaluation.grouped_fits import inner_splits
+from kilogram.evaluation.regularization_paths import fit_along
+from kilogram.evaluation.search_strategies import METHODS
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-3, 3, (120, 2))

@@ -17,7 +17,7 @@ from kilogram.kernels import (
     White,
 )
 from kilogram.kernels import gradients as g
-from kilogram.kernels.gradients_diag import pull_back_diag
+from kilogram.kernels.gradients_diagonal import pull_back_diag
 from kilogram.kernels.white import split_diag, without_noise
 
 KERNELS = {

@@ -22,6 +22,7 @@ from kilogram.kernels import (
     Polynomial,
     Precomputed,
     RationalQuadratic,
+    White,
     as_kernel,
     check_psd,
     check_symmetric,
@@ -84,7 +85,7 @@ def test_blocks_of_rows_give_the_same_product(name, monkeypatch):
     kernel, _ = ALL[name]
     X, Y = torch.asarray(rows(name, 40)), torch.asarray(rows(name, 27, seed=1))
     V = torch.asarray(np.random.default_rng(2).standard_normal((27, 3)))
-    monkeypatch.setattr("kilogram.kernels.pairs.BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("kilogram.kernels.row_pairs.BLOCK_ENTRIES", 100)
     assert_allclose(kernel.matmul(X, Y, V), kernel(X, Y) @ V, rtol=1e-10, atol=1e-10)
 
 
@@ -297,3 +298,14 @@ def test_results_stay_on_the_device(name):
         assert got.device == device
     if kernel.has_features:
         assert kernel.features(A).device == device
+
+
+def test_white_noise_is_that_of_one_table():
+    """k(X) has noise, k(X, Y) none, whether Y is X itself or a copy."""
+    X = rows("gaussian", 20)
+    kernel = White(0.5) + Gaussian(1.0)
+    np.testing.assert_allclose(kernel(X) - Gaussian(1.0)(X), 0.5 * np.eye(len(X)), atol=1e-12)
+    V = X[:, :2]
+    for Y in (X, X.copy()):
+        np.testing.assert_allclose(kernel(X, Y), Gaussian(1.0)(X, Y), atol=1e-12)
+        np.testing.assert_allclose(kernel.matmul(X, Y, V), Gaussian(1.0)(X) @ V, atol=1e-9)

@@ -21,7 +21,7 @@ from kilogram.kernels import (
     Polynomial,
     RationalQuadratic,
 )
-from kilogram.kernels.draws import normal_draws
+from kilogram.kernels.random_directions import normal_draws
 from tests.optional import torch
 
 X = np.random.default_rng(0).standard_normal((25, 4))

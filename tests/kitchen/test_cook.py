@@ -16,7 +16,7 @@ def test_structure_is_found_and_the_kernel_twin_chosen(cooked):
     assert cooked.question.task == "regression"
     assert cooked.chosen.name == "kernel"
     assert cooked.chosen.score.mean > 0.8
-    assert "gains" in cooked.verdict[1]
+    assert "significantly better" in cooked.verdict[1]
     assert "1 of 90 rows" in cooked.notes[0]
     assert len(cooked.judged[0].nested.folds) == 6
     order = cooked.evidence.importance.order
@@ -28,7 +28,7 @@ def test_structure_is_found_and_the_kernel_twin_chosen(cooked):
 
 def test_a_line_ties_with_its_kernel_twin(sorted_classes):
     assert sorted_classes.chosen.name == "linear"
-    assert "tie" in sorted_classes.verdict[1]
+    assert "not significant" in sorted_classes.verdict[1]
     fresh = classes(200, seed=1)
     assert np.mean(sorted_classes.predict(fresh) == fresh["kind"]) > 0.95
 
@@ -38,7 +38,7 @@ def test_noise_is_called_noise():
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
     found = cook(frame, "y", folds=3, repeats=1, search="path")
     assert found.chosen.name == "baseline"
-    assert "cannot be predicted" in found.verdict[0]
+    assert "There is no evidence that" in found.verdict[0]
     assert found.shown.name != "baseline"
     assert found.predict(frame) == pytest.approx(np.full(60, frame["y"].mean()))
     assert cook(frame, "y", **QUICK, keep="linear").model.about["recipe"] == "linear"
@@ -63,9 +63,9 @@ def test_progress_counts_to_the_end():
     cook(classes(), "kind", **QUICK, progress=lambda *step: seen.append(step))
     done, steps, what = zip(*seen, strict=True)
     assert list(done) == sorted(done)
-    looking = [k for k, said in enumerate(what) if said.startswith("looking for")]
+    looking = [k for k, said in enumerate(what) if said.startswith("checking")]
     assert looking == list(range(len(looking)))
-    assert "looking for giveaways" in what
+    assert "checking for target leaks" in what
     assert not any(done[: len(looking)])  # how many steps there are is known after the audit
     assert done[-1] < steps[len(looking)] == steps[-1]
     assert "fold 1 of 2: baseline" in what
@@ -79,7 +79,7 @@ def test_the_time_limit_is_kept_and_said(monkeypatch):
     frame = curved(60)
     found = cook(frame, "y", folds=3, repeats=1000, max_time=2.0, search="path")
     assert 2 <= len(found.judged[0].nested.folds) < 12
-    assert "of 3000 folds" in " ".join(found.notes)
+    assert "of 3000 outer folds" in " ".join(found.notes)
     assert found.predict(frame).shape == (60,)
 
 
@@ -91,7 +91,7 @@ def test_few_folds_are_said_to_make_intervals_wide(cooked, sorted_classes):
 def test_long_tables_are_sampled_and_said():
     found = cook(curved(200), "y", **QUICK, max_rows=80)
     assert len(found.judged[0].y) == 80
-    assert "80 random rows of 199" in " ".join(found.notes)
+    assert "80 of 199 rows" in " ".join(found.notes)
 
 
 def test_rare_and_new_words_and_gaps_at_prediction():
@@ -117,15 +117,15 @@ def test_wide_tables():
     ("frame", "settings", "message"),
     [
         (curved(), {"target": None}, "Which column"),
-        (curved(), {"folds": 1}, "at least 2 folds"),
+        (curved(), {"folds": 1}, "folds must be an integer of at least 2"),
         (curved(), {"repeats": 0}, "repeats"),
-        (curved(), {"max_time": -1}, "time limit"),
+        (curved(), {"max_time": -1}, "max_time must be a positive"),
         (curved(), {"max_rows": 3}, "max_rows"),
         (curved(), {"keep": "forest"}, "'forest'"),
         (curved()[["y"]], {}, "only column"),
-        (curved()[["y"]].assign(a=None, b=1), {}, "No column is left.*'a': no value"),
+        (curved()[["y"]].assign(a=None, b=1), {}, "No usable input column is left.*'a': no value"),
         (curved().head(1), {}, "Only 1 row"),
-        (curved(), {"max_time": 1e-9}, "too short to judge"),
+        (curved(), {"max_time": 1e-9}, "too short to evaluate"),
     ],
 )
 def test_what_cannot_be_cooked_is_said(frame, settings, message):

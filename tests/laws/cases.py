@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
 from sklearn.utils import get_tags
 
 import kilogram as kg
@@ -89,15 +89,24 @@ def fit(model: BaseEstimator, X: Any, y: Any, w: Any = None) -> BaseEstimator:
 def answer(model: BaseEstimator, X: Any) -> Any:
     """What a user reads off a fitted model: decision values, densities, predictions or scores."""
     if is_classifier(model):
+        names = ("decision_function", "predict_joint_log_proba", "predict_proba")
+        return getattr(model, next(name for name in names if hasattr(model, name)))(X)
+    if is_outlier_detector(model):
         return model.decision_function(X)
     if hasattr(model, "transform"):
         return model.transform(X)
-    return model.predict(X) if hasattr(model, "predict") else model.score_samples(X)
+    if hasattr(model, "predict"):
+        return model.predict(X)
+    return model.score_samples(X) if hasattr(model, "score_samples") else model.kneighbors(X)[0]
+
+
+#: Attributes of methods whose directions are determined up to their sign.
+SIGNED = ("explained_variance_", "eigenvalues_", "correlations_", "mixing_")
 
 
 def has_signs(model: BaseEstimator) -> bool:
     """Principal directions are known up to sign: compare after fixing it."""
-    return any(hasattr(model, a) for a in ("explained_variance_", "eigenvalues_", "correlations_"))
+    return any(hasattr(model, a) for a in SIGNED)
 
 
 def assert_same(model: BaseEstimator, got: Any, want: Any, rtol: float) -> None:

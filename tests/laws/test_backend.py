@@ -1,32 +1,89 @@
 """Law: NumPy = torch = array-api-strict; the answer is on the input's device, in its dtype."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_for, under
+from kilogram.arrays.namespace import to_numpy
+from tests.laws.cases import (
+    ESTIMATORS,
+    answer,
+    assert_same,
+    data,
+    fit,
+    laws,
+    make,
+    target_for,
+    under,
+)
+
+LIBRARIES = ["torch", "strict", "strict device"]
 
 
-def _library(which):
-    return pytest.importorskip({"torch": "torch", "strict": "array_api_strict"}[which])
+def _put(which):
+    """NumPy array -> array of the library; "strict device" is one that NumPy cannot read."""
+    if which == "torch":
+        return pytest.importorskip("torch").asarray
+    strict = pytest.importorskip("array_api_strict")
+    device = strict.Device("device1") if which == "strict device" else None
+    return partial(strict.asarray, device=device)
 
 
 @under("backend")
-@pytest.mark.parametrize("which", ["torch", "strict"])
+@pytest.mark.parametrize("which", LIBRARIES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_backend(name, which, dtype):
-    library = _library(which)
+    put = _put(which)
     X, y = data(dtype=dtype, name=name)
     model = make(name)
     y = target_for(model, y)
     want = fit(model, X, y)
-    X_ = library.asarray(X)
-    y_ = y if is_classifier(model) else library.asarray(y)
-    got = answer(fit(model, X_, y_), X_)
-    assert type(got).__module__.split(".")[0] == library.__name__
+    X_ = put(X)
+    got = answer(fit(model, X_, put(y)), X_)
+    assert type(got) is type(X_)
     assert got.dtype == X_.dtype
+    assert got.device == X_.device
     rtol = max(laws(name).rtol, 1e-6) if dtype == "float64" else 5e-3
-    assert_same(want, np.asarray(got), answer(want, X), rtol)
+    assert_same(want, got, answer(want, X), rtol)
+
+
+@under("backend")
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_weights_of_the_library(name, which):
+    put = _put(which)
+    if isinstance(laws(name).weight, str):
+        pytest.skip(laws(name).weight)
+    X, y = data(name=name)
+    model = make(name)
+    y = target_for(model, y)
+    w = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    want = fit(model, X, y, w)
+    got = fit(model, *(put(a) for a in (X, y, w)))
+    X_ = put(X)
+    assert_same(want, answer(got, X_), answer(want, X), max(laws(name).rtol, 1e-6))
+
+
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if is_classifier(make(n))])
+@pytest.mark.parametrize("which", LIBRARIES)
+@pytest.mark.parametrize("kind", ["int64", "int32", "bool"])
+def test_labels_of_another_library(name, which, kind):
+    """Labels and weights of another library, with features of it or of NumPy."""
+    put = _put(which)
+    X, y = data(name=name)
+    y = (y > np.median(y)).astype(kind)
+    model = make(name)
+    want = fit(model, X, y)
+    features = [X] if isinstance(laws(name).backend, str) else [X, put(X)]
+    for X_ in features:
+        got = fit(model, X_, put(y))
+        assert got.classes_.dtype == y.dtype
+        np.testing.assert_array_equal(to_numpy(got.predict(X_)), want.predict(X))
+    if not isinstance(laws(name).weight, str):
+        w = np.linspace(1, 2, len(y))
+        got = fit(model, X, put(y), put(w))
+        np.testing.assert_array_equal(got.predict(X), fit(model, X, y, w).predict(X))
 
 
 @under("backend")

@@ -6,7 +6,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.laws.cases import ESTIMATORS, make
 
 #: check name -> written reason, per estimator. Empty is the aim.
-NEGATIVE = {"check_decision_proba_consistency": "feeds negative numbers, which are no counts"}
 FRACTIONS = "feeds fractions, which are no categories"
 STEPS = "a weight is the length of one step, a repeated row two steps, as for scikit-learn's own"
 WEIGHTS_ARE_STEPS = {
@@ -16,24 +15,26 @@ WEIGHTS_ARE_DRAWN = {
     f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn, a row of weight 2 as one"
     for kind in ("dense", "sparse")
 }
+FOLDS_OF_ROWS = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "folds are cut between rows"
+    for kind in ("dense", "sparse")
+}
 ASKS_CLASSES = "asks whoever has a predict_proba for its number of classes; a mixture has none"
 EXPECTED: dict[str, dict[str, str]] = {
     "KLines": {
         "check_clustering": "finds lines, and the check has round blobs",
         "check_sample_weight_equivalence_on_dense_data": "starts are drawn among the rows given",
     },
+    "LassoCV": FOLDS_OF_ROWS,
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
     "RandomForestRegressor": WEIGHTS_ARE_DRAWN,
     "RandomForestClassifier": WEIGHTS_ARE_DRAWN,
-    "MultinomialNB": NEGATIVE,
     "GaussianMixture": {
         f"check_estimator_sparse_{form}": ASKS_CLASSES for form in ("array", "matrix")
     },
-    "ComplementNB": NEGATIVE,
     "CategoricalNB": {
-        "check_decision_proba_consistency": FRACTIONS,
         "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
         "check_classifiers_one_label_sample_weights": FRACTIONS,
     },

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
-from kilogram.arrays.rows_stream import RowStream
+from kilogram.arrays.row_streams import RowStream
 from tests.laws.cases import ESTIMATORS, allows_nan, data, fit, make, target_for
 
 USES = (

@@ -5,7 +5,7 @@ import pytest
 
 import kilogram as kg
 from kilogram.textbook import (
-    TELLINGS,
+    ENTRIES,
     cca,
     centroids,
     discriminants,
@@ -14,7 +14,9 @@ from kilogram.textbook import (
     k_means,
     mixture,
     naive_bayes,
+    neighbours,
     run,
+    sparse_regression,
     svm_dual,
     svr,
 )
@@ -31,13 +33,13 @@ GAUSS = kg.Gaussian(sigma=1.5)
 
 
 def test_every_estimator_is_told():
-    told = {name for page in TELLINGS.values() for name in page.explains}
+    ref = {name for page in ENTRIES.values() for name in page.explains}
     for name in ESTIMATORS:
-        assert name in told or isinstance(laws(name).textbook, str), name
+        assert name in ref or isinstance(laws(name).textbook, str), name
 
 
 def test_tellings_explain_public_names():
-    for page in TELLINGS.values():
+    for page in ENTRIES.values():
         assert all(hasattr(kg, name) for name in page.explains), page.title
 
 
@@ -193,19 +195,19 @@ def test_naive_bayes():
     fast = kg.GaussianNB(var_smoothing=0).fit(X, THREE)
     np.testing.assert_allclose(fast.predict_joint_log_proba(NEW), book, rtol=1e-8)
     words, new = X > 0, NEW > 0
-    told = run(naive_bayes.bernoulli(words, THREE, 0.5, smooth_priors=False))
-    book = run(naive_bayes.bernoulli_posterior(new, told["prior"], told["p"]))["posterior"]
+    ref = run(naive_bayes.bernoulli(words, THREE, 0.5, smooth_priors=False))
+    book = run(naive_bayes.bernoulli_posterior(new, ref["prior"], ref["p"]))["posterior"]
     fast = kg.BernoulliNB(alpha=0.5).fit(words, THREE)
     np.testing.assert_allclose(fast.predict_proba(new), book, rtol=1e-8)
     values, new = np.digitize(X, [-1, 0, 1]), np.digitize(NEW, [-1, 0, 1])
-    told = run(naive_bayes.categorical(values, THREE, (4,) * 4, 0.5))
-    book = run(naive_bayes.log_scores(new, told["prior"], told["p"]))["S"]
+    ref = run(naive_bayes.categorical(values, THREE, (4,) * 4, 0.5))
+    book = run(naive_bayes.log_scores(new, ref["prior"], ref["p"]))["S"]
     fast = kg.CategoricalNB(alpha=0.5, min_categories=4).fit(values, THREE)
     np.testing.assert_allclose(fast.predict_joint_log_proba(new), book, rtol=1e-8)
     # of one-hot rows the multinomial counts what the categorical does, class by class
     hot = np.eye(4)[values].reshape(len(X), -1)
     share = np.exp(kg.MultinomialNB(alpha=0.5).fit(hot, THREE).feature_log_prob_)
-    smoothed = told["counts"].reshape(3, -1) + 0.5
+    smoothed = ref["counts"].reshape(3, -1) + 0.5
     np.testing.assert_allclose(share, smoothed / smoothed.sum(axis=1, keepdims=True), rtol=1e-8)
 
 
@@ -224,12 +226,12 @@ def test_k_means():
     fast = kg.KMeans(4, init=X[:4], tol=0).fit(X)
     np.testing.assert_allclose(fast.cluster_centers_, book["mu"], rtol=1e-10)
     np.testing.assert_array_equal(fast.labels_, book["c"])
-    told = run(k_means.online(X, X[:4], np.arange(len(X))))
+    ref = run(k_means.online(X, X[:4], np.arange(len(X))))
     online = kg.KMeans(4, init=X[:4])
     online.partial_fit(X[:4])  # four points that are their own centres: counts are 1
     for x in X[4:]:
         online.partial_fit(x[None])
-    np.testing.assert_allclose(online.cluster_centers_, told["mu"], rtol=1e-10)
+    np.testing.assert_allclose(online.cluster_centers_, ref["mu"], rtol=1e-10)
 
 
 def test_kernel_k_means():
@@ -282,3 +284,51 @@ def test_robust_principal_components():
     dirty = low + np.where(rng.random(low.shape) < 0.05, 30.0, 0.0)
     book = run(robust_pca.pursuit(dirty))
     np.testing.assert_allclose(kg.RobustPCA().fit(dirty).low_rank_, book["L"], atol=1e-3)
+
+
+@pytest.mark.parametrize("lam", [0.01, 0.3, 40.0])
+def test_lasso(lam):
+    """The page has no offset and no 1/N: centred rows and N lambda."""
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    book = run(sparse_regression.lasso(Xc, yc, lam * len(y)))["beta"]
+    fast = kg.Lasso(lam, tol=1e-14, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(fast.coef_, book, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(fast.intercept_, y.mean() - X.mean(axis=0) @ book, atol=1e-8)
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.9])
+def test_elastic_net(ratio):
+    """|y - X b|^2 + tau_1 |b|^2 + tau_2 |b|_1 is 2N times the objective of the estimator."""
+    N, alpha = len(y), 0.4
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    tau_1, tau_2 = N * alpha * (1 - ratio), 2 * N * alpha * ratio
+    book = run(sparse_regression.elastic_net(Xc, yc, tau_1, tau_2))["beta"]
+    fast = kg.ElasticNet(alpha, l1_ratio=ratio, tol=1e-14, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(fast.coef_, book, rtol=1e-6, atol=1e-8)
+
+
+def test_lasso_path():
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    book = run(sparse_regression.lars(Xc, yc))
+    lambdas, knots = book["lambdas"][:-1] / len(y), book["knots"][:-1]
+    alphas, coefs, _ = kg.lasso_path(Xc, yc, alphas=lambdas, tol=1e-14, max_iter=100_000)
+    np.testing.assert_allclose(alphas, lambdas)
+    np.testing.assert_allclose(coefs.T, knots, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 4, 31])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nearest_neighbours(k, weighted):
+    """Votes agree; of equal votes the page throws a coin, the estimator takes the first class."""
+    close, rng = neighbours.closeness(NEW, X), np.random.default_rng(0)
+    similarity = np.exp(close / 4) if weighted else close
+    book = run(neighbours.votes(similarity, THREE, k, rng, weighted=weighted))
+    weights = (lambda d: np.exp(-(d**2) / 4)) if weighted else "uniform"
+    fast = kg.KNeighborsClassifier(k, weights=weights).fit(X, THREE)
+    np.testing.assert_array_equal(fast.kneighbors(NEW)[1], book["nearest"])
+    gamma = book["gamma"]
+    share = gamma / gamma.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fast.predict_proba(NEW), share, rtol=1e-9, atol=1e-12)
+    sure = ~book["tie"]
+    assert sure.any()
+    np.testing.assert_array_equal(fast.predict(NEW)[sure], book["label"][sure])

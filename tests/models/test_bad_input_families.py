@@ -76,7 +76,7 @@ SQUARED = [
     kg.AgglomerativeClustering(2),
     kg.AgglomerativeClustering(None, distance_threshold=1.0, linkage="single"),
     kg.RobustPCA(),
-    kg.MDS(),
+    kg.ClassicalMDS(),
     kg.SpectralClustering(2, random_state=0),
     kg.LaplacianEigenmaps(affinity="rbf"),
 ]
@@ -120,7 +120,7 @@ def test_parameters_that_are_no_numbers_are_named(name, params, value):
     ("name", "param"), [("LocallyLinearEmbedding", "reg"), ("RobustPCA", "lam")]
 )
 def test_infinite_penalties_are_refused(name, param):
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match=f"{param} must be .* got inf"):
         getattr(kg, name)(**{param: np.inf}).fit(X)
 
 
@@ -177,7 +177,7 @@ def test_the_number_of_sources_does_not_depend_on_the_size_of_the_weights():
 VARIED = [
     kg.PCA(2), kg.KernelPCA(2), kg.FastICA(2, random_state=0), kg.MultiviewCCA(1), kg.CCA(1),
     kg.KMeans(2, random_state=0), kg.GaussianMixture(2, random_state=0),
-    kg.KLines(2, random_state=0), kg.AgglomerativeClustering(2), kg.MDS(), kg.Isomap(),
+    kg.KLines(2, random_state=0), kg.AgglomerativeClustering(2), kg.ClassicalMDS(), kg.Isomap(),
 ]  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_spectral_clusters_see_shares_of_weights_only(size):
 
 
 def test_agreement_of_views_that_do_not_vary():
-    with pytest.raises(ValueError, match="view 0 does not vary"):
+    with pytest.raises(ValueError, match="view 0 is constant"):
         kg.MultiviewCCA(1).fit(np.ones((20, 4)))
     found = kg.MultiviewCCA(1, alpha=0.1).fit(np.ones((20, 4)))
     np.testing.assert_array_equal(found.correlations_, 0.0)

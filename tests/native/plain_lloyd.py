@@ -33,7 +33,7 @@ def assert_steps(
     steps: int,
     rtol: float,
     share: float = 1e-3,
-    told: float | None = None,
+    reference: float | None = None,
     measured: int = 5,
     jump: int | None = None,
     after: Callable[..., None] | None = None,
@@ -57,7 +57,7 @@ def assert_steps(
         np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
         np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)
         if step % measured == 0:
-            off = rtol if told is None else told
+            off = rtol if reference is None else reference
             assert got.inertia == pytest.approx(u @ near, rel=off, abs=1e-12 * u @ far)
         if after is not None:
             after(D, moved, got.labels)

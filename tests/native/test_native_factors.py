@@ -17,9 +17,9 @@ from kilogram.native.factors import (
     sparse_times,
 )
 from kilogram.native.simd import set_simd_level, simd_level, simd_levels
-from kilogram.solvers.factor.halves import Parts, plain_half
-from kilogram.solvers.factor.independent import Contrast, plain_sums
-from kilogram.solvers.factor.tables import improved
+from kilogram.solvers.factorization.fast_ica import Contrast, plain_sums
+from kilogram.solvers.factorization.nmf_half_updates import Parts, plain_half
+from kilogram.solvers.factorization.nmf_tables import improved
 
 SHAPES = [(1, 1, 1), (7, 3, 2), (64, 9, 5), (65, 33, 6), (200, 70, 13)]
 RULES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kilogram.functions.online import LOSSES
+from kilogram.functions.online_losses import LOSSES
 from kilogram.native.logistic import (
     OnlineMean,
     OnlineRows,

@@ -51,3 +51,15 @@ def test_calls_from_many_threads():
 def test_unknown_level():
     with pytest.raises(ValueError, match="no simd level 'mmx'"):
         native.set_simd_level("mmx")
+
+
+def test_numpy_integers_are_thread_counts():
+    """ctypes refuses them: n_jobs=np.int64(1) used to fail."""
+    from kilogram.arrays.threads import blas_threads
+
+    before = counts()
+    with blas_threads(np.int64(1)):
+        assert set(counts()) == {1}
+    assert counts() == before
+    assert threads.thread_count(np.int64(2)) == 2
+    assert threads.thread_count(np.int32(-1)) == threads.n_threads() == threads.thread_count(None)

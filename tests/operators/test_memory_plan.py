@@ -5,42 +5,43 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kilogram.arrays.memory import human_bytes, memory_limit
 from kilogram.kernels import Gaussian
-from kilogram.operators import Gram, choose_road, memory_limit
-from kilogram.operators.memory_plan import human_bytes, rates
+from kilogram.operators import Gram, plan_storage
+from kilogram.operators.cost import rates
 
 
 def test_stored_while_it_fits_then_blocked_or_low_rank():
-    stored = choose_road(1000, 10, max_memory="100MiB")
+    stored = plan_storage(1000, 10, max_memory="100MiB")
     assert stored.name == "stored"
     assert stored.bytes == 8 * 1000**2
-    blocked = choose_road(10_000, 10, max_memory="100MiB")
+    blocked = plan_storage(10_000, 10, max_memory="100MiB")
     assert blocked.name == "blocked"
     assert blocked.bytes < 100 * 2**20
-    low = choose_road(10_000, 10, max_memory="100MiB", rank=500)
+    low = plan_storage(10_000, 10, max_memory="100MiB", rank=500)
     assert low.name == "low_rank"
     assert low.bytes == 8 * 10_000 * 500
     assert all(road.fits for road in (stored, blocked, low))
 
 
 def test_float32_takes_half_and_copies_count():
-    assert choose_road(1000, 10, np.float32).bytes == 4 * 1000**2
-    assert choose_road(4000, 10, "float32", max_memory=70_000_000).stores
-    assert not choose_road(4000, 10, "float64", max_memory=70_000_000).stores
-    assert not choose_road(4000, 10, "float32", max_memory=70_000_000, copies=2.0).stores
+    assert plan_storage(1000, 10, np.float32).bytes == 4 * 1000**2
+    assert plan_storage(4000, 10, "float32", max_memory=70_000_000).stores
+    assert not plan_storage(4000, 10, "float64", max_memory=70_000_000).stores
+    assert not plan_storage(4000, 10, "float32", max_memory=70_000_000, copies=2.0).stores
 
 
 def test_what_cannot_fit_says_so():
-    road = choose_road(10**7, 10, max_memory="1MiB")
+    road = plan_storage(10**7, 10, max_memory="1MiB")
     assert not road.fits
     assert "does not fit in the 1 MiB allowed" in road.reason
 
 
 def test_seconds_grow_with_the_work():
-    small = choose_road(1000, 10, max_memory="1GiB")
-    large = choose_road(4000, 10, max_memory="1GiB")
+    small = plan_storage(1000, 10, max_memory="1GiB")
+    large = plan_storage(4000, 10, max_memory="1GiB")
     assert 0 < small.seconds < large.seconds
-    again = choose_road(4000, 10, max_memory="1MiB", products=50)
+    again = plan_storage(4000, 10, max_memory="1MiB", products=50)
     assert again.seconds > large.seconds
     assert rates(8) is rates(8)
 
@@ -50,7 +51,7 @@ def test_gram_follows_the_plan():
     assert Gram(Gaussian(1.0), X, max_memory="10MiB").stores
     tight = Gram(Gaussian(1.0), X, max_memory="1MiB")
     assert not tight.stores
-    assert tight.road.name == "blocked"
+    assert tight.plan.name == "blocked"
     with pytest.raises(MemoryError, match="does not fit in the 1 MiB"):
         Gram(Gaussian(1.0), X, max_memory="1MiB", store=True)
 

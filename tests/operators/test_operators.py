@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 import array_api_strict
 import numpy as np
 import pytest
-import scipy.sparse
 from numpy.testing import assert_allclose
 
-from kilogram.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from kilogram.operators import Centred, Gram, KernelMeans, LowRank, Shifted, centre
+from kilogram.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, White
+from kilogram.operators import (
+    Centred,
+    Gram,
+    KernelMeans,
+    OutOfTime,
+    Scaled,
+    Shifted,
+    centre,
+    scaled,
+)
 from tests.optional import torch
 
 rng = np.random.default_rng(0)
@@ -31,11 +41,11 @@ CASES = {
     "centred_blocked": (Centred(Gram(Gaussian(1.2), X, store=False)), H @ K @ H),
     "centred_weighted": (Centred(Gram(Gaussian(1.2), X), w), Hw @ K @ Hw.T),
     "shifted": (Shifted(Gram(Gaussian(1.2), X), 0.3), K + 0.3 * np.eye(30)),
-    "shifted_rows": (Shifted(Gram(Gaussian(1.2), X), w), K + np.diag(w)),
-    "low_rank": (LowRank(X), X @ X.T),
-    "low_rank_sparse": (LowRank(scipy.sparse.csr_array(X)), X @ X.T),
-    "low_rank_cross": (LowRank(X, Y), X @ Y.T),
-    "all_together": (Shifted(Centred(LowRank(X), w), 0.3), Hw @ X @ X.T @ Hw.T + 0.3 * np.eye(30)),
+    "scaled": (Scaled(Gram(Gaussian(1.2), X), w), w[:, None] * K * w),
+    "all_together": (
+        Shifted(Centred(Gram(Linear(), X), w), 0.3),
+        Hw @ X @ X.T @ Hw.T + 0.3 * np.eye(30),
+    ),
 }
 
 
@@ -118,14 +128,21 @@ def test_wrong_shapes_are_refused():
         Centred(cross)
     with pytest.raises(ValueError, match="square"):
         Shifted(cross, 1.0)
-    with pytest.raises(ValueError, match="18 entries for 30 rows"):
-        Shifted(Gram(Gaussian(1.2), X), np.ones(18))
+    with pytest.raises(ValueError, match="one alpha"):
+        Shifted(Gram(Gaussian(1.2), X), np.ones(18)).dense()
     with pytest.raises(ValueError, match="one column per training row"):
         Centred(Gram(Gaussian(1.2), X)).cross(cross)
-    with pytest.raises(ValueError, match="no diagonal"):
-        LowRank(X, Y).diag()
-    with pytest.raises(ValueError, match="different length"):
-        LowRank(X, Y[:, :2])
+
+
+def test_every_column_may_have_its_own_shift():
+    alpha, V = np.array([0.1, 2.0, 30.0]), X[:, :3]
+    assert_allclose(Shifted(Gram(Gaussian(1.2), X), alpha) @ V, K @ V + V * alpha, atol=1e-12)
+
+
+def test_no_weights_leave_the_operator_as_it_is():
+    A = Gram(Gaussian(1.2), X)
+    assert scaled(A, None) is A
+    assert_allclose(scaled(A, w) @ X, (w[:, None] * K * w) @ X, atol=1e-12)
 
 
 def test_results_stay_on_the_device():
@@ -134,3 +151,15 @@ def test_results_stay_on_the_device():
     C = Shifted(Centred(Gram(Gaussian(1.2), A, store=False)), 0.5)
     for got in (C @ A, C.diag(), C.dense(), C.rows([4, 1])):
         assert got.device == device
+
+
+def test_a_deadline_stops_the_computation_of_the_matrix():
+    """Before it the matrix is the same, noise on the diagonal included; after it OutOfTime."""
+    kernel = Gaussian(1.2) + White(0.5)
+    timed = Gram(kernel, X, deadline=time.perf_counter() + 1e6)
+    assert_allclose(timed.dense(), kernel(X), atol=1e-14)
+    blocked = Gram(Gaussian(1.2), X, store=False, deadline=time.perf_counter() + 1e6)
+    assert_allclose(blocked @ X, K @ X, atol=1e-12)
+    for store in (True, False):
+        with pytest.raises(OutOfTime):
+            Gram(Gaussian(1.2), X, store=store, deadline=time.perf_counter() - 1.0) @ X

@@ -277,7 +277,7 @@ def test_wide_points_have_small_blocks_and_the_same_answer(slack, dtype):
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
     xp = pytest.importorskip(library)
-    monkeypatch.setattr("kilogram.solvers.smo.rows.MADE", 16)
+    monkeypatch.setattr("kilogram.solvers.smo.rows.ROWS_AT_ONCE", 16)
     X = np.random.default_rng(0).standard_normal((60, 3))
     kernel = kg.Gaussian(1.0)
     rows = ArrayRows(kernel, xp.asarray(X), capacity * 60 * 8)

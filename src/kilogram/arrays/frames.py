@@ -1,4 +1,4 @@
-"""Data frames at the door: pandas, polars and pyarrow tables become arrays.
+"""Data frames as input: pandas, polars and pyarrow tables become arrays.
 
 A frame of features becomes one C-ordered (n, d) float array: float32 when every column is float32,
 float64 otherwise; missing values become NaN, booleans 0 and 1. A column that is no number is named
@@ -27,7 +27,7 @@ def is_series(x: Any) -> bool:
 
 
 def _may_be_frame(x: Any) -> bool:
-    # told by the type's module first: narwhals is asked only about likely objects
+    # decided by the type's module first: narwhals is asked only about likely objects
     return type(x).__module__.partition(".")[0] in FRAME_LIBRARIES
 
 

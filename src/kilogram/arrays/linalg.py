@@ -1,4 +1,4 @@
-"""Dense linear algebra over any array namespace; NumPy takes the native or the fastest LAPACK road.
+"""Dense linear algebra over any array namespace; NumPy uses the native core or LAPACK.
 
 Conventions: factors are lower, eigenvalues and singular values come largest first.
 `scatter` of float32 NumPy rows returns float64 sums (see `kilogram.native.sums`); every other
@@ -7,6 +7,8 @@ function keeps the type of its argument.
 NumPy and SciPy each carry a BLAS with threads of its own, which spin for a while after their work.
 Decompositions here are NumPy's, beside whose products (`@`) they run: with SciPy's, the two pools
 fought for the cores and a decomposition of order 100 took 20 ms instead of 1.
+
+Large decompositions of NumPy arrays run in a worker thread, so that Ctrl-C is heard meanwhile.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 import scipy.linalg
 
 from kilogram import native
+from kilogram.arrays.interruptible import LONG_WORK, run_interruptible
 from kilogram.arrays.namespace import is_numpy, is_sparse, namespace
 
 
@@ -53,7 +56,7 @@ def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
 
 
 def vanished(S: Any) -> bool:
-    """Whether squares of float32 rows are so small that float64 ones would say more."""
+    """Whether squares of float32 rows are so small that float64 is needed."""
     return float(np.trace(S)) < len(S) * float(np.finfo(np.float32).smallest_normal)
 
 
@@ -79,7 +82,7 @@ def cholesky(A: Any, *, overwrite: bool = False) -> Any:
     if not _is_native(A):
         return _cholesky_standard(A)
     L = A if overwrite and A.flags.c_contiguous and A.flags.writeable else A.copy(order="C")
-    order = native.cholesky_inplace(L)
+    order = run_interruptible(native.cholesky_inplace, L, work=L.shape[0] ** 3 / 6)
     if order:
         raise NotPositiveDefinite(order)
     for i in range(L.shape[0] - 1):  # row by row: np.tril would take a second matrix
@@ -109,15 +112,25 @@ def _failing_order(message: str) -> int:
 def solve_triangular(L: Any, B: Any, *, transposed: bool = False) -> Any:
     """X of L X = B, or of L' X = B; L (n, n) lower, B (n,) or (n, t)."""
     if is_numpy(L):
-        return scipy.linalg.solve_triangular(
-            L, B, lower=True, trans="T" if transposed else "N", check_finite=False
-        )
+        return _solve_triangular_numpy(L, B, "T" if transposed else "N")
     xp = namespace(L, B)
     A, upper = (L.T, True) if transposed else (L, False)
     columns = B[:, None] if B.ndim == 1 else B
     solve = getattr(xp.linalg, "solve_triangular", None)  # torch, CuPy; not in the standard
     X = solve(A, columns, upper=upper) if solve else xp.linalg.solve(A, columns)
     return X[:, 0] if B.ndim == 1 else X
+
+
+def _solve_triangular_numpy(L: Any, B: Any, trans: str) -> Any:
+    """SciPy's solve, which holds Python's lock: many columns are solved in blocks."""
+    how: dict[str, Any] = {"lower": True, "trans": trans, "check_finite": False}
+    step = max(1, int(2 * LONG_WORK / max(1, L.shape[0] ** 2)))
+    if B.ndim == 1 or B.shape[1] <= step:
+        return scipy.linalg.solve_triangular(L, B, **how)
+    X = np.empty(B.shape, np.result_type(L, B))
+    for a in range(0, B.shape[1], step):
+        X[:, a : a + step] = scipy.linalg.solve_triangular(L, B[:, a : a + step], **how)
+    return X
 
 
 def cholesky_solve(L: Any, B: Any) -> Any:
@@ -133,24 +146,27 @@ def solve_symmetric(A: Any, B: Any) -> Any:
     if not _is_native(A):
         return None
     names = ("sytrf", "sytrf_lwork", "sycon", "sytrs")
-    factor, room, condition, solve = scipy.linalg.get_lapack_funcs(names, (A, B))
+    factor, workspace, condition, solve = scipy.linalg.get_lapack_funcs(names, (A, B))
     size = float(np.abs(A).sum(axis=0).max())
-    work, _ = room(A.shape[0], lower=1)
+    work, _ = workspace(A.shape[0], lower=1)
     # read as columns, a symmetric array of rows is itself: the factor needs no second matrix
     LDL, pivots, singular = factor(A.T, lower=1, lwork=int(work.real), overwrite_a=True)
     if singular:
         return None
-    share, _ = condition(LDL, pivots, size, lower=1)
-    if not share > A.shape[0] * np.finfo(A.dtype).eps:
+    rcond, _ = condition(LDL, pivots, size, lower=1)
+    if not rcond > A.shape[0] * np.finfo(A.dtype).eps:
         return None
     return solve(LDL, pivots, B, lower=1)[0]
 
 
-def eigh(A: Any) -> tuple[Any, Any]:
+def eigh(A: Any, *, deadline: float | None = None) -> tuple[Any, Any]:
     """Eigenvalues (n,), largest first, and eigenvectors in columns (n, n), of a symmetric A."""
     xp = namespace(A)
     if is_numpy(A):
-        values, vectors = np.linalg.eigh(A)  # LAPACK's divide and conquer
+        # LAPACK's divide and conquer
+        values, vectors = run_interruptible(
+            np.linalg.eigh, A, work=4.5 * A.shape[0] ** 3, deadline=deadline
+        )
         return values[::-1], vectors[:, ::-1]
     values, vectors = xp.linalg.eigh(A)
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
@@ -158,6 +174,10 @@ def eigh(A: Any) -> tuple[Any, Any]:
 
 def qr(X: Any) -> tuple[Any, Any]:
     """Q (n, k) with orthonormal columns and R (k, d) upper, X = Q R, k = min(n, d)."""
+    n, d = X.shape
+    if is_numpy(X):
+        Q, R = run_interruptible(np.linalg.qr, X, work=2.0 * n * d * min(n, d))
+        return Q, R
     Q, R = namespace(X).linalg.qr(X, mode="reduced")
     return Q, R
 
@@ -176,6 +196,9 @@ def svd(X: Any) -> tuple[Any, Any, Any]:
         Q, R = qr(X)
         U, s, Vt = svd(R)
         return Q @ U, s, Vt
+    if is_numpy(X):
+        U, s, Vt = run_interruptible(np.linalg.svd, X, False, work=10.0 * n * d * d)
+        return U, s, Vt
     U, s, Vt = namespace(X).linalg.svd(X, full_matrices=False)
     return U, s, Vt
 
@@ -190,8 +213,8 @@ def refine(
 ) -> tuple[Any, int, float]:
     """Iterative refinement of A X = B: matvec(X) = A X exactly, solve(R) an approximate A^-1 R.
 
-    Returns X, the number of steps and the last |A X - B| / |B|. Stops when the residual is below
-    `tol` or no longer halves, which means that `solve` is too rough for this matrix.
+    Returns X, the number of iterations and the last |A X - B| / |B|. Stops when the residual is
+    below `tol` or no longer halves, which means that `solve` is too rough for this matrix.
     """
     xp = namespace(B)
 
@@ -201,15 +224,15 @@ def refine(
     scale = norm(B) or 1.0
     X = solve(B)
     R = B - matvec(X)
-    error, step = norm(R) / scale, 0
-    while error > tol and step < max_iter:
+    error, iteration = norm(R) / scale, 0
+    while error > tol and iteration < max_iter:
         candidate = X + solve(R)
         residual = B - matvec(candidate)
         smaller = norm(residual) / scale
-        step += 1
+        iteration += 1
         if not smaller < error:
             break
         X, R, stalled, error = candidate, residual, smaller > 0.5 * error, smaller
         if stalled:
             break
-    return X, step, error
+    return X, iteration, error

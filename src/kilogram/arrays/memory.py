@@ -1,4 +1,4 @@
-"""How much memory there is, and how a user says how much may be used."""
+"""How much memory there is, and how much of it may be used."""
 
 from __future__ import annotations
 
@@ -10,6 +10,25 @@ from pathlib import Path
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{letter}I": 2 ** (10 * i) for i, letter in enumerate("KMGT", start=1)}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
+
+FREE_FRACTION = 0.6  # of the free memory may be used by default: the rest is the user's other work
+#: Bytes used without asking the system how much is free, which costs as much as such a matrix.
+ALWAYS_ALLOWED = 32 * 2**20
+
+
+def memory_limit(max_memory: int | str | None = None) -> int:
+    """Bytes that may be used: those given, or a fraction of what is free."""
+    given = parse_memory(max_memory)
+    return int(FREE_FRACTION * available_memory()) if given is None else int(given)
+
+
+def human_bytes(count: float) -> str:
+    """A number of bytes for people: '1.5 GiB'."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
 
 
 def parse_memory(limit: str | int | float | None) -> int | None:
@@ -33,7 +52,7 @@ def parse_memory(limit: str | int | float | None) -> int | None:
 
 
 def available_memory() -> int:
-    """Bytes this process can still take: what the system says, less where a container limits it."""
+    """Bytes this process can still take: those of the system, or of its container if fewer."""
     return max(0, min(_system_memory(), _cgroup_memory(Path("/sys/fs/cgroup"))))
 
 

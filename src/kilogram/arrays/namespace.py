@@ -20,7 +20,7 @@ MODERATE = 1e15  # numbers below it, and their squares, are safe factors of floa
 
 
 def namespace(*arrays: Any) -> Any:
-    """The one array-API namespace of the arrays given; None and Python numbers have no say."""
+    """The one array-API namespace of the arrays given; None and Python numbers belong to any."""
     foreign = [a for a in arrays if not isinstance(a, np.ndarray) and _is_foreign_array(a)]
     if not foreign:
         return numpy_namespace
@@ -59,7 +59,7 @@ def is_array(x: Any) -> bool:
 
 
 def is_dask(x: Any) -> bool:
-    """True for Dask collections; told by the name of the type's module, so dask is not imported."""
+    """True for Dask collections; recognised by the module of its type, so dask is not imported."""
     return type(x).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 

@@ -15,7 +15,7 @@ The same call takes
                                                             statistics travel
 
 The arguments after X (targets, weights) may be any of these too, or None; they are cut where X is.
-`kilogram.arrays.rows_dask` is the only file that imports dask, and only when Dask is given.
+`kilogram.arrays.dask_rows` is the only file that imports dask, and only when Dask is given.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import numpy as np
 
 from kilogram.arrays.frames import column_names as frame_columns
 from kilogram.arrays.frames import frame_length, frame_rows, is_frame, is_series
+from kilogram.arrays.memmap_rows import is_memmap, memmap_blocks
 from kilogram.arrays.namespace import is_array, is_dask, is_numpy, is_sparse, namespace
-from kilogram.arrays.rows_align import aligned_blocks
-from kilogram.arrays.rows_memmap import is_memmap, memmap_blocks
-from kilogram.arrays.rows_stream import (
+from kilogram.arrays.row_alignment import aligned_blocks
+from kilogram.arrays.row_streams import (
     RowSource,
     RowStream,
     as_block,
@@ -56,7 +56,7 @@ def row_blocks(X: Any, *others: Any, block_rows: int | None = None) -> Iterator[
     if block_rows is not None and block_rows < 1:
         raise ValueError(f"block_rows must be at least 1, got {block_rows}")
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         return rows_dask.row_blocks(X, *others, block_rows=block_rows)
     others = tuple(_local(o) for o in others)
@@ -72,7 +72,7 @@ def reduce_rows(
     On Dask the sum is computed where the chunks are, and only the total is returned.
     """
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         return rows_dask.reduce_rows(statistic, X, *others, block_rows=block_rows)
     total = None
@@ -95,7 +95,7 @@ def map_rows(f: Callable[..., Any], X: Any, *others: Any, block_rows: int | None
     which runs f as it is read; `np.asarray(result)` gathers it.
     """
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         return rows_dask.map_rows(f, X, *others, block_rows=block_rows)
     X = _as_container(X)
@@ -138,7 +138,7 @@ def _gather(results: Iterator[Any], n: int) -> Any:
 def row_count(X: Any) -> int:
     """The number of rows; streams of unknown length are run over once."""
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         return rows_dask.row_count(X)
     X = _as_container(_counted(X))
@@ -170,7 +170,7 @@ def column_names(X: Any) -> list[str] | None:
 def take_rows(X: Any, indices: Any) -> Any:
     """The rows with these indices, in their order, as one array in memory."""
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         return rows_dask.take_rows(X, np.asarray(indices))
     X = _as_container(X)
@@ -206,7 +206,7 @@ def sample_rows(X: Any, m: int, rng: np.random.Generator) -> Any:
     excepted: their length is not known beforehand, so they keep the m rows of smallest random key.
     """
     if is_dask(X):
-        from kilogram.arrays import rows_dask
+        from kilogram.arrays import dask_rows as rows_dask
 
         X = rows_dask.known_rows(X)
     X = _as_container(X)

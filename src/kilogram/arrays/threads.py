@@ -26,7 +26,7 @@ def blas_threads(n: int) -> Iterator[None]:
     before = [library.get_num_threads() for library in libraries]
     try:
         for library in libraries:
-            library.set_num_threads(n)
+            library.set_num_threads(int(n))  # ctypes takes no NumPy integer
         yield
     finally:
         for library, count in zip(libraries, before, strict=True):

@@ -1,21 +1,21 @@
-"""The estimator contract: validation at the door, budgets, progress, one kind of warning."""
+"""The estimator contract: validation, parameter constraints, limits, progress, warnings."""
 
 from kilogram.base.budget import Budget
-from kilogram.base.door import Door
 from kilogram.base.estimate import Estimate, estimate
 from kilogram.base.estimator import Estimator, as_written
 from kilogram.base.laws import Laws, Twin
-from kilogram.base.warnings import ConvergenceWarning, MemoryRoadWarning, warn_if_unfinished
+from kilogram.base.validation.validate import ValidatedData
+from kilogram.base.warnings import ConvergenceWarning, MemoryFallbackWarning, warn_if_unfinished
 
 __all__ = [
     "Budget",
     "ConvergenceWarning",
-    "Door",
     "Estimate",
     "Estimator",
     "Laws",
-    "MemoryRoadWarning",
+    "MemoryFallbackWarning",
     "Twin",
+    "ValidatedData",
     "as_written",
     "estimate",
     "warn_if_unfinished",

@@ -1,7 +1,7 @@
-"""A budget of time and memory: given by the user, kept by the solvers.
+"""Limits of time and memory for a fit.
 
-A solver never sees the budget. It is handed one function, `tick(step, objective) -> bool`, and
-stops when the answer is True; the budget and the user's callbacks stand behind that function.
+A solver does not see the limits. It gets one function, `tick(iteration, objective) -> bool`, and
+stops when that returns True; the limits and the user's callbacks are behind that function.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import time
 from dataclasses import dataclass, field
 from numbers import Real
 
-from kilogram.arrays.memory import parse_memory
-from kilogram.operators.memory_plan import memory_limit
+from kilogram.arrays.memory import memory_limit, parse_memory
 
 
 @dataclass(frozen=True)

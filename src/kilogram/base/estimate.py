@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kilogram.arrays.memory import ALWAYS_ALLOWED, human_bytes, memory_limit
 from kilogram.base.budget import Budget
-from kilogram.operators.memory_plan import ALWAYS, human_bytes, memory_limit
 
 
 def human_seconds(seconds: float) -> str:
-    """Seconds as one says them."""
+    """Seconds in a readable unit."""
     seconds = max(seconds, 1e-4)  # below that no estimate means anything
     if seconds < 1:
         return f"{1000 * seconds:.{2 if seconds < 0.1 else 3}g} ms"
@@ -21,12 +21,12 @@ def human_seconds(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time and memory of one fit: `road` is how it is solved, `fits` whether memory allows."""
+    """Time and memory of one fit: `method` is the solver, `fits` whether memory allows."""
 
     model: str
     n: int
     d: int
-    road: str
+    method: str
     seconds: float
     bytes: int
     fits: bool
@@ -35,7 +35,7 @@ class Estimate:
     def __str__(self) -> str:
         verdict = "fits in memory" if self.fits else "does NOT fit in memory"
         text = (
-            f"{self.model} on {self.n:,} x {self.d:,}: {self.road}, "
+            f"{self.model} on {self.n:,} x {self.d:,}: {self.method}, "
             f"about {human_seconds(self.seconds)}, {human_bytes(self.bytes)} ({verdict})."
         )
         return f"{text} {self.reason}" if self.reason else text
@@ -56,7 +56,7 @@ def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
     Returns
     -------
     Estimate
-        With `road`, `seconds`, `bytes`, `fits`, and a sentence when printed.
+        With `method`, `seconds`, `bytes`, `fits`, and a sentence when printed.
 
     Examples
     --------
@@ -78,23 +78,23 @@ def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
     return found
 
 
-def within(model: Any, n: int, d: int, road: str, seconds: float, size: float) -> Estimate:
-    """The Estimate of a model that has no choice of roads: `size` bytes against its budget."""
+def within(model: Any, n: int, d: int, method: str, seconds: float, size: float) -> Estimate:
+    """The Estimate of a model with one solver: `size` bytes against its memory limit."""
     limit = Budget(None, getattr(model, "max_memory", None)).bytes
-    return Estimate(type(model).__name__, n, d, road, seconds, int(size), size <= limit)
+    return Estimate(type(model).__name__, n, d, method, seconds, int(size), size <= limit)
 
 
 def ensure_room(
     model: Any, needed: float, what: str, advice: str = "fewer columns (PCA makes some of many)"
 ) -> None:
-    """MemoryError before the work, if `what` the model must hold takes more than it may."""
-    said = getattr(model, "max_memory", None)
-    if said is None and needed <= ALWAYS:
+    """Raise MemoryError before the work if `what` the fit stores exceeds the memory limit."""
+    given = getattr(model, "max_memory", None)
+    if given is None and needed <= ALWAYS_ALLOWED:
         return
-    limit = memory_limit(said)
+    limit = memory_limit(given)
     if needed > limit:
         raise MemoryError(
             f"{type(model).__name__}: {what} take {human_bytes(int(needed))}, and "
             f"{human_bytes(limit)} may be used. Take {advice}, or "
-            f"{'a machine with more memory' if said is None else 'a larger max_memory'}."
+            f"{'a machine with more memory' if given is None else 'a larger max_memory'}."
         )

@@ -1,8 +1,9 @@
-"""What every estimator is: scikit-learn's BaseEstimator with one door and declared laws."""
+"""The base class of every estimator: scikit-learn's, with validation, atomic fits and laws."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,21 +12,33 @@ from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed
-from kilogram.base.door import Door, enter, raise_why_not_finite
+from kilogram.base.atomic_fit import make_fits_atomic
+from kilogram.base.constraints import Constraint, check_parameters
 from kilogram.base.laws import Laws
 from kilogram.base.progress import CallbackSupportMixin
+from kilogram.base.validation.validate import ValidatedData, raise_why_not_finite, validate
 
-FELT = float(np.finfo(np.float32).smallest_normal)  # squares above it have not underflowed
+UNDERFLOW = float(np.finfo(np.float32).smallest_normal)  # squares above it are exact
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """The contract: `__init__` stores, `fit` validates, calls one function and keeps the result."""
 
     laws: ClassVar[Laws] = Laws()
+    #: What each constructor parameter may be; checked at the start of every fit.
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {}
 
-    def _enter(self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any) -> Door:
-        """Validate X, y and weights; see `kilogram.base.door.enter`."""
-        return enter(self, X, y, sample_weight, **checks)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        make_fits_atomic(cls)
+        super().__init_subclass__(**kwargs)
+
+    def _validate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any
+    ) -> ValidatedData:
+        """Validate X, y and weights; see `kilogram.base.validation.validate.validate`."""
+        if checks.get("reset", True):  # a fit: at prediction time the parameters are not used
+            check_parameters(self)
+        return validate(self, X, y, sample_weight, **checks)
 
     def _ensure_finite(self, statistic: Any, X: Any) -> None:
         """The deferred NaN search: `statistic` is a sum over the rows of X."""
@@ -51,9 +64,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _ensure_felt(self, X: Any, squares: Any = 0.0, dtype: Any = None) -> None:
         """Refuse rows in memory that are not 0 although their squares are: nothing varies then.
 
-        `squares` is a sum of squared deviations, by which most rows are let in without a look.
+        `squares` is a sum of squared deviations, by which most data pass without a search.
         """
-        if is_streamed(X) or float(squares) > FELT * math.prod(X.shape):
+        if is_streamed(X) or float(squares) > UNDERFLOW * math.prod(X.shape):
             return
         far, kind = _reach(X, dtype)
         if math.isnan(far):
@@ -66,7 +79,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 
 def as_written(model: Any, name: str = "transform") -> Any:
-    """A method without what `set_output` puts around it: one model asks another for arrays."""
+    """A method without the wrapper of `set_output`: always arrays, for calls between estimators."""
     method = getattr(type(model), name)
     return partial(getattr(method, "__wrapped__", method), model)
 

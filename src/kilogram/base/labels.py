@@ -6,25 +6,30 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import is_array, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
-from kilogram.base.door import Door
 from kilogram.base.estimator import Estimator
+from kilogram.base.validation.validate import ValidatedData
 from kilogram.native.classes import labels_present
 from kilogram.statistics import Counts
 
-MISSING = {"NoneType": "None", "NAType": "NA", "NaTType": "NaT"}  # what stands for no label
-TABLE = 2**16  # whole-number labels this near to each other are looked up instead of sorted
+MISSING = {"NoneType": "None", "NAType": "NA", "NaTType": "NaT"}  # types of missing labels
+TABLE = 2**16  # integer labels in a range this small are looked up instead of sorted
 
 
-def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Door:
-    """X, labels and weights through the door; labels on the host unless they are streamed."""
+def validate_labels(
+    model: Estimator, X: Any, y: Any, sample_weight: Any, **checks: Any
+) -> ValidatedData:
+    """Validated X, labels and weights; labels on the host unless they stream."""
+    if is_array(y):
+        y = to_numpy(y)
     if getattr(getattr(y, "dtype", None), "kind", "O") == "O" and hasattr(y, "dtype"):
         y = plain_labels(y)
-    X, y, w = model._enter(X, y, sample_weight, numeric_y=False, **checks)
+    X, y, w = model._validate(X, y, sample_weight, numeric_y=False, **checks)
     if y is None:
         name = type(model).__name__
         raise ValueError(f"This {name} requires y to be passed, but the target y is None")
@@ -32,7 +37,7 @@ def enter_labels(model: Estimator, X: Any, y: Any, sample_weight: Any, **checks:
         y = column_or_1d(to_numpy(y), warn=True)
         if y.dtype.kind not in "iub":  # whole numbers are classes: no need to sort them to see it
             check_classification_targets(y)
-    return Door(X, y, w)
+    return ValidatedData(X, y, w)
 
 
 def plain_labels(y: Any) -> Any:
@@ -69,7 +74,7 @@ def all_classes(y: Any) -> np.ndarray:
     if is_streamed(y):
         return np.asarray(reduce_rows(Counts.of, y).classes)
     y = to_numpy(y)
-    if y.dtype == np.int64 and y.ndim == 1 and y.size > TABLE:  # one look at each instead of three
+    if y.dtype == np.int64 and y.ndim == 1 and y.size > TABLE:  # one pass instead of three
         present = labels_present(y, TABLE)
         if present is not None:
             return np.flatnonzero(present)
@@ -101,7 +106,7 @@ def _near(labels: np.ndarray) -> int | None:
 
 
 def _above(labels: np.ndarray, low: int) -> np.ndarray:
-    """labels - low, which may be too wide for a small type; a copy is dear, so none from 0."""
+    """labels - low, which may be too wide for a small type; no copy where low is 0."""
     return labels.astype(np.int64) - low if low else labels
 
 
@@ -116,13 +121,42 @@ def distinct_classes(y: Any) -> np.ndarray:
     return found
 
 
+def class_weights(class_weight: Any, classes: np.ndarray, y: Any, w: Any = None) -> np.ndarray:
+    """One factor per class from `class_weight`: None, "balanced" or a dict.
+
+    "balanced" counts a row as often as its weight `w`; a class without weight gets a factor of 0.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}."
+            )
+        found = reduce_rows(Counts.of, y, w)
+        counts = np.zeros(len(classes))
+        counts[np.searchsorted(classes, found.classes)] = found.counts
+        return counts.sum() / (len(classes) * np.where(counts > 0, counts, np.inf))
+    factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), float)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ValueError(
+            f"class_weight must have finite values of at least 0, got {class_weight!r}."
+        )
+    if not factors.any():
+        raise ValueError(
+            f"class_weight is 0 for every class of y, got {class_weight!r}. Give at least one "
+            "class a positive weight."
+        )
+    return factors
+
+
 def refuse_unknown(y: Any, classes: np.ndarray) -> None:
     """Refuse labels that are none of the classes."""
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
             f"y has the classes {unknown.tolist()}, which the first call of partial_fit did not "
-            f"name: it knew {classes.tolist()}. Give all classes there."
+            f"list: {classes.tolist()}. Pass all classes there."
         )
 
 

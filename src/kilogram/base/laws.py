@@ -1,4 +1,4 @@
-"""What an estimator promises, declared on its class and tested by `tests/laws`.
+"""The laws (invariants) an estimator declares on its class, tested by `tests/laws`.
 
 Each field is either True (the law applies and is tested) or a sentence saying why it does not.
 A page that adds an estimator to the registry gets every law by declaring this value.
@@ -15,7 +15,7 @@ Holds = bool | str
 
 @dataclass(frozen=True)
 class Twin:
-    """The kernel twin: under `Linear()` it must equal the linear method with these parameters."""
+    """The kernel version: with `Linear()` it equals the linear method with these parameters."""
 
     name: str
     kernel_params: Mapping[str, Any] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Twin:
 class Laws:
     """Which laws hold; a string is the written reason why one does not apply."""
 
-    twin: Twin | str = "has no kernel twin"
+    twin: Twin | str = "has no kernel version"
     shift: Holds = True
     weight: Holds = True
     permutation: Holds = True
@@ -35,12 +35,13 @@ class Laws:
     backend: Holds = True
     sparse: Holds = True
     threads: Holds = True
+    cpu: Holds = True
     objective: Holds = "states no objective value"
     budget: Holds = "solved directly: nothing to stop early"
     textbook: Holds = True
     #: Parameters that make a small, deterministic instance for the tests.
     example: Mapping[str, Any] = field(default_factory=dict)
-    #: Parameters that put the estimator on an iterative road, for the budget law.
+    #: Parameters that select an iterative solver, for the law of limits.
     budget_example: Mapping[str, Any] = field(default_factory=dict)
-    #: Relative tolerance between two exact roads in float64.
+    #: Relative tolerance between two exact solvers in float64.
     rtol: float = 1e-7

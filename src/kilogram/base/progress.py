@@ -1,7 +1,7 @@
-"""Progress of a fit, told through scikit-learn's own callbacks where its version has them.
+"""Progress of a fit, reported through scikit-learn's callbacks where its version has them.
 
-A solver calls `tick(step, objective)` once per step; a True answer asks it to stop. Behind it stand
-the time budget and whatever callbacks the user attached with `set_callbacks`.
+A solver calls `tick(iteration, objective)` once per iteration; True asks it to stop. `tick` checks
+the time limit and calls the callbacks that the user attached with `set_callbacks`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ticking(estimator: Any, name: str, deadline: float | None) -> Iterator[Tick]
     if root is not None:
         root.call_on_fit_task_begin(estimator=estimator)
 
-    def tick(step: int, objective: float | None = None) -> bool:
+    def tick(iteration: int, objective: float | None = None) -> bool:
         stop = deadline is not None and time.perf_counter() >= deadline
         if root is not None:
             task = root.subcontext(task_name=name)

@@ -1,7 +1,8 @@
-"""What a fit may have to say: it stopped early, took a cheaper road, or begins anew."""
+"""Warnings of a fit: it stopped early, used less memory than the exact solver, or begins anew."""
 
 from __future__ import annotations
 
+import sys
 import warnings as _warnings
 from typing import Any
 
@@ -11,27 +12,38 @@ from kilogram.solvers.solution import Solution
 
 
 class ConvergenceWarning(_SklearnConvergenceWarning):
-    """A fit stopped before its tolerance; the model is usable, the message says how far it is."""
+    """A fit stopped before its tolerance; the model is usable, the message gives its distance."""
 
 
-class MemoryRoadWarning(UserWarning):
-    """The exact road does not fit in memory; the message names the road taken instead."""
+class MemoryFallbackWarning(UserWarning):
+    """The exact solver does not fit in memory; the message names the one used instead."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's code that called Kilogram, however deep the call is."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_internal(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    _warnings.warn(message, category, stacklevel=level - 1)
+
+
+def _is_internal(module: str) -> bool:
+    return module.split(".")[0] in ("kilogram", "sklearn", "contextlib")
 
 
 def warn_if_unfinished(name: str, found: Solution, advice: str) -> None:
     """One warning for every iterative fit: what stopped, how far it got, what to do."""
     if not found.converged:
-        _warnings.warn(
-            f"{name} stopped after {found.n_iter} steps: {found.message} "
+        warn(
+            f"{name} stopped after {found.n_iter} iterations: {found.message} "
             f"The model is usable as it is. {advice}",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 
-def announce_road(name: str, sentence: str) -> None:
-    """Say that a cheaper road is taken, before the work starts."""
-    _warnings.warn(f"{name}: {sentence}", MemoryRoadWarning, stacklevel=3)
+def warn_memory_fallback(name: str, sentence: str) -> None:
+    """Warn that a solver with less memory is used, before the work starts."""
+    warn(f"{name}: {sentence}", MemoryFallbackWarning)
 
 
 def begins_anew(model: Any, sums: str, fitted: str) -> bool:
@@ -39,9 +51,8 @@ def begins_anew(model: Any, sums: str, fitted: str) -> bool:
     if hasattr(model, sums):
         return False
     if hasattr(model, fitted):
-        _warnings.warn(
+        warn(
             f"This {type(model).__name__} was fitted by `fit`, which keeps no moments to add rows "
-            "to: partial_fit begins anew with these rows.",
-            stacklevel=3,
+            "to: partial_fit begins anew with these rows."
         )
     return True

@@ -1,11 +1,13 @@
 """The command line `kg`: one file per command.
 
-A command reads its arguments, calls one function of the kitchen, and shows what came back. What is
-heavy is imported when a command runs, so that `kg --help` answers at once. Errors of the kitchen
-are one sentence on standard error and exit status 1; Ctrl-C ends with 130 and nothing written.
+A command reads its arguments, calls one function of the kitchen, and shows the result. Heavy
+modules are imported when a command runs, so that `kg --help` is fast. Errors of the kitchen are one
+message on standard error and exit status 1; Ctrl-C ends with 130 and nothing written.
 """
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
@@ -19,7 +21,7 @@ from kilogram.cli.predict import predict
 from kilogram.cli.serve import serve
 
 app = typer.Typer(
-    help="Kilogram: from a table and a question to an answer one can defend.",
+    help="Kilogram: predict a column of a table, with an honest evaluation.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -27,6 +29,22 @@ app = typer.Typer(
 )
 for _command in (cook, predict, explain_model, serve, export, audit, choose, explain, version):
     app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Kilogram: predict a column of a table, with an honest evaluation."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`kg audit`: what would make a score look better than it is, before anything is fitted."""
+"""`kg audit`: data leakage and other problems of a table, before anything is fitted."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def audit(
     table: TablePath,
     target: Target = None,
     against: Annotated[
-        Path | None, typer.Option(help="Another table: is it alike, does it share rows?")
+        Path | None, typer.Option(help="Another table, to compare distributions and rows.")
     ] = None,
     task: TaskOption = None,
     accept: Accept = None,
-    folds: Annotated[int, typer.Option(help="Folds that kg cook will use.")] = 5,
+    folds: Annotated[int, typer.Option(help="Outer folds that kg cook will use.")] = 5,
     seed: Seed = 0,
     max_time: MaxTime = 600,
     as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
     *,
     about: dict[str, Any],
 ) -> None:
-    """Check a table for leaks before cooking. Exit status 2 if something serious is found."""
+    """Check a table for data leakage and other problems. Exit status 2 for serious findings."""
     with guarded():
         from kilogram.kitchen.audit import audit as audit_it
         from kilogram.kitchen.audit.show import show
 
         with progress_bar(as_json) as bar:
-            tell = bar and (lambda what: bar(0, 1, what))
+            notify = bar and (lambda what: bar(0, 1, what))
             found = audit_it(
                 table, target, against=against, task=cast(Any, task and task.value), folds=folds,
-                seed=seed, max_time=max_time, accept=accept or (), tell=tell, **about,
+                seed=seed, max_time=max_time, accept=accept or (), notify=notify, **about,
             )  # fmt: skip
         if as_json:
             typer.echo(found.as_json())

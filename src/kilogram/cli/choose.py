@@ -1,4 +1,4 @@
-"""`kg choose`: which methods to try on a table, why, at what cost, and what is left out."""
+"""`kg choose`: which methods to try on a table, why, and at what cost."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ def choose(
     target: Target = None,
     task: TaskOption = None,
     probabilities: Annotated[
-        bool, typer.Option(help="Probabilities or intervals are wanted, not answers alone.")
+        bool, typer.Option(help="Probabilities or intervals are needed.")
     ] = False,
     noisy_inputs: Annotated[
-        bool, typer.Option(help="The input columns are measured with errors too.")
+        bool, typer.Option(help="The inputs have measurement errors too.")
     ] = False,
-    sparse: Annotated[bool, typer.Option(help="Few columns should decide.")] = False,
+    sparse: Annotated[bool, typer.Option(help="The model should use few columns.")] = False,
     clusters: Annotated[
-        bool, typer.Option(help="Without target: groups rather than fewer columns.")
+        bool, typer.Option(help="Without target: clustering rather than dimension reduction.")
     ] = False,
     small_device: Annotated[
-        bool, typer.Option(help="The model has to run with little memory and time.")
+        bool, typer.Option(help="The model must run with little memory and time.")
     ] = False,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The choice as JSON.")] = False,
     *,
     about: dict[str, Any],
 ) -> None:
-    """Walk the texts' decision trees with the data at hand: what to try, and why."""
+    """Suggest methods for a table by the decision trees of the texts, with reasons and costs."""
     with guarded():
-        from kilogram.kitchen.choosing import choose as choose_it
-        from kilogram.kitchen.choosing.show import show
+        from kilogram.kitchen.choose import choose as choose_it
+        from kilogram.kitchen.choose.show import show
 
         found = choose_it(
             table, target, task=cast(Any, task and task.value), probabilities=probabilities,

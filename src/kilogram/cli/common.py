@@ -1,4 +1,4 @@
-"""What the commands share: options, errors as one sentence, the console, the progress bar."""
+"""What the commands share: options, error messages, the console, the progress bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Task(StrEnum):
+class TaskName(StrEnum):
     regression = "regression"
     classification = "classification"
 
@@ -26,17 +26,17 @@ _READ = "CSV, Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB or svmlight."
 
 TablePath = Annotated[Path, typer.Argument(help=_READ)]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")]
-TaskOption = Annotated[Task | None, typer.Option(help="Overrule what the target looks like.")]
-Accept = Annotated[
-    list[str] | None, typer.Option(help="Code of a serious finding that is known and meant.")
+TaskOption = Annotated[TaskName | None, typer.Option(help="Override the detected task.")]
+Accept = Annotated[list[str] | None, typer.Option(help="Code of a serious finding to accept.")]
+MaxTime = Annotated[
+    float, typer.Option(help="Time limit in seconds; what it leaves out is reported.")
 ]
-MaxTime = Annotated[float, typer.Option(help="Seconds; what they leave out is said.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Errors of the kitchen as one sentence; Ctrl-C as one too."""
+    """Errors of the kitchen and Ctrl-C as one message without a traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -48,9 +48,9 @@ def guarded() -> Iterator[None]:
     except OSError as error:
         where, cut = error.filename, ""
         if where is None:
-            where, cut = "standard output", " What it holds is cut short."
+            where, cut = "standard output", " The output is incomplete."
         typer.echo(f"kg: {where}: {error.strerror or error}.{cut}", err=True)
-        # what is still held back for a full disk would fail once more on the way out
+        # what is still buffered for a full disk would fail once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except ValueError as error:
@@ -64,7 +64,7 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Any]:
-    """A bar on standard error that says what is being done; None when nobody looks."""
+    """A progress bar on standard error; None where that is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -83,10 +83,10 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
 def console() -> Console:
     from rich.console import Console
 
-    # a pipe has no width: wide enough for every table of ours
+    # a pipe has no width: wide enough for all our tables
     return Console() if sys.stdout.isatty() else Console(width=110, soft_wrap=True)
 
 
 def slug(text: str) -> str:
-    """A folder name of plain letters."""
+    """A folder name of lower-case letters and digits."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "table"

@@ -1,4 +1,4 @@
-"""`kg cook`: a table and a question in, an answer, a report and a model file out."""
+"""`kg cook`: from a table and a target to a report and a model file."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kilogram.kitchen import Cooked
 
 
-class Keep(StrEnum):
+class RecipeName(StrEnum):
     baseline = "baseline"
     linear = "linear"
     kernel = "kernel"
     trees = "trees"
 
 
-class Hunt(StrEnum):
+class SearchName(StrEnum):
     halving = "halving"
     grid = "grid"
     random = "random"
@@ -43,7 +43,7 @@ class Hunt(StrEnum):
     path = "path"
 
 
-# What may be said beside --recipe; everything else is in the recipe.
+# Options that may be combined with --recipe; everything else is in the recipe.
 _BESIDE = {"recipe", "table", "out", "quiet", "fresh"}
 
 
@@ -53,110 +53,119 @@ def cook(
     table: Annotated[
         Path | None,
         typer.Argument(
-            help="A file of rows and columns. Without one: bundled penguins.", show_default=False
+            help="A table file. Default: the bundled table of penguins.", show_default=False
         ),
     ] = None,
     target: Target = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for report and model.", show_default="kilogram-report/…"),
+        typer.Option(help="Folder for the report and the model.", show_default="kilogram-report/…"),
     ] = None,
-    recipe: Annotated[
-        Path | None, typer.Option(help="Cook as recipe.toml of an earlier run says.")
-    ] = None,
+    recipe: Annotated[Path | None, typer.Option(help="Repeat the run of a recipe.toml.")] = None,
     task: TaskOption = None,
     measure: Annotated[str | None, typer.Option(help="r2, accuracy or balanced_accuracy.")] = None,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
     repeats: Annotated[
-        int | None, typer.Option(help="Rounds of folds.", show_default="by the number of rows")
+        int | None,
+        typer.Option(
+            help="Repetitions of the cross-validation.", show_default="by the number of rows"
+        ),
     ] = None,
     seed: Seed = 0,
     max_time: MaxTime = 600,
-    max_rows: Annotated[int, typer.Option(help="Cook a sample of longer tables.")] = 50_000,
+    max_rows: Annotated[int, typer.Option(help="Sample longer tables to this many rows.")] = 50_000,
     keep: Annotated[
-        Keep | None,
-        typer.Option(help="Recipe of the model file.", show_default="simplest near the best"),
+        RecipeName | None,
+        typer.Option(help="Recipe of the model file.", show_default="the simplest near the best"),
     ] = None,
     search: Annotated[
-        Hunt, typer.Option(help="How columns and models are tuned; path: penalties alone.")
-    ] = Hunt.halving,
+        SearchName, typer.Option(help="Search method of the tuning; path: penalties only.")
+    ] = SearchName.halving,
     fresh: Annotated[
-        bool, typer.Option(help="Begin anew, though finished folds of this run are kept.")
+        bool, typer.Option(help="Start over instead of resuming an interrupted run.")
     ] = False,
     accept: Accept = None,
     drop_duplicates: Annotated[
-        bool, typer.Option(help="Cook one of each set of equal rows.")
+        bool, typer.Option(help="Keep one of each set of equal rows.")
     ] = False,
     examples: Annotated[
-        bool, typer.Option(help="Keep some rows in the model, to explain its answers with.")
+        bool, typer.Option(help="Keep some rows in the model file, for explanations.")
     ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")] = False,
     *,
     about: dict[str, Any],
 ) -> None:
-    """Predict a column: linear and kernel recipes compared honestly, a report, a model file."""
+    """Predict a column: recipes compared by nested cross-validation, a report, a model file."""
     with guarded():
+        from kilogram.kitchen import KitchenError
         from kilogram.kitchen import cook as cook_it
-        from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
-        from kilogram.kitchen.journal import forget_all
-        from kilogram.kitchen.save import promised
+        from kilogram.kitchen.bundled import BUNDLED, BUNDLED_TARGET
+        from kilogram.kitchen.files import writable_folder
+        from kilogram.kitchen.judge.journal import remove_all
 
-        again: dict[str, Any] = {}
+        repeated: dict[str, Any] = {}
         if recipe is not None:
-            table, target, again = _again(context, recipe, table)
+            table, target, repeated = _from_recipe(context, recipe, table)
         if table is None:
             table, target = BUNDLED, target or BUNDLED_TARGET
         folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
         if fresh:
-            forget_all(folder)
-        with promised(folder), _finished_folds_kept(folder):
+            remove_all(folder)
+        with writable_folder(folder), _finished_folds_kept(folder):
             with progress_bar(quiet) as progress:
-                said: dict[str, Any] = {
+                settings: dict[str, Any] = {
                     "task": task and task.value, "measure": measure, "folds": folds,
                     "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
                     "keep": keep and keep.value, "search": search.value, "accept": accept or (),
                     "drop_duplicates": drop_duplicates, "examples": examples, **about,
                 }  # fmt: skip
-                cooked = cook_it(table, target, **(said | again), resume=folder, progress=progress)
-            # shown before anything is written: a full disk must not cost the answer
-            if not quiet:
-                show(cooked)
-            files = cooked.save(folder)
+                cooked = cook_it(
+                    table, target, **(settings | repeated), resume=folder, progress=progress
+                )
+            # written before anything is printed, so that a closed pipe does not cost the files
+            try:
+                files = cooked.save(folder)
+            except KitchenError:
+                if not quiet:  # a full disk must not cost the result
+                    show(cooked)
+                raise
             cooked.journal.forget()
         if not quiet:
+            show(cooked)
             console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
 
 
 @contextmanager
 def _finished_folds_kept(folder: Path) -> Iterator[None]:
-    """Ctrl-C, when folds are finished: say that they are not lost."""
-    from kilogram.kitchen.journal import kept_in
+    """On Ctrl-C, report the finished folds that a resumed run will use."""
+    from kilogram.kitchen.judge.journal import count_finished
 
     try:
         yield
     except KeyboardInterrupt:
-        count = kept_in(folder)
+        count = count_finished(folder)
         if not count:
             raise
         folds = "1 finished fold is" if count == 1 else f"{count} finished folds are"
-        typer.echo(f"\nStopped. {folds} kept in {folder}: the same command goes "
-                   "on from there, --fresh begins anew.", err=True)  # fmt: skip
+        typer.echo(f"\nStopped. {folds} kept in {folder}: the same command "
+                   "resumes from there, --fresh starts over.", err=True)  # fmt: skip
         raise typer.Exit(130) from None
 
 
-def _again(
+def _from_recipe(
     context: typer.Context, recipe: Path, table: Path | None
 ) -> tuple[Path | None, str, dict[str, Any]]:
-    """Table, target and keywords of a recipe file; it is said if the table has changed."""
+    """Table, target and keywords of a recipe file; warns if the table has changed."""
     from kilogram.kitchen import KitchenError
-    from kilogram.kitchen.recipe_file import load_recipe
+    from kilogram.kitchen.artifact.recipe_file import load_recipe
 
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     odd = sorted(given - _BESIDE)
     if odd:
         raise KitchenError(
-            f"--recipe holds all settings; --{odd[0].replace('_', '-')} cannot be said beside it. "
+            f"--{odd[0].replace('_', '-')} cannot be combined with --recipe, which holds all "
+            f"settings. "
             "Change it in the recipe."
         )
     found = load_recipe(recipe)
@@ -168,17 +177,17 @@ def _again(
 
 
 def show(cooked: Cooked) -> None:
-    """The answer and the table of the recipes in the terminal."""
+    """The conclusion and the table of the recipes in the terminal."""
     from rich.table import Table
 
     from kilogram.kitchen.audit.show import summary
-    from kilogram.kitchen.report import recipe_rows
-    from kilogram.kitchen.words import trust_lines
+    from kilogram.kitchen.report.html import recipe_rows
+    from kilogram.kitchen.report.sentences import trust_lines
 
     screen = console()
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("recipe", no_wrap=True)
-    for name in (cooked.measure.title, "95 % interval", "over baseline", "optimism", "time"):
+    for name in (cooked.measure.title, "95 % interval", "minus baseline", "optimism", "time"):
         table.add_column(name, justify="right")
     for row in recipe_rows(cooked):
         style = "bold" if row["chosen"] else ""
@@ -192,8 +201,8 @@ def show(cooked: Cooked) -> None:
         f"used; {cooked.question.task} of {cooked.question.target!r} ({cooked.question.reason})",
         style="dim", markup=False, highlight=False,
     )  # fmt: skip
-    told = [*cooked.notes, summary(cooked.audit)]
-    for note in filter(None, told):
+    notes = [*_left_out(cooked), *cooked.notes, summary(cooked.audit)]
+    for note in filter(None, notes):
         screen.print(note, style="yellow", markup=False, highlight=False)
     screen.print()
     screen.print(table)
@@ -204,6 +213,15 @@ def show(cooked: Cooked) -> None:
     for what, sentence in trust_lines(cooked.evidence.trust, cooked.measure):
         screen.print(f"{what + ':':<15}{sentence}", style="dim", markup=False, highlight=False)
     screen.print()
+
+
+def _left_out(cooked: Cooked) -> list[str]:
+    """Every column that is not used, with the reason."""
+    return [
+        f"Column {column.name!r} is not used ({column.kind}): {column.reason}."
+        for column in cooked.model.layout.columns
+        if not column.used
+    ]
 
 
 def _labels(files: dict[str, Path]) -> Iterator[tuple[str, Path]]:

@@ -11,13 +11,15 @@ from kilogram.cli.common import guarded
 
 def explain(
     name: Annotated[str, typer.Argument(help="A public name, such as KernelRidge.")],
-    telling: Annotated[bool, typer.Option(help="Show the algorithm as the books tell it.")] = True,
+    textbook: Annotated[
+        bool, typer.Option(help="Show the textbook version of the algorithm.")
+    ] = True,
 ) -> None:
-    """What a method minimises, when to use it, what it costs, and how the books tell it."""
+    """Describe a method: objective, when to use it, cost, textbook version."""
     with guarded():
-        from kilogram.kitchen.explain import explained
+        from kilogram.kitchen.explain.registry import explained
 
-        typer.echo(explained(name, telling=telling), nl=False)
+        typer.echo(explained(name, textbook=textbook), nl=False)
 
 
 def version() -> None:

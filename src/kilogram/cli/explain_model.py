@@ -1,4 +1,4 @@
-"""`kg explain-model`: what a cooked model goes by."""
+"""`kg explain-model`: which columns a model uses, and how."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ def explain_model(
     table: Annotated[
         Path | None,
         typer.Argument(
-            help="Rows to explain it on, best new ones. Without: rows the model remembers.",
+            help=(
+                "Rows to explain it on, preferably new ones. Default: example rows of the model "
+                "file."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -26,24 +29,27 @@ def explain_model(
         typer.Option(help="Folder for the page.", show_default="the folder of the model"),
     ] = None,
     row: Annotated[
-        list[int] | None, typer.Option(help="Row of the table to show, from 0; repeat for several.")
+        list[int] | None,
+        typer.Option(help="Row of the table to show, counted from 0; repeat for several."),
     ] = None,
     training: Annotated[
-        Path | None, typer.Option(help="The table it was cooked from, to find rows like these.")
+        Path | None, typer.Option(help="The training table, to find nearest neighbours in.")
     ] = None,
-    top: Annotated[int, typer.Option(help="Columns whose effect is drawn.")] = 6,
-    shuffles: Annotated[int, typer.Option(help="Shuffles of each column.")] = 10,
-    max_rows: Annotated[int, typer.Option(help="Rows to shuffle.")] = 1000,
-    max_time: Annotated[float, typer.Option(help="Seconds for the importance.")] = 120,
+    top: Annotated[int, typer.Option(help="Partial dependence plots.")] = 6,
+    shuffles: Annotated[int, typer.Option(help="Permutations of each column.")] = 10,
+    max_rows: Annotated[int, typer.Option(help="Rows to permute.")] = 1000,
+    max_time: Annotated[
+        float, typer.Option(help="Time limit for the importance, in seconds.")
+    ] = 120,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The numbers as JSON, no files.")] = False,
     *,
     about: dict[str, Any],
 ) -> None:
-    """What a model goes by: columns with intervals, how they act, and rows like these."""
+    """Explain a model: permutation importance, partial dependence, nearest training rows."""
     with guarded():
-        from kilogram.kitchen.explain_model import explain_model as explain_it
-        from kilogram.kitchen.explain_model.show import show
+        from kilogram.kitchen.explain import explain_model as explain_it
+        from kilogram.kitchen.explain.show import show
 
         found = explain_it(
             model, table, rows=row or (), training=training, top=top, shuffles=shuffles,

@@ -1,4 +1,4 @@
-"""`kg export`: a cooked model as an ONNX file."""
+"""`kg export`: a model as an ONNX file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def export(
     onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
     table: Annotated[
         Path | None,
-        typer.Option(help="Rows to check it on.", show_default="rows the model remembers"),
+        typer.Option(help="Rows to check it on.", show_default="example rows of the model file"),
     ] = None,
 ) -> None:
     """Write a model for use without Python, checked against onnxruntime before it is written."""
@@ -24,7 +24,9 @@ def export(
 
         found = export_model(model, table)
         path = found.save(onnx)
-        typer.echo(f"{path}: {found.said}")
+        typer.echo(f"{path}: {found.summary}")
         for name, kind in found.inputs:
             typer.echo(f"  {name}: {kind}")
-        typer.echo(f'gives {", ".join(found.outputs)}. Missing words are "", numbers NaN.')
+        typer.echo(
+            f'Outputs: {", ".join(found.outputs)}. Missing values: "" for text, NaN for numbers.'
+        )

@@ -1,4 +1,4 @@
-"""The options that commands share: what columns are, and how the file is written.
+"""The options that commands share: types of columns, and the format of the file.
 
 A command asks for them as one argument, `about`, a dictionary of keywords for the kitchen; the
 command line shows each as an option of its own, in the place where `about` stands.
@@ -13,8 +13,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-_HOW = "How the file is written"
-_KINDS = "What columns are (repeat for several)"
+_HOW = "Format of the file"
+_KINDS = "Types of columns (repeat for several)"
 
 
 def _columns(help: str, *names: str) -> typer.models.OptionInfo:
@@ -26,33 +26,31 @@ def _file(help: str) -> typer.models.OptionInfo:
 
 
 KINDS: dict[str, Any] = {
-    "numeric": Annotated[list[str] | None, _columns("Column to take as numbers.")],
-    "categorical": Annotated[list[str] | None, _columns("Column to take as words.")],
+    "numeric": Annotated[list[str] | None, _columns("Column of numbers.")],
+    "categorical": Annotated[list[str] | None, _columns("Column of categories.")],
     "ordinal": Annotated[
-        list[str] | None, _columns("Column and its levels, lowest first: size=S,M,L.")
+        list[str] | None, _columns("Ordered categories, lowest first: size=S,M,L.")
     ],
-    "text": Annotated[list[str] | None, _columns("Column to take as free text.")],
-    "date": Annotated[list[str] | None, _columns("Column to take as dates.")],
-    "image": Annotated[list[str] | None, _columns("Column to take as paths of pictures.")],
+    "text": Annotated[list[str] | None, _columns("Column of free text.")],
+    "date": Annotated[list[str] | None, _columns("Column of dates.")],
+    "image": Annotated[list[str] | None, _columns("Column of image paths.")],
     "drop": Annotated[list[str] | None, _columns("Column to leave out.", "--drop", "--ignore")],
 }
 ORDER: dict[str, Any] = {
     "group": Annotated[
         str | None,
-        _columns("Column whose equal values belong together: folds are cut between them."),
+        _columns("Column of groups: rows of one group stay in one fold."),
     ],
-    "time": Annotated[
-        str | None, _columns("Column that orders the rows: tests are on later ones.")
-    ],
+    "time": Annotated[str | None, _columns("Column of times: test rows come after training rows.")],
 }
 HEADER: dict[str, Any] = {
-    "header": Annotated[bool, _file("First line of a text table holds the names.")],
+    "header": Annotated[bool, _file("The first line of a text file holds the column names.")],
 }
 FILE: dict[str, Any] = {
-    "delimiter": Annotated[str | None, _file("Of a text table, if found wrong.")],
-    "encoding": Annotated[str | None, _file("Of a text table, if found wrong.")],
-    "sheet": Annotated[str | None, _file("Table of a database, sheet of a workbook.")],
-    "max_memory": Annotated[str | None, _file("What reading may take, such as 2GB.")],
+    "delimiter": Annotated[str | None, _file("Of a text file, if detected wrongly.")],
+    "encoding": Annotated[str | None, _file("Of a text file, if detected wrongly.")],
+    "sheet": Annotated[str | None, _file("Table of a database or sheet of a workbook.")],
+    "max_memory": Annotated[str | None, _file("Memory limit for reading, such as 2GB.")],
 }
 
 
@@ -91,10 +89,10 @@ def _option(name: str, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, keyword, default=default, annotation=kind)
 
 
-def _keywords(said: dict[str, Any]) -> dict[str, Any]:
-    """Options as the kitchen takes them: nothing said of a kind of column is none of them."""
-    lists = {name: said[name] or () for name in KINDS if name in said}
-    return said | lists | {"delimiter": _unescaped(said["delimiter"])}
+def _keywords(given: dict[str, Any]) -> dict[str, Any]:
+    """Options as the kitchen takes them: a type of column that was not given is empty."""
+    lists = {name: given[name] or () for name in KINDS if name in given}
+    return given | lists | {"delimiter": _unescaped(given["delimiter"])}
 
 
 def _unescaped(delimiter: str | None) -> str | None:

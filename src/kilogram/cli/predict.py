@@ -1,4 +1,4 @@
-"""`kg predict`: the answers of a cooked model for a table."""
+"""`kg predict`: predictions of a model for a table."""
 
 from __future__ import annotations
 
@@ -20,33 +20,44 @@ def predict(
         Path | None,
         typer.Option(help="CSV or Parquet file to write.", show_default="standard output"),
     ] = None,
-    coverage: Annotated[
-        float, typer.Option(help="How often intervals of numbers should hold the truth.")
-    ] = 0.9,
+    coverage: Annotated[float, typer.Option(help="Coverage of the prediction intervals.")] = 0.9,
     bare: Annotated[
         bool, typer.Option("--bare", help="Only the predictions: no intervals, no probabilities.")
+    ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            help="Quote CSV cells that a spreadsheet would run as formulas (= + - @) with a '.",
+        ),
     ] = False,
     *,
     about: dict[str, Any],
 ) -> None:
-    """Add predictions to a table of any length, with intervals and a warning on odd rows."""
+    """Add predictions to a table, with intervals or probabilities and out-of-distribution flags."""
     with guarded():
-        from kilogram.kitchen.predict import Tally, answered_blocks
-        from kilogram.kitchen.save import load_model
-        from kilogram.kitchen.sink import CsvSink, check_name, writing
+        from kilogram.kitchen.artifact.model_file import load_model
+        from kilogram.kitchen.artifact.predictions import PredictionSummary, predict_blocks
+        from kilogram.kitchen.artifact.table_writers import (
+            CsvWriter,
+            check_name,
+            refuse_input,
+            writing,
+        )
 
         if out is not None:
             check_name(out)
-        cooked, tally = load_model(model), Tally()
-        blocks = answered_blocks(cooked, table, tally, coverage=coverage, bare=bare, **about)
+            refuse_input(out, table, model)
+        cooked, summary = load_model(model), PredictionSummary()
+        blocks = predict_blocks(cooked, table, summary, coverage=coverage, bare=bare, **about)
         if out is None:
-            sink = CsvSink(sys.stdout.buffer)
+            stream = CsvWriter(sys.stdout.buffer, safe=safe_csv)
             for block in blocks:
-                sink.write(block)
-            sink.close()
+                stream.write(block)
+            stream.close()
         else:
-            with writing(out) as file:
+            with writing(out, safe_csv=safe_csv) as writer:
                 for block in blocks:
-                    file.write(block)
-        for note in tally.notes(cooked, table.name):
+                    writer.write(block)
+        for note in summary.notes(cooked, table.name):
             typer.echo(note, err=True)

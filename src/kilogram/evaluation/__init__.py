@@ -1,15 +1,15 @@
-"""Honest evaluation of any scikit-learn estimator: what it leaves to the expert, made plain.
+"""Honest evaluation of any scikit-learn estimator: what scikit-learn lacks.
 
     nested_cross_validate, compare_models     tuned scores with optimism and intervals; ties
     Search, Real, Whole                       parameters searched: grid, random, coarse to fine,
                                               Bayesian, halving; paths and closed forms used
-    make_splits, bootstrap_error              ways to part the rows; .632+ and out of the bag
+    make_splits, bootstrap_error              cross-validation splits; .632+ and out-of-bag error
     corrected_cross_validate, covariance_penalty, learning_curve, permutation_test
     curve, auc_interval, best_threshold       ranking, its intervals, costs
-    reliability, fit_scaling                  do probabilities come true, and how to make them
-    confusion, class_report, r_squared        what the counts and the errors say
+    reliability, fit_scaling                  calibration of probabilities
+    confusion, class_report, r_squared        confusion matrix, its measures, errors
     split_conformal, cv_plus, conformal_sets  intervals and sets that hold without a model
-    subgroup_losses                           for whom it errs more
+    subgroup_losses                           error by subgroup
     learn_actively, most_uncertain            which row to label next
 
 A name is imported when it is first used.
@@ -36,31 +36,32 @@ True
 from importlib import import_module
 from typing import Any
 
-_ROOMS = {
+_MODULES = {
     "nested": ("Fold", "Nested", "nested_cross_validate"),
     "intervals": (
         "Comparison", "Interval", "compare", "corrected_error", "corrected_interval",
         "no_narrower", "rows_error",
     ),
-    "models": ("McNemar", "compare_models", "mcnemar"),
+    "model_comparison": ("compare_models",),
+    "mcnemar_test": ("McNemar", "mcnemar"),
     "search": ("Search",),
-    "trials": ("Tried",),
-    "space": ("Choice", "Real", "Space", "Whole"),
-    "proposals": ("expected_improvement",),
+    "search_trials": ("Tried",),
+    "search_space": ("Choice", "Real", "Space", "Whole"),
+    "search_strategies": ("expected_improvement",),
     "splits": ("ReversedFolds", "fold_map", "make_splits"),
     "bootstrap": ("Bootstrap", "bootstrap_error", "no_information_error"),
     "optimism": (
         "CorrectedError", "CovariancePenalty", "corrected_cross_validate", "covariance_penalty",
         "linear_penalty", "ridge_degrees_of_freedom",
     ),
-    "chance": ("ChanceTest", "held_out_test", "permutation_test"),
-    "learning": ("LearningCurve", "MoreRows", "learning_curve"),
+    "permutation_tests": ("ChanceTest", "held_out_test", "permutation_test"),
+    "learning_curves": ("LearningCurve", "MoreRows", "learning_curve"),
     "calibration": ("Reliability", "brier", "reliability", "wilson"),
-    "counts": (
+    "confusion_matrix": (
         "ClassReport", "Confusion", "accuracy", "balanced_accuracy", "class_report", "confusion",
         "one_versus_rest",
     ),
-    "numbers": (
+    "regression_metrics": (
         "adjusted_r_squared", "r_squared", "root_mean_squared_error", "squared_correlation",
     ),
     "ranking": (
@@ -75,19 +76,19 @@ _ROOMS = {
         "CVPlus", "ConformalSets", "CoverageTest", "SplitConformal", "conformal_quantile",
         "conformal_sets", "coverage_test", "cv_plus", "split_conformal",
     ),
-    "scaling": ("Scaling", "fit_scaling"),
+    "probability_scaling": ("Scaling", "fit_scaling"),
     "losses": ("absolute", "squared", "zero_one"),
-    "active": ("Learnt", "learn_actively", "most_uncertain", "uncertainty"),
+    "active_learning": ("Learnt", "learn_actively", "most_uncertain", "uncertainty"),
 }  # fmt: skip
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"kilogram.evaluation has no {name!r}.")
-    return getattr(import_module(f"kilogram.evaluation.{_HOME[name]}"), name)
+    return getattr(import_module(f"kilogram.evaluation.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ Each of B draws takes n rows with replacement; a row is out of the bag with prob
     err      training error of the model fitted on all rows            too low
     oob      mean over rows of its mean loss in draws without it       slightly too high
     .632     0.368 err + 0.632 oob
-    gamma    mean over all pairs (i, j) of L(y_i, f(x_j))              error when x says nothing
+    gamma    mean over all pairs (i, j) of L(y_i, f(x_j))              no-information error rate
     R        (oob - err) / (gamma - err), between 0 and 1              relative overfitting
     .632+    (1 - w) err + w oob,   w = 0.632 / (1 - 0.368 R)
 
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing as take
 
 from kilogram.evaluation.losses import Loss, loss_of
+from kilogram.evaluation.row_indexing import take
 
 # Pairs (i, j) looked at for gamma; beyond, a sample of rows stands for all.
 MAX_PAIRS = 4_000_000
@@ -84,11 +84,11 @@ def bootstrap_error(
     y = np.asarray(y)
     each, n = loss_of(estimator, loss), len(y)
     rng = np.random.default_rng(seed)
-    total, count, share = np.zeros(n), np.zeros(n), 0.0
+    total, count, in_bag = np.zeros(n), np.zeros(n), 0.0
     for _ in range(draws):
         bag = _bag(rng, y, estimator)
         out = np.setdiff1d(np.arange(n), bag)
-        share += 1 - len(out) / n
+        in_bag += 1 - len(out) / n
         if not len(out):
             continue
         model = clone(estimator).fit(take(X, bag), y[bag])
@@ -100,16 +100,16 @@ def bootstrap_error(
     with np.errstate(invalid="ignore"):
         rows = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return Bootstrap(
-        float(np.mean(each(y, f))), no_information_error(y, f, each), rows, share / draws, draws
+        float(np.mean(each(y, f))), no_information_error(y, f, each), rows, in_bag / draws, draws
     )
 
 
 def no_information_error(y: np.ndarray, f: np.ndarray, loss: Loss, seed: int = 0) -> float:
-    """Mean loss over all pairs of an answer and a prediction: what independence would give."""
+    """No-information error rate: mean loss over all pairs of a target and a prediction."""
     most = int(np.sqrt(MAX_PAIRS))
     if len(y) > most:
-        few = np.random.default_rng(seed).choice(len(y), most, replace=False)
-        y, f = y[few], f[few]
+        sample = np.random.default_rng(seed).choice(len(y), most, replace=False)
+        y, f = y[sample], f[sample]
     n = len(y)
     return float(np.mean(loss(np.repeat(y, n), np.tile(f, n))))
 
@@ -120,4 +120,4 @@ def _bag(rng: np.random.Generator, y: np.ndarray, estimator: Any) -> np.ndarray:
         bag = rng.integers(0, len(y), len(y))
         if y.dtype.kind == "f" or len(np.unique(y[bag])) > 1 or len(np.unique(y)) == 1:
             return bag
-    raise ValueError("One class is too rare: a hundred bootstrap samples held only the other.")
+    raise ValueError("One class is too rare: a hundred bootstrap samples had one class only.")

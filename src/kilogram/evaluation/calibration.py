@@ -1,11 +1,11 @@
-"""Do predicted probabilities come true as often as they say?
+"""Calibration of predicted probabilities: reliability diagram, ECE and Brier score.
 
-    reliability  bins of rows by p; in each, mean p beside the share that came true
-    ECE          sum over bins of (rows / n) |share - mean p|
+    reliability  bins of rows by p; in each, mean p and the observed frequency
+    ECE          sum over bins of (rows / n) |frequency - mean p|
     Brier        mean (p - y)^2, which is  reliability - resolution + uncertainty  of the bins,
                  up to the spread of p inside them
 
-A constant p equal to the base rate has ECE 0 and no use: resolution tells the difference.
+A constant p equal to the base rate has ECE 0 and no use: resolution shows the difference.
 Reference: A. Murphy, A new vector partition of the probability score, J. Appl. Meteorology, 1973.
 """
 
@@ -22,7 +22,7 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows with similar p: how many, their mean p, and the share that came true."""
+    """Rows with similar p: how many, their mean p, and the observed frequency."""
 
     count: int
     said: float
@@ -98,13 +98,13 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def wilson(hits: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a share."""
+    """Wilson's interval of a proportion."""
     if count <= 0:
         return 0.0, 1.0
     z = float(stats.norm.ppf((1 + confidence) / 2))
-    share, shrink = hits / count, 1 + z * z / count
-    middle = (share + z * z / (2 * count)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    rate, shrink = hits / count, 1 + z * z / count
+    middle = (rate + z * z / (2 * count)) / shrink
+    half = z / shrink * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -113,9 +113,9 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     if truth.shape != said.shape or truth.ndim != 1 or not truth.size:
         raise ValueError(f"y and p are columns of one length, got {truth.shape}, {said.shape}.")
     if not np.all((said >= 0) & (said <= 1)):
-        raise ValueError("Probabilities lie between 0 and 1; a margin must be calibrated first.")
+        raise ValueError("p must lie between 0 and 1; calibrate decision values first.")
     if not np.all((truth == 0) | (truth == 1)):
         raise ValueError(
-            "y must hold 0 and 1: whether the thing said with probability p came true."
+            "y must hold 0 and 1: whether the event predicted with probability p occurred."
         )
     return truth, said

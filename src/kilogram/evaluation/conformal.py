@@ -5,7 +5,7 @@ CV+     with f_i the model whose fold held row i out: from the floor(a (n + 1))-
         f_i(x) - |r_i| to the ceil((1 - a)(n + 1))-th smallest of f_i(x) + |r_i|
 sets    of classes: all c with 1 - p_c(x) <= q, q from 1 - p_{y_i}(x_i) of rows kept aside
 
-If new rows are drawn like the old ones, a split interval covers the answer with probability at
+If new rows are drawn like the old ones, a split interval covers the target with probability at
 least 1 - a, whatever the model; CV+ keeps at least 1 - 2a and in practice about 1 - a.
 
 Reference: R. Barber, E. Candes, A. Ramdas, R. Tibshirani, Predictive inference with the jackknife+,
@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv, train_test_split
-from sklearn.utils import _safe_indexing as take
+
+from kilogram.evaluation.row_indexing import take
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -122,7 +123,7 @@ def conformal_sets(
 
 @dataclass(frozen=True)
 class CoverageTest:
-    """Share of answers inside their intervals, and the p value of covering too seldom."""
+    """Fraction of targets inside their intervals, and the p-value of a coverage too small."""
 
     covered: float
     count: int

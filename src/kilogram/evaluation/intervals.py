@@ -1,7 +1,7 @@
 """How far a cross-validated score can be trusted: corrected resampled intervals and comparisons.
 
 The scores s_1 .. s_J of J folds share training rows, so their variance understates the variance of
-their mean. Nadeau and Bengio's correction adds the share of test to training rows:
+their mean. Nadeau and Bengio's correction adds the ratio of test to training rows:
 
     t = mean(s) / sqrt( (1/J + n_test/n_train) var(s) ),      J - 1 degrees of freedom
 
@@ -9,7 +9,7 @@ where var is the unbiased sample variance. An interval is the mean plus and minu
 times that root. Two recipes judged on the same folds are compared through their differences.
 When the interval of the difference contains zero the verdict is "tie".
 
-Folds that keep the share of each class differ less than new samples would: their variance does not
+Stratified folds differ less than new samples would: their variance does not
 see that the rows themselves are a sample. `rows_error` does: the error of a score of n pairs (y, f)
 by leaving out one of G groups of rows at a time, (G - 1)/G sum_g (s_g - mean s)^2. An interval
 should not be narrower than it allows: `no_narrower`.
@@ -50,7 +50,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The paired difference of two recipes over the same folds, and what it allows one to say."""
+    """The paired difference of two recipes over the same folds, and the verdict it supports."""
 
     difference: Interval
     p_value: float
@@ -81,7 +81,7 @@ def corrected_interval(
 ) -> Interval:
     """Mean of (J,) fold scores with its Nadeau-Bengio interval.
 
-    `degrees` of freedom are J - 1 unless said: of rounds that share their rows, those of one round
+    `degrees` of freedom are J - 1 unless given: of rounds that share their rows, those of one round
     are on the safe side.
     """
     if not 0 < confidence < 1:

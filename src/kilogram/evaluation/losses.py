@@ -1,4 +1,4 @@
-"""Loss of each row, the common coin of bootstrap, optimism, subgroups and cross-validation.
+"""Loss of each row, for bootstrap, optimism, subgroups and cross-validation.
 
     classes    0-1 loss      [y_i != f_i]            its mean is the error rate
     numbers    squared error (y_i - f_i)^2           its mean is the mean squared error
@@ -19,7 +19,7 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def zero_one(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """1 for every wrong answer."""
+    """1 for every wrong prediction."""
     return (np.asarray(y) != np.asarray(f)).astype(float)
 
 

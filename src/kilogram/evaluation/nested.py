@@ -3,13 +3,13 @@
 For each outer fold the whole estimator, its search included, sees only the training part:
 
     inner    the search picks parameters by its own best score, on the training part alone
-    outer    the picked model is scored on the test part, which nothing has seen
+    outer    the picked model is scored on the test part, which was not used before
 
     score      mean of the outer scores: what new rows will get
-    optimism   mean of (inner best score - outer score): how much the search flatters itself
-    stability  share of folds whose winner is the most frequent one
+    optimism   mean of (inner best score - outer score): the optimism of the search
+    stability  fraction of folds whose winner is the most frequent one
 
-An inner best score is the largest of many noisy numbers, so it promises more than it keeps; the
+An inner best score is the largest of many noisy numbers, so it is optimistic; the
 outer score does not. Optimism is a difference of like things only when the search and `scoring`
 use the same measure. Reference: G. Cawley, N. Talbot, On over-fitting in model selection and
 subsequent selection bias in performance evaluation, JMLR 11, 2010.
@@ -29,11 +29,11 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
-# in scikit-learn's __all__ and its API reference, for all the underscore
-from sklearn.utils import _safe_indexing as take
-
-from kilogram.evaluation.along import Along, fit_rows, part
+from kilogram.evaluation.grouped_fits import Along, fit_rows, part
 from kilogram.evaluation.intervals import Comparison, Interval, compare, corrected_interval
+
+# in scikit-learn's __all__ and its API reference, for all the underscore
+from kilogram.evaluation.row_indexing import take
 
 # Attributes that the searches and CV classes of scikit-learn and Kilogram leave after `fit`.
 _CHOSEN = ("alpha_", "C_", "l1_ratio_")

@@ -2,7 +2,7 @@
 
     err      error on the rows the model was fitted on
     Err      error on new rows;  opt = Err - err is the optimism
-    Err_in   error on new answers at the same x:  E Err_in = E err + (2/N) sum_i Cov(y_i, f_i)
+    Err_in   error on new targets at the same x:  E Err_in = E err + (2/N) sum_i Cov(y_i, f_i)
 
 The covariance penalty has a closed form where f = S y: the sum is sigma^2 trace(S), which for least
 squares with d coefficients gives Mallows' 2 d sigma^2 / N, and for ridge replaces d by
@@ -13,7 +13,7 @@ sum_j s_j^2 / (s_j^2 + alpha). Elsewhere it is sampled:
 
 Corrected cross-validation takes from each fold only the optimism, opt_l = (error of f_l on the fold
 held out) - (error of f_l on all rows), and adds the mean to err: plain K-fold trains on fewer rows
-and so says too much error when rows are few.
+and so overestimates the error of small data.
 
 Reference: B. Efron, The estimation of prediction error, JASA 99, 2004; P. Burman, A comparative
 study of ordinary cross-validation, Biometrika 76, 1989.
@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing as take
 
 from kilogram.evaluation.losses import Loss, loss_of
+from kilogram.evaluation.row_indexing import take
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def covariance_penalty(
     delta: float | None = None,
     seed: int = 0,
 ) -> CovariancePenalty:
-    """Err_in of any regressor by refitting it to changed answers; `sigma` is the noise of y."""
+    """Err_in of any regressor by refitting it to changed targets; `sigma` is the noise of y."""
     if not sigma > 0:
         raise ValueError(f"sigma, the standard deviation of the noise, must be > 0; got {sigma}.")
     y = np.asarray(y, dtype=float)

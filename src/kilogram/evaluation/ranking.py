@@ -9,8 +9,9 @@ together, and over infinity.
     AP      sum over thresholds of precision times the step in recall
 
 Below 1/2 the ranking is turned round: -score has 1 - AUC. The variance of the AUC is DeLong's, from
-the share of rows of the other class that each row beats; its interval is made on log(A / (1 - A)),
-so that it stays inside 0 and 1. Two scores of the same rows are compared with their covariance.
+the fraction of rows of the other class that each row beats; its interval is made on
+log(A / (1 - A)), so that it stays inside 0 and 1. Two scores of the same rows are compared with
+their covariance.
 
 Reference: E. DeLong, D. DeLong, D. Clarke-Pearson, Comparing the areas under two or more correlated
 receiver operating characteristic curves, Biometrics 44, 1988.
@@ -33,7 +34,7 @@ from kilogram.evaluation.intervals import Comparison, Interval, verdict_of
 
 @dataclass(frozen=True)
 class Curve:
-    """Thresholds falling from infinity, with the share of false alarms, hits and precision."""
+    """Thresholds falling from infinity, with the false positive rate, hits and precision."""
 
     thresholds: np.ndarray
     false_alarms: np.ndarray
@@ -125,12 +126,12 @@ def rows_interval(
 
 
 def average_precision(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:
-    """AP of one score; guessing has the share of positives."""
+    """AP of one score; a random score has the proportion of positives."""
     return curve(y, score, positive=positive).average_precision
 
 
 def _placements(real: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each positive the share of negatives it beats, for each negative that beat it."""
+    """For each positive the fraction of negatives it beats, for each negative that beat it."""
     ones, zeros = s[real], s[~real]
     n1, n0 = len(ones), len(zeros)
     ranks = stats.rankdata(np.concatenate([ones, zeros]))
@@ -149,5 +150,5 @@ def _checked(y: ArrayLike, score: ArrayLike, positive: Any) -> tuple[np.ndarray,
     if not np.all(np.isfinite(s)):
         raise ValueError("Scores must be finite numbers.")
     if real.all() or not real.any():
-        raise ValueError(f"A ranking needs rows with and without the answer {positive!r}.")
+        raise ValueError(f"A ranking needs rows with and without the label {positive!r}.")
     return real, s

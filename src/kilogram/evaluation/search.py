@@ -1,13 +1,13 @@
 """The search for parameters, of any scikit-learn estimator, under a limit of time.
 
-    max_p  score(p)      p in a space of named ranges and lists (`kilogram.evaluation.space`)
+    max_p  score(p)      p in a space of named ranges and lists (`kilogram.evaluation.search_space`)
 
 A point is scored by folds, by the estimator's own inner score where it tunes itself (`cv="own"`:
 RidgeCV, LogisticRegressionCV, another search), or in closed form (`cv="loo"`). Where a page has a
-road along one penalty (`kilogram.evaluation.paths`), all its values are scored at once and the
-others are walked. Which points are tried: `kilogram.evaluation.proposals`.
+path along one penalty (`evaluation.regularization_paths`), all its values are scored at once, the
+others are walked. Which points are tried: `kilogram.evaluation.search_strategies`.
 
-The best score is the largest of many noisy ones and promises too much: judge a search with
+The best score is the largest of many noisy ones and is optimistic: judge a search with
 `nested_cross_validate`.
 """
 
@@ -22,12 +22,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base.budget import Budget
-from kilogram.evaluation.along import Along
+from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.nested import winner
-from kilogram.evaluation.paths import POINTS, by_leave_one_out, path_axis
-from kilogram.evaluation.proposals import METHODS, Trial
-from kilogram.evaluation.space import Space, as_space
-from kilogram.evaluation.trials import Judge, Tried
+from kilogram.evaluation.regularization_paths import POINTS, by_leave_one_out, path_axis
+from kilogram.evaluation.search_space import Space, as_space
+from kilogram.evaluation.search_strategies import METHODS, Trial
+from kilogram.evaluation.search_trials import Judge, Tried
 
 
 def _best_has(name: str) -> Any:
@@ -112,8 +112,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         """Search on these rows; `groups` stay together and `moments` in order in the folds."""
         space = self._checked()
         y = np.asarray(y)
-        told = {"groups": groups, "moments": moments}
-        along: Along = {k: np.asarray(v) for k, v in told.items() if v is not None}
+        given = {"groups": groups, "moments": moments}
+        along: Along = {k: np.asarray(v) for k, v in given.items() if v is not None}
         judge = self._judge(space, X, y, along)
         walked = space if judge.axis is None else space.without(judge.axis)
         self.trials_: tuple[Tried, ...] = tuple(self._walk(judge, walked))
@@ -146,12 +146,12 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         if self.cv == "loo" and not loo:
             raise ValueError('cv="loo" is for Ridge and KernelRidge with alpha in the space.')
         if closed and not loo:
-            axis = None  # along folds these have no road
+            axis = None  # along folds these have no path
         values = [] if axis is None else space.values(axis, POINTS)
         return Judge(self, X, y, along, axis, values, self.cv == "own", loo)
 
     def _walk(self, judge: Judge, space: Space | None) -> Any:
-        """Try points until the walk or the time is over."""
+        """Try points until the strategy or the time ends."""
         budget = Budget(max_time=self.max_time)
         self.cut_short_ = False
         if space is None:
@@ -159,13 +159,13 @@ class Search(MetaEstimatorMixin, BaseEstimator):
             return
         rng = np.random.default_rng(self.random_state)
         start = [{name: point[name] for name in space.axes} for point in self.start]
-        walk = METHODS[self.method](space, self.n_iter, rng, start)
-        trial = next(walk)
+        strategy = METHODS[self.method](space, self.n_iter, rng, start)
+        trial = next(strategy)
         while True:
             found = judge.tried(trial)
             yield from found
             try:
-                trial = walk.send(max(one.score for one in found))
+                trial = strategy.send(max(one.score for one in found))
             except StopIteration:
                 return
             if budget.left < found[0].seconds * trial.share / found[0].share:

@@ -1,7 +1,7 @@
 """The ways to cut rows into a part to learn from and a part to test on.
 
-holdout        one cut; a share of the rows is the test part
-random         K folds of shuffled rows, sizes differing by at most one; classes keep their share
+holdout        one cut; a fraction of the rows is the test part
+random         K folds of shuffled rows, sizes differing by at most one; stratified
 leave_one_out  K = N
 repeated       K folds drawn T times; T K of 50 to 200 steadies the mean
 reversed       learn from the one fold, test on the K - 1 others: less variance, and a learner that
@@ -59,7 +59,7 @@ def make_splits(
     moments: ArrayLike | None = None,
     seed: int = 0,
 ) -> Splits:
-    """Index pairs for the (n,) answers `y`; with `classes` every part keeps their shares.
+    """Index pairs for the (n,) targets `y`; with `classes` every part keeps their proportions.
 
     `groups` belong to "grouped", `moments` to "time" (without them the order of the rows is time).
     """

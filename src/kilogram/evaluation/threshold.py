@@ -5,7 +5,7 @@
 With probabilities the least risk predicts 1 where  p(1|x) / p(0|x) > L_FP / L_FN,  that is where
 p(1|x) > L_FP / (L_FP + L_FN); with densities where p(x|1) / p(x|0) > (L_FP / L_FN) p(0) / p(1).
 Equal losses are the rule of least error. With a score of unknown scale the threshold is the one of
-least empirical risk; its risk on the rows it was chosen on flatters.
+least empirical risk; its risk on the rows it was chosen on is optimistic.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def best_threshold(
     prior: float | None = None,
     positive: Any = 1,
 ) -> Threshold:
-    """Threshold of least empirical risk; `prior` replaces the share of positives among the rows."""
+    """Threshold of least empirical risk; `prior` replaces the observed rate of positives."""
     _positive(false_alarm, miss)
     found = curve(y, score, positive=positive)
     p1 = float(np.mean(np.asarray(y) == positive)) if prior is None else prior

@@ -34,7 +34,7 @@ def is_certain(joint: Any) -> bool:
 def settled(joint: Any, log_priors: Any = None) -> Any:
     """log p(x, y), (n, C), in which a row that every class rules out (-inf throughout) is settled.
 
-    Such a row says nothing: it gets the priors, or equal shares if none are given.
+    Such a row gets the priors, or equal probabilities if none are given.
     """
     xp = namespace(joint)
     if is_certain(joint):
@@ -44,8 +44,8 @@ def settled(joint: Any, log_priors: Any = None) -> Any:
     if not bool(xp.any(ruled_out)):
         return joint
     C = joint.shape[1]
-    shares = np.full(C, -np.log(C)) if log_priors is None else log_priors
-    return xp.where(ruled_out[:, None], like(shares, joint)[None, :], joint)
+    probabilities = np.full(C, -np.log(C)) if log_priors is None else log_priors
+    return xp.where(ruled_out[:, None], like(probabilities, joint)[None, :], joint)
 
 
 def log_posterior(joint: Any, log_priors: Any = None) -> Any:
@@ -53,9 +53,16 @@ def log_posterior(joint: Any, log_priors: Any = None) -> Any:
     xp = namespace(joint)
     joint = settled(joint, log_priors)
     joint = joint - _row_max(joint)[:, None]
-    shares = xp.exp(joint)
+    probabilities = xp.exp(joint)
     ones = xp.ones(joint.shape[1], dtype=joint.dtype, device=_device(joint))
-    return joint - xp.log(shares @ ones)[:, None]
+    return joint - xp.log(probabilities @ ones)[:, None]
+
+
+def log_of(x: Any) -> Any:
+    """log x, -inf at 0, without a warning."""
+    xp = namespace(x)
+    some = xp.where(x > 0, x, xp.ones_like(x))
+    return xp.where(x > 0, xp.log(some), xp.full_like(x, -xp.inf))
 
 
 def _row_max(A: Any) -> Any:
@@ -82,8 +89,8 @@ def posterior(likelihoods: Any, priors: Any) -> Any:
 
 def odds(likelihoods: Any, priors: Any, i: int, j: int) -> Any:
     """p(y=i | x) / p(y=j | x), (n,): the evidence p(x) cancels."""
-    share = like(priors, likelihoods)
-    return (likelihoods[:, i] * share[i]) / (likelihoods[:, j] * share[j])
+    prior = like(priors, likelihoods)
+    return (likelihoods[:, i] * prior[i]) / (likelihoods[:, j] * prior[j])
 
 
 def most_probable(scores: Any) -> Any:
@@ -124,7 +131,7 @@ def cost_threshold(false_positive: float, false_negative: float) -> float:
 
 
 def majority_error(priors: Any) -> float:
-    """1 - max p(y): the error of the best rule that does not look at x."""
+    """1 - max p(y): the error of the best rule that does not use x."""
     return 1.0 - float(np.max(np.asarray(priors)))
 
 
@@ -162,8 +169,8 @@ def sampled_bayes_error(
     samples: Sequence[Any], densities: Sequence[Callable[[Any], Any]], priors: Any
 ) -> float:
     """E[1 - max_y p(y | x)] over samples of each class, any number of dimensions (Monte Carlo)."""
-    shares, error = np.asarray(priors, dtype=float), 0.0
-    for share, x in zip(shares, samples, strict=True):
-        joint = np.stack([np.asarray(p(x)) for p in densities], axis=1) * shares
-        error += share * float(np.mean(1 - joint.max(axis=1) / joint.sum(axis=1)))
+    probabilities, error = np.asarray(priors, dtype=float), 0.0
+    for prior, x in zip(probabilities, samples, strict=True):
+        joint = np.stack([np.asarray(p(x)) for p in densities], axis=1) * probabilities
+        error += prior * float(np.mean(1 - joint.max(axis=1) / joint.sum(axis=1)))
     return error

@@ -9,8 +9,8 @@
 Squares leave the range of floats long before distances do: rows near 1e200 or 1e-200 are divided
 by a power of two first (`common_scale`), which costs no digit.
 
-One body for dense and sparse: sparse tables enter through the matrix product or column by column,
-and only the (n, m) result is dense. `Y=None` stands for `Y = X`.
+One body for dense and sparse: sparse matrices are used by matrix products or column by column, and
+only the (n, m) result is dense. `Y=None` stands for `Y = X`.
 """
 
 from __future__ import annotations

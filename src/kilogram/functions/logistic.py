@@ -1,7 +1,7 @@
 """Logistic and softmax loss in the margins, over any array namespace.
 
     two classes    y = +-1       loss = log(1 + exp(-y z)),   dloss/dz = -y q,   curvature q (1 - q)
-                                 q = 1 / (1 + exp(y z)), the chance of the wrong class
+                                 q = 1 / (1 + exp(y z)), the probability of the wrong class
     t classes      y = 0..t-1    loss = log sum_k exp(z_k) - z_y,   dloss/dz_k = p_k - 1[y = k]
 
 Every exponential has an argument of at most 0, so no margin is too large.
@@ -18,7 +18,7 @@ from kilogram.native.logistic import softmax_inplace
 
 
 class Terms(NamedTuple):
-    """Summed loss; R = dloss/dz, (n,) or (n, t); what the curvature is made of: h (n,) or P (n, t).
+    """Summed loss; R = dloss/dz, (n,) or (n, t); curvature terms: h (n,) or P (n, t).
 
     All are times the weights c of the rows.
     """
@@ -42,7 +42,7 @@ def logistic_terms(z: Any, y: Any, c: Any) -> Terms:
 def softmax_terms(Z: Any, y: Any, c: Any, *, keep: bool = False) -> Terms:
     """Of t classes: margins Z (n, t), codes y and weights c (n,); Z may be overwritten.
 
-    The chances P, times c, are given only with `keep`.
+    The probabilities P, times c, are returned only with `keep`.
     """
     if is_numpy(Z) and Z.dtype in (np.float32, np.float64):
         loss = softmax_inplace(Z, y, c, keep=keep)

@@ -9,11 +9,11 @@ from scipy.optimize import linear_sum_assignment
 
 
 def clustering_distance(a: Any, b: Any, sample_weight: Any = None) -> float:
-    """The least share of rows in different clusters, over all ways to pair the clusters.
+    """The smallest fraction of rows in different clusters, over all ways to pair the clusters.
 
     min over pairings p of the clusters of  sum_i w_i [b_i != p(a_i)] / sum_i w_i: 0 for the same
     clustering under other names, symmetric, and it obeys the triangle inequality. The best pairing
-    is an assignment problem, so k clusters take k^3 steps and not k! (Kuhn 1955).
+    is an assignment problem, so k clusters take k^3 operations and not k! (Kuhn 1955).
 
     Parameters
     ----------

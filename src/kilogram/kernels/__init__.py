@@ -4,14 +4,14 @@ from kilogram.kernels.base import Composite, Kernel, Product, Scaled, Sum
 from kilogram.kernels.checks import check_psd, check_symmetric, is_psd
 from kilogram.kernels.chi2 import AdditiveChi2, Chi2
 from kilogram.kernels.gaussian import Gaussian
-from kilogram.kernels.given import FromCallable, Precomputed
 from kilogram.kernels.laplacian import Laplacian
 from kilogram.kernels.linear import Cosine, Linear, Sigmoid
 from kilogram.kernels.matern import Matern, RationalQuadratic
+from kilogram.kernels.names import NAMES, as_kernel
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import AllSubsets, Polynomial
+from kilogram.kernels.precomputed import FromCallable, Precomputed
 from kilogram.kernels.stretched import Stretched
-from kilogram.kernels.table import NAMES, as_kernel
 from kilogram.kernels.white import White
 
 __all__ = [

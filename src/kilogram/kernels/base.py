@@ -23,7 +23,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 
 from kilogram.arrays.namespace import is_numpy, namespace
-from kilogram.kernels.pairs import as_pair, blocked_matmul, dense, runs_native
+from kilogram.kernels.row_pairs import as_pair, blocked_matmul, check_squares, dense, runs_native
 from kilogram.native import kernel_block, kernel_matmul
 
 
@@ -37,6 +37,8 @@ class Kernel(BaseEstimator, ABC):
     stationary = False
     has_spectrum = False
     has_features = False
+    #: Whether k is computed from inner products or squared distances, which may overflow.
+    uses_squares = True
 
     @abstractmethod
     def formula(self, X: Any, Y: Any) -> Any:
@@ -47,7 +49,9 @@ class Kernel(BaseEstimator, ABC):
         """k(x_i, x_i), (n,)."""
 
     def check_domain(self, X: Any, Y: Any) -> None:
-        """Refuse rows the kernel is not defined for; most are defined everywhere."""
+        """Refuse rows the kernel is not defined for; most are unless their squares overflow."""
+        for rows in () if not self.uses_squares else (X,) if Y is None else (X, Y):
+            check_squares(rows, type(self).__name__)
 
     def native(self, d: int) -> tuple[str, tuple[float, ...]] | None:
         """Name and parameters of the compiled loop for rows of length d, or None."""
@@ -136,7 +140,10 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class Composite(Kernel):
-    """A kernel made of kernels: it has what all its parts have."""
+    """A kernel made of kernels: it has the properties that all its parts have."""
+
+    def check_domain(self, X: Any, Y: Any) -> None:
+        """The parts check their own."""
 
     @abstractmethod
     def parts(self) -> tuple[Kernel, ...]:

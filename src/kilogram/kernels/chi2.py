@@ -13,9 +13,9 @@ from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.functions.distances import chi_squared
+from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.pairs import as_rows, row_ones
-from kilogram.kernels.widths import positive
+from kilogram.kernels.row_pairs import as_rows, row_ones
 
 
 def check_nonnegative(name: str, *tables: Any) -> None:

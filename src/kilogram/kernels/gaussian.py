@@ -15,10 +15,10 @@ from typing import Any
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import column_count
 from kilogram.functions.distances import squared_distances
+from kilogram.kernels.bandwidths import check_rule, median_distance, only_one, positive, scale_rule
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.draws import normal_draws
-from kilogram.kernels.pairs import as_rows, row_ones
-from kilogram.kernels.widths import check_rule, median_distance, only_one, positive, scale_rule
+from kilogram.kernels.random_directions import normal_draws
+from kilogram.kernels.row_pairs import as_rows, row_ones
 
 
 class Gaussian(Kernel):

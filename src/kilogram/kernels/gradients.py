@@ -51,8 +51,8 @@ from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.laplacian import Laplacian
 from kilogram.kernels.matern import Matern, RationalQuadratic
 from kilogram.kernels.on_columns import OnColumns
-from kilogram.kernels.pairs import as_pair, dense
 from kilogram.kernels.polynomial import Polynomial
+from kilogram.kernels.row_pairs import as_pair, dense
 from kilogram.kernels.stretched import Stretched
 from kilogram.kernels.white import White
 

@@ -13,9 +13,9 @@ from typing import Any
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import column_count
 from kilogram.functions.distances import city_block
+from kilogram.kernels.bandwidths import check_rule, median_distance, only_one, positive, scale_rule
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.pairs import as_rows, row_ones
-from kilogram.kernels.widths import check_rule, median_distance, only_one, positive, scale_rule
+from kilogram.kernels.row_pairs import as_rows, row_ones
 
 
 class Laplacian(Kernel):
@@ -34,6 +34,8 @@ class Laplacian(Kernel):
     >>> round(Laplacian(gamma=0.5)([0.0, 0.0], [1.0, -1.0]), 4)
     0.3679
     """
+
+    uses_squares = False
 
     stationary = True
     has_spectrum = True

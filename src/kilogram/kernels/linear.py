@@ -12,13 +12,13 @@ from typing import Any
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import column_count
 from kilogram.functions.distances import inner, squared_norms
+from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.pairs import as_pair, as_rows, row_ones
-from kilogram.kernels.widths import positive
+from kilogram.kernels.row_pairs import as_pair, as_rows, row_ones
 
 
 class Linear(Kernel):
-    """Linear kernel, <x, y>: with it a kernel method is its linear twin.
+    """Linear kernel, <x, y>: with it a kernel method is its linear version.
 
     Examples
     --------
@@ -86,6 +86,8 @@ class Sigmoid(Kernel):
     coef0 : float, default=1
         Offset.
     """
+
+    uses_squares = False
 
     def __init__(self, gamma: float | None = None, coef0: float = 1):
         self.gamma = gamma

@@ -21,10 +21,10 @@ import numpy as np
 
 from kilogram.arrays.namespace import namespace
 from kilogram.functions.distances import squared_distances
+from kilogram.kernels.bandwidths import check_rule, median_distance, positive
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.draws import normal_draws
-from kilogram.kernels.pairs import as_rows, row_ones
-from kilogram.kernels.widths import check_rule, median_distance, positive
+from kilogram.kernels.random_directions import normal_draws
+from kilogram.kernels.row_pairs import as_rows, row_ones
 
 NATIVE_MATERN = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels.base import Composite, Kernel
-from kilogram.kernels.pairs import as_rows
+from kilogram.kernels.row_pairs import as_rows
 
 
 class OnColumns(Composite):

@@ -22,9 +22,9 @@ from typing import Any
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import column_count
 from kilogram.functions.distances import inner, separable, squared_norms
+from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Kernel
-from kilogram.kernels.pairs import as_rows, dense
-from kilogram.kernels.widths import positive
+from kilogram.kernels.row_pairs import as_rows, dense
 
 MAX_FEATURES = 1_000_000
 

@@ -2,7 +2,7 @@
 
     k(x, y) = k0(x / scales, y / scales)
 
-A large scale makes a column irrelevant, so widths found from the data tell which columns matter
+A large scale makes a column irrelevant, so widths found from the data show which columns matter
 (automatic relevance determination).
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Composite, Kernel
 from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.matern import Matern, RationalQuadratic
-from kilogram.kernels.pairs import as_rows
-from kilogram.kernels.widths import positive
+from kilogram.kernels.row_pairs import as_rows
 
 
 class Stretched(Composite):

@@ -1,12 +1,14 @@
-"""White noise as a kernel: every row is like itself only.
+"""White noise as a kernel: every row is correlated with itself only.
 
-    k(x_i, x_j) = noise  if i and j are the same row of the same table, else 0
+    k(X) = noise I          k(X, Y) = 0
 
-so k(X) = noise I and k(X, Y) = 0, also where a row of Y equals one of X: two measurements at one
-place have two errors. A Gaussian process with `k + White(s)` sees y = f(x) + e, Var e = s.
+The call decides, not the values or the identity of the arrays: k(X, Y) compares two tables, whose
+errors are independent also where their rows are equal, and also if X itself is given twice; two
+measurements at one place have two errors. A Gaussian process with `k + White(s)` sees y = f(x) + e,
+Var e = s.
 
-In a tree of sums and products the diagonal has two parts, k(x, x) = latent + noise: the latent part
-is what two different rows at the same place share,
+In a composition of sums and products the diagonal has two parts, k(x, x) = latent + noise: the
+latent part is what two different rows at the same place share,
 
     sum        (l1 + l2,  n1 + n2)
     product    (l1 l2,    l1 n2 + n1 l2 + n1 n2)
@@ -17,16 +19,17 @@ from __future__ import annotations
 from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Kernel, Product, Scaled, Sum
 from kilogram.kernels.on_columns import OnColumns
-from kilogram.kernels.pairs import as_rows, row_ones
-from kilogram.kernels.widths import positive
+from kilogram.kernels.row_pairs import as_rows, row_ones
 
 
 class White(Kernel):
-    """White noise, `noise` on the diagonal of k(X) and 0 elsewhere.
+    """White noise: k(X) = noise I for one table of rows, k(X, Y) = 0 between two.
 
-    For the noise of a Gaussian process. Kernel methods with a ridge `alpha` have their own.
+    For the noise of a Gaussian process. Kernel methods with a penalty `alpha` have their own. The
+    noise belongs to the rows of `fit`: predictions, also of the training rows, are without it.
 
     Parameters
     ----------
@@ -42,6 +45,8 @@ class White(Kernel):
     >>> White(0.5)([[1.0]], [[1.0]])
     array([[0.]])
     """
+
+    uses_squares = False
 
     stationary = True
 
@@ -66,7 +71,7 @@ class White(Kernel):
         return row_ones(as_rows(X), self._noise())
 
     def matmul(self, X: Any, Y: Any, V: Any) -> Any:
-        if Y is None or Y is X:
+        if Y is None:
             return self._noise() * V
         return namespace(V).zeros((X.shape[0], *V.shape[1:]), dtype=V.dtype, device=V.device)
 

@@ -1,4 +1,4 @@
-"""What the kitchen says when it cannot cook: one sentence of what is wrong, one of what to do."""
+"""Errors for the user: one sentence on what is wrong, one on what to do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class KitchenError(ValueError):
-    """A table, a target or a folder that cannot be used, told to the person who asked."""
+    """A table, a target, a file or a setting that cannot be used."""
 
 
 class CannotWriteError(KitchenError):
-    """A folder that cannot be written to, or a disk that is full."""
+    """A folder that cannot be written to, or a full disk."""
 
 
 def close_names(name: str, names: Iterable[str]) -> str:
@@ -23,7 +23,7 @@ def close_names(name: str, names: Iterable[str]) -> str:
         found = [low for low in folded if name.casefold().strip() and name.casefold() in low][:3]
     if found:
         return " Did you mean " + " or ".join(repr(folded[low]) for low in found) + "?"
-    return " There is " + some(known) + "."
+    return " Available: " + some(known) + "."
 
 
 def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str:

@@ -1,11 +1,11 @@
-"""The measures a recipe is judged by, and the one chosen for a question.
+"""The measures that recipes are evaluated by, and the one chosen for a task.
 
-    R^2                 1 - sum (y - f)^2 / sum (y - mean)^2; 0: the mean's, 1: perfect
-    accuracy            share of right answers
-    balanced accuracy   mean over the classes of the share of right answers in each
+    R^2                 1 - sum (y - f)^2 / sum (y - mean)^2; 0: as good as the mean, 1: perfect
+    accuracy            fraction of correct predictions
+    balanced accuracy   mean over the classes of their recall
 
-Numbers are judged by R^2. Classes are judged by accuracy, but by balanced accuracy when one class
-holds more than four rows in five: there always answering it would already look good.
+Regression uses R^2. Classification uses accuracy, but balanced accuracy when one class holds more
+than 80 % of the rows: there always predicting it would already have a high accuracy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from kilogram.evaluation.counts import accuracy, balanced_accuracy
-from kilogram.evaluation.numbers import r_squared
+from kilogram.evaluation.confusion_matrix import accuracy, balanced_accuracy
+from kilogram.evaluation.regression_metrics import r_squared
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.question import Question, Task
 
@@ -33,7 +33,7 @@ MOSTLY = 0.8
 
 @dataclass(frozen=True)
 class Measure:
-    """A score: larger is better, unless `of_error`; `low` and `high` bound what it can be."""
+    """A score: larger is better, unless `of_error`; `low` and `high` are its bounds."""
 
     name: str
     title: str
@@ -51,7 +51,8 @@ MEASURES = {
         Measure(
             "r2",
             "R²",
-            "share of the spread of the target that is predicted: 0 is no better than the mean, "
+            "fraction of the variance of the target that is explained: 0 is no better than the "
+            "mean, "
             "1 is perfect",
             r2_score,
             "regression",
@@ -60,7 +61,7 @@ MEASURES = {
         Measure(
             "mean_absolute_error",
             "mean absolute error",
-            "average distance between prediction and truth, in units of the target",
+            "mean of |observed − predicted|, in units of the target",
             mean_absolute_error,
             "regression",
             high=math.inf,
@@ -69,17 +70,23 @@ MEASURES = {
         Measure(
             "root_mean_squared_error",
             "root mean squared error",
-            "like the mean absolute error, with large misses weighing more",
+            "like the mean absolute error, with more weight on large errors",
             root_mean_squared_error,
             "regression",
             high=math.inf,
             of_error=True,
         ),
-        Measure("accuracy", "accuracy", "share of right answers", accuracy_score, "classification"),
+        Measure(
+            "accuracy",
+            "accuracy",
+            "fraction of correct predictions",
+            accuracy_score,
+            "classification",
+        ),
         Measure(
             "balanced_accuracy",
             "balanced accuracy",
-            "share of right answers, averaged over the classes, so that rare ones count as much",
+            "mean recall of the classes, so that rare classes count as much as frequent ones",
             balanced_accuracy_score,
             "classification",
         ),
@@ -88,19 +95,19 @@ MEASURES = {
 
 
 def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
-    """The measure to judge by, and why."""
+    """The measure for the task, and the reason."""
     names = [m.name for m in MEASURES.values() if m.task == question.task and not m.of_error]
     if wanted is not None:
         if wanted not in names:
             raise KitchenError(
-                f"A {question.task} is judged by {' or '.join(names)}, not by {wanted!r}."
+                f"measure must be {' or '.join(names)} for a {question.task} task, got {wanted!r}."
             )
-        return MEASURES[wanted], "as asked"
+        return MEASURES[wanted], "as requested"
     if question.task == "regression":
         return MEASURES["r2"], "the target is a number"
     largest = float(np.bincount(question.y).max() / len(question.y))
     if largest > MOSTLY:
-        why = f"{largest:.0%} of the rows are of one class, so plain accuracy would flatter"
+        why = f"{largest:.0%} of the rows are of one class, so accuracy would be misleading"
         return MEASURES["balanced_accuracy"], why
     return MEASURES["accuracy"], "no class dominates"
 

@@ -1,12 +1,12 @@
-"""The question put to the table: which rows have an answer, and is it a number or a class?
+"""The prediction task: which rows have a target, and is it regression or classification?
 
-    words, truth values                                   classification
-    at most ten different whole numbers, well repeated    classification
-    two different numbers                                 classification
+    text, booleans                                        classification
+    at most ten distinct integers, each well repeated     classification
+    two distinct numbers                                  classification
     other numbers                                         regression
 
-`task` overrules it. Rows without an answer are left out and counted; so are classes with fewer
-rows than there are folds, since some fold would have to judge a class it has never seen.
+`task` overrides it. Rows without a target are left out and counted; so are classes with fewer rows
+than there are folds, since some fold would have to predict a class it has not been trained on.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.columns import as_text, plain
 from kilogram.kitchen.errors import KitchenError, close_names, some
-from kilogram.kitchen.read import Table
-from kilogram.kitchen.sniff import is_number
+from kilogram.kitchen.features.columns import as_text, plain
+from kilogram.kitchen.read.dialect import is_number
+from kilogram.kitchen.read.table import Table
 
 Task = Literal["regression", "classification"]
 MIN_ROWS = 20
@@ -30,7 +30,7 @@ FEW_VALUES = 10
 
 @dataclass(frozen=True)
 class Question:
-    """Target and task; `rows` have an answer, `y` holds it: numbers, or positions in `classes`."""
+    """Target and task; `rows` have a target, `y` holds it: numbers, or indices into `classes`."""
 
     target: str
     task: Task
@@ -42,7 +42,7 @@ class Question:
 
 
 def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) -> Question:
-    """What is asked of the table, or an error that says why it cannot be answered."""
+    """The task of predicting `target`, or an error that says why it is impossible."""
     column = plain(_target(table, target))
     known = np.flatnonzero(_present(column))
     notes = []
@@ -62,7 +62,7 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
         )
     found, reason = recognise(column, distinct)
     if task is not None and task != found:
-        found, reason = task, "as asked"
+        found, reason = task, "as requested"
     if found == "regression":
         return Question(target, found, reason, known, _numbers(column, target), (), tuple(notes))
     return _classes(Question(target, found, reason, known, np.empty(0), (), tuple(notes)),
@@ -70,27 +70,27 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
 
 
 def recognise(column: Any, distinct: int) -> tuple[Task, str]:
-    """Task and reason from the answers of a column without missing ones."""
+    """Task and reason from the values of a column without missing ones."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        word = "true or false" if pa.types.is_boolean(kind) else f"{distinct} different words"
+        word = "boolean values" if pa.types.is_boolean(kind) else f"{distinct} distinct categories"
         return "classification", f"the target has {word}"
     if distinct == 2:
-        return "classification", "the target has two different values"
+        return "classification", "the target has two distinct values"
     numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
     whole = bool(np.all(numbers == np.round(numbers)))
     if whole and distinct <= FEW_VALUES and distinct <= len(numbers) / 10:
-        return "classification", f"the target has {distinct} different whole numbers"
-    return "regression", f"the target has {distinct} different numbers"
+        return "classification", f"the target has {distinct} distinct integers"
+    return "regression", f"the target has {distinct} distinct numbers"
 
 
 def enough(rows: int, target: str, folds: int) -> None:
-    """An error when nested cross-validation would be left with next to nothing."""
+    """An error when there are too few rows for nested cross-validation."""
     least = max(MIN_ROWS, 2 * folds)
     if rows < least:
         raise KitchenError(
             f"Only {rows} row{'s have' if rows != 1 else ' has'} a value of {target!r}; {folds} "
-            f"folds need at least {least}. Collect more rows: no honest score comes from so few."
+            f"folds need at least {least}. Collect more rows."
         )
 
 
@@ -101,8 +101,9 @@ def _target(table: Table, target: str) -> Any:
     hint = close_names(target, names)
     if table.header_looks_like_data:
         hint += (
-            f" The first line looks like data: if the file has no header, say --no-header and call "
-            f"the columns column_1 to column_{len(names)}."
+            f" The first line looks like data: if the file has no header, use --no-header; the "
+            f"columns "
+            f"are then called column_1 to column_{len(names)}."
         )
     raise KitchenError(f"{table.name} has no column {target!r}.{hint}")
 
@@ -125,37 +126,37 @@ def _numbers(column: Any, target: str) -> np.ndarray:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(
             f"The target {target!r} holds {column.type} values such as {column[0].as_py()!r}, "
-            "which are no numbers, so it cannot be a regression. Try --task classification."
+            "which are not numbers, so it cannot be a regression target. Try --task classification."
         ) from None
 
 
 def _nearly_numbers(words: np.ndarray) -> str:
-    """A hint where a few words keep a target of numbers from being one."""
+    """A hint where a few text values keep a target from being numeric."""
     odd = sorted({word for word in words if not is_number(word)})
     numbers = sum(is_number(word) for word in words)
     if not odd or numbers < 0.5 * len(words):
         return ""
     return (
-        f" {numbers} of {len(words)} values are numbers, but not {some(odd, 3)}: empty such cells "
+        f" {numbers} of {len(words)} values are numbers, but not {some(odd, 3)}: clear such cells "
         "for a regression."
     )
 
 
 def _alike(classes: np.ndarray, target: str) -> list[str]:
-    """A note where classes differ in nothing but capital letters and blanks."""
+    """A note where classes differ only in case and white space."""
     ways: dict[str, list[str]] = {}
     for word in classes:
         ways.setdefault(" ".join(str(word).casefold().split()), []).append(str(word))
     alike = [words for words in ways.values() if len(words) > 1]
     if not alike:
         return []
-    told = "; ".join(some(words, 4) for words in alike[:3])
-    return [f"Classes of {target!r} differ in capital letters or blanks alone ({told}) and are "
-            "taken as different: write them alike if they mean the same."]  # fmt: skip
+    shown = "; ".join(some(words, 4) for words in alike[:3])
+    return [f"Classes of {target!r} differ only in case or white space ({shown}) and are "
+            "treated as different: use one spelling if they are the same."]  # fmt: skip
 
 
 def _classes(question: Question, text: Any, folds: int) -> Question:
-    """Answers as positions in the sorted classes, without the classes too small to judge."""
+    """Targets as indices of the sorted classes, without the classes that are too small."""
     words = np.asarray(text.to_pylist(), dtype=str)
     classes, codes, counts = np.unique(words, return_inverse=True, return_counts=True)
     if all(map(is_number, classes)):  # 2 before 10
@@ -164,9 +165,8 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
     target = question.target
     if counts.max() == 1:
         raise KitchenError(
-            f"The target {target!r} has one row per class: every value is different, so nothing "
-            "can be learnt about any of them. Is it an identifier? For numbers, say "
-            "--task regression."
+            f"The target {target!r} has one row per class, so no class can be learnt. Is it an "
+            "identifier? For numbers, use --task regression."
         )
     keep = counts >= folds
     notes = [*question.notes, *_alike(classes, target)]
@@ -181,7 +181,7 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
         raise KitchenError(
             f"The target {target!r} has {len(classes)} classes, of which {have} "
             f"the {folds} rows that {folds} folds need. Merge small classes, use fewer --folds, or "
-            f"ask for another column.{_nearly_numbers(words)}"
+            f"choose another target.{_nearly_numbers(words)}"
         )
     rows = keep[codes]
     enough(int(rows.sum()), target, folds)

@@ -1,4 +1,4 @@
-"""How it is cooked; with the same table and settings the same numbers come out."""
+"""The settings of one run; the same table and settings give the same numbers."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Literal, get_args
 
 from kilogram.kitchen.audit.finding import check_codes
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.question import Task
-from kilogram.kitchen.told import Told, orders
 
 MAX_ROWS = 50_000
-Method = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
+SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 KEPT = ("baseline", "linear", "kernel", "trees")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices of one run; `ordinal` holds texts such as "size=S,M,L"."""
+    """The settings of one run; `ordinal` holds texts such as "size=S,M,L"."""
 
     task: Task | None = None
     measure: str | None = None
@@ -39,33 +39,44 @@ class Settings:
     accept: tuple[str, ...] = ()
     drop_duplicates: bool = False
     examples: bool = True
-    search: Method = "halving"
+    search: SearchMethod = "halving"
 
     @property
-    def told(self) -> Told:
-        """The kinds of columns that were said."""
-        return Told(self.numeric, self.categorical, self.text, self.date, self.image, self.ignore,
-                    orders(self.ordinal), self.group, self.time)  # fmt: skip
+    def overrides(self) -> ColumnOverrides:
+        """The column types that were given."""
+        return ColumnOverrides(
+            self.numeric,
+            self.categorical,
+            self.text,
+            self.date,
+            self.image,
+            self.ignore,
+            orders(self.ordinal),
+            self.group,
+            self.time,
+        )
 
 
 def check(settings: Settings) -> None:
-    """Refuse settings that mean nothing."""
+    """An error for settings out of range."""
     if settings.folds < 2:
-        raise KitchenError(f"Cross-validation needs at least 2 folds, got {settings.folds}.")
+        raise KitchenError(f"folds must be an integer of at least 2, got {settings.folds}.")
     if settings.repeats is not None and settings.repeats < 1:
-        raise KitchenError(f"repeats must be 1 or more, got {settings.repeats}.")
+        raise KitchenError(f"repeats must be a positive integer, got {settings.repeats}.")
     if settings.max_time is not None and not settings.max_time > 0:
-        raise KitchenError(f"The time limit must be more than 0 s, got {settings.max_time}.")
-    if settings.max_rows < 20:
-        raise KitchenError(f"max_rows must be 20 or more, got {settings.max_rows}.")
-    if settings.keep not in (None, *KEPT):
         raise KitchenError(
-            f"The recipe to keep is {', '.join(KEPT[:-1])} or {KEPT[-1]}, not {settings.keep!r}."
+            f"max_time must be a positive number of seconds, got {settings.max_time}."
         )
-    if settings.search not in get_args(Method):
+    if settings.max_rows < 20:
+        raise KitchenError(f"max_rows must be an integer of at least 20, got {settings.max_rows}.")
+    if settings.keep not in (None, *KEPT):
+        raise KitchenError(f"keep must be one of {', '.join(KEPT)}, got {settings.keep!r}.")
+    if settings.search not in get_args(SearchMethod):
         raise KitchenError(
-            f"The search is one of {', '.join(get_args(Method))}, not {settings.search!r}."
+            f"search must be one of {', '.join(get_args(SearchMethod))}, got {settings.search!r}."
         )
     if settings.group and settings.time:
-        raise KitchenError("Folds are cut between groups or along time, not both: say one of them.")
+        raise KitchenError(
+            "group and time cannot be used together: folds are split by one of them."
+        )
     check_codes(settings.accept)

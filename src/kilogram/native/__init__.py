@@ -1,8 +1,8 @@
-"""Loops over raw buffers that BLAS cannot say: fused kernel matrices, scatter sums, Cholesky.
+"""Loops over raw buffers that BLAS does not have: fused kernel matrices, scatter sums, Cholesky.
 
 NumPy arrays of float32 or float64 in (any strides, read-only too), new C-contiguous arrays out.
 Every sum runs in an order fixed by the shapes alone: results do not depend on the threads.
-Each function has a ten-line NumPy twin in `tests/native`.
+Each function has a NumPy reference version in `tests/native`.
 """
 
 from kilogram.native import load  # isort: skip  # before anything imports the compiled module

@@ -13,7 +13,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def matrix(name: str, A: Array, like: Array | None = None) -> Array:
-    """A itself if native code can read it, else a TypeError or ValueError that says why not."""
+    """A itself if native code can read it, else a TypeError or ValueError with the reason."""
     if not isinstance(A, np.ndarray) or A.dtype not in (np.float32, np.float64):
         kind = A.dtype if isinstance(A, np.ndarray) else type(A).__name__
         raise TypeError(f"{name} must be a NumPy array of float32 or float64, not {kind}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 from kilogram.native.sums import _room, _root
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
 
 KINDS = ("gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine")
@@ -86,9 +86,9 @@ def grow_density_tree(
     """Grow a tree on rows X (n, d) with weights w in the box (2, d), lower and upper ends.
 
     limits: least weight of a node to be split, least weight of a leaf, least density and least
-    gain to go on, least side of a child as a share of the root's, distance of a cut from a value
-    as a share of the node's side, least share of a node's weight in a child. `columns` are looked
-    at for each split.
+    gain to go on, least side of a child as a fraction of the root's, distance of a cut from a value
+    as a fraction of the node's side, least fraction of a node's weight in a child. `columns` are
+    tried for each split.
     """
     X = np.ascontiguousarray(X.T, dtype=np.float64)
     n = X.shape[1]

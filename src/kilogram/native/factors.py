@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 
 UPDATES = {"cd": 0, "mu": 1, "poisson": 2}
@@ -111,7 +111,7 @@ def factor_sparse(
     column by column. Rows of W and F are padded with zeros: see `padded`.
 
     They begin at `start`, which is left as it is, or without it at W. Without `value` a loss that
-    is not measured is not told.
+    is not measured is not returned.
     """
     found = run(
         _core.factor_sparse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run
 
 _HEAP_WORK = 40  # what one step of a path costs, in multiplications

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, columns, run
 from kilogram.native.kernels import kernel_block
 

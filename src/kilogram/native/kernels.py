@@ -19,7 +19,7 @@ exactly symmetric, with an exact unit diagonal where the kernel has one.
 
 from __future__ import annotations
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, columns, matrix, output, run, vector
 
 # What one kernel value costs beyond its d multiplications, in multiplications.

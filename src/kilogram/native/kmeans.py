@@ -1,4 +1,4 @@
-"""One step of k-means: the nearest centre of every row and the sums of the clusters."""
+"""One pass of k-means: the nearest centre of every row and the sums of the clusters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 
 
@@ -83,8 +83,8 @@ def cluster_pass(
 class Bounds:
     """Bounds on the distances of every row from its centre and from groups of others.
 
-    `size` centres that lie near each other make a group; at most 64 groups. `looked` is the share
-    of rows and groups that the last pass had to look at.
+    `size` centres that lie near each other make a group; at most 64 groups. `looked` is the
+    fraction of rows and groups that the last pass had to look at.
     """
 
     def __init__(self, n: int, C: Array, size: int):
@@ -150,47 +150,32 @@ class Places(NamedTuple):
     order: Array
     starts: Array | None = None
 
-    def of(self, labels: Array) -> Array:
-        """An order of the rows in which those of a cluster stand together, (n,) int32."""
-        there = np.flatnonzero(self.order >= 0).astype(np.int32)
-        place, order = np.empty(len(there), np.int32), np.empty(len(labels), np.int32)
-        place[self.order[there]] = there
-        run(_core.by_place, float(len(labels)), labels, place, order)
-        return order
 
-
-class Sieve:
+class QuantisedRows:
     """The rows of X (n, d) less `shift` (d,) as bytes, by which far centres are left out.
 
     `unit` is about the length of a row. Of the last pass, `looked` is the number of exact distances
-    per row and `opened` the share of the centres that were held against the codes.
+    per row and `opened` the fraction of the centres that were compared by codes.
     """
 
     def __init__(self, X: Array, shift: Array, unit: float):
         self.X, (n, d) = matrix("X", X), X.shape
         self.shift, self.unit = vector(shift, d, self.X.dtype, "shift"), float(unit)
-        self.codes = on_line(n * -(-d // _core.SIEVE_LINE) * _core.SIEVE_LINE, np.dtype(np.uint8))
+        self.codes = on_line(n * -(-d // _core.CODE_LINE) * _core.CODE_LINE, np.dtype(np.uint8))
         self.about = np.empty((n, 4), np.float32)
-        rows = (self.X, self.shift, self.unit, self.codes, self.about)
-        self.balance: float = run(_core.encode_rows, float(n) * d, *rows)
-        self.forget()
+        given = (self.X, self.shift, self.unit, self.codes, self.about)
+        self.balance: float = run(_core.encode_rows, float(n) * d, *given)
+        self.reset()
 
     @property
-    def told(self) -> tuple[float, float, Array, Array]:
-        """What native passes are told of the codes."""
+    def arguments(self) -> tuple[float, float, Array, Array]:
+        """The codes as native passes take them."""
         return self.unit, self.balance, self.codes, self.about
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Before another start: nothing is known of distances."""
         self.C: Array | None = None
         self.looked, self.opened = 0.0, 1.0
-
-    def lay_out(self, order: Array) -> None:
-        """The rows in this order from here on: a copy of them."""
-        width = len(self.codes) // len(self.X)
-        codes = on_line(len(self.codes), self.codes.dtype).reshape(-1, width)
-        self.codes = taken(self.codes.reshape(-1, width), order, codes).ravel()
-        self.X, self.about = taken(self.X, order), taken(self.about, order)
 
     def moved(self, C: Array) -> Array | None:
         """How far each centre went since the last pass, in units, from above."""
@@ -200,13 +185,13 @@ class Sieve:
         return (moved / self.unit * (1 + 1e-5)).astype(np.float32)
 
 
-def sieve_pays() -> bool:
+def has_fast_byte_products() -> bool:
     """Whether this machine has fast products of bytes."""
-    return bool(_core.sieve_pays())
+    return bool(_core.has_fast_byte_products())
 
 
-def sieved_pass(
-    sieve: Sieve,
+def filtered_pass(
+    rows: QuantisedRows,
     C: Array,
     places: Places,
     w: Array | None = None,
@@ -215,20 +200,21 @@ def sieved_pass(
     sums: Array | None = None,
     inertia: bool = True,
 ) -> Step:
-    """`cluster_pass` over the rows of `sieve`; groups of `places` that lie far are left out whole.
+    """`cluster_pass` over quantised `rows`: exact distances only from the candidates left by codes.
 
-    `labels` and `sums` must be those of the last pass with this sieve.
+    Groups of `places` that lie far are left out whole. `labels` and `sums` must be those of the
+    last pass with these rows.
     """
-    begun = Begun.of(sieve.X, w, sieve.shift, C, labels, sums)
+    begun = Begun.of(rows.X, w, rows.shift, C, labels, sums)
     found, looked, opened = begun.run(
-        _core.sieved_pass,
+        _core.filtered_pass,
         inertia,
         places.order,
         places.starts,
-        sieve.moved(begun.C) if begun.follow else None,
-        *sieve.told,
+        rows.moved(begun.C) if begun.follow else None,
+        *rows.arguments,
     )
-    sieve.C, sieve.looked, sieve.opened = begun.C, looked, opened
+    rows.C, rows.looked, rows.opened = begun.C, looked, opened
     return begun.step(found if inertia else 0.0)
 
 
@@ -237,14 +223,6 @@ def on_line(size: int, dtype: np.dtype) -> Array:
     room = np.empty(size * dtype.itemsize + 64, np.uint8)
     start = -room.ctypes.data % 64
     return room[start : start + size * dtype.itemsize].view(dtype)
-
-
-def taken(A: Array, order: Array, out: Array | None = None) -> Array:
-    """A[order] of a C-contiguous array (n, m)."""
-    out = np.empty_like(A) if out is None else out
-    rows, to = (B.view(np.uint8).reshape(len(B), -1) for B in (A, out))
-    run(_core.take_rows, float(rows.size), rows, order, to)
-    return out
 
 
 def near_together(C: Array, size: int) -> Array:

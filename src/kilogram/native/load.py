@@ -16,14 +16,17 @@ POLICY = "OMP_WAIT_POLICY"
 
 
 def load_core() -> Any:
-    """The module `kilogram.native._core`."""
-    if POLICY in os.environ:
-        return import_module("kilogram.native._core")
-    os.environ[POLICY] = "passive"
+    """The module `kilogram.native._core`, with SciPy's BLAS routines loaded."""
+    ours = POLICY not in os.environ
+    if ours:
+        os.environ[POLICY] = "passive"
     try:
-        return import_module("kilogram.native._core")
+        core = import_module("kilogram.native._core")
     finally:
-        del os.environ[POLICY]
+        if ours:
+            del os.environ[POLICY]
+    core.load_blas()
+    return core
 
 
 load_core()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 
 _EXP_WORK = 24  # what one exponential and logarithm cost, in multiplications

@@ -1,4 +1,4 @@
-"""One pass of a Gaussian mixture: densities, shares and the sums about the means."""
+"""One pass of a Gaussian mixture: densities, responsibilities and the sums about the means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 
 

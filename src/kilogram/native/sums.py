@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, output, run, vector
 
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
 from kilogram.native.kernels import _MAP_WORK
 from kilogram.native.threads import SMALL_WORK, n_threads
 
-_DUEL_WORK = 200_000  # entries of squares from which their machines are worth a second thread
+_BINARY_WORK = 200_000  # entries of kernel squares from which a second thread pays
 
 
 class Pairs(NamedTuple):
@@ -42,9 +42,9 @@ def pair_steps(
     return Pairs(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
 
 
-class Duels(NamedTuple):
-    """Machines on some rows of one matrix K: machine k has the rows at[start[k] : start[k + 1]],
-    with signs y and prices C."""
+class BinaryProblems(NamedTuple):
+    """One-vs-one (or one-vs-rest) problems on rows of one matrix K: problem k has the rows
+    at[start[k] : start[k + 1]], with signs y and penalties C."""
 
     at: Array
     start: Array
@@ -52,21 +52,23 @@ class Duels(NamedTuple):
     C: Array
 
 
-class Duelled(NamedTuple):
-    """Dual points b, as the rows of `Duels`, and for each machine its pair steps, bias, primal
-    objective, duality gap and violation, (t, 5)."""
+class BinarySolutions(NamedTuple):
+    """Dual points b, ordered as the rows of `BinaryProblems`, and for each problem its pair steps,
+    bias, primal objective, duality gap and violation, (t, 5)."""
 
     b: Array
     results: Array
 
 
-def solve_duels(K: Array, duels: Duels, *, slack: int, tol: float, visits: int) -> Duelled:
+def solve_binary_problems(
+    K: Array, problems: BinaryProblems, *, slack: int, tol: float, visits: int
+) -> BinarySolutions:
     """Soft margins on K (n, n), each by at most `visits` pair steps for every row it has."""
-    b, results = np.empty(duels.at.shape[0]), np.empty((duels.start.shape[0] - 1, 5))
-    sizes = np.diff(duels.start)
-    threads = 1 if float(np.sum(sizes * sizes)) < _DUEL_WORK else n_threads()
-    _core.smo_duels(K, *duels, slack, tol, visits, b, results, threads)
-    return Duelled(b, results)
+    b, results = np.empty(problems.at.shape[0]), np.empty((problems.start.shape[0] - 1, 5))
+    sizes = np.diff(problems.start)
+    threads = 1 if float(np.sum(sizes * sizes)) < _BINARY_WORK else n_threads()
+    _core.smo_duels(K, *problems, slack, tol, visits, b, results, threads)
+    return BinarySolutions(b, results)
 
 
 class Selection(NamedTuple):

@@ -4,10 +4,15 @@ The loops are OpenMP teams whose members each call BLAS. SciPy's BLAS starts thr
 while a team runs it must keep to one thread, else the two fight for the cores. The setting is
 global to the process: calls from several Python threads share one count, and the last to leave
 restores it.
+
+GNU's OpenMP does not survive a fork: its pool of threads is gone in the child, and a parallel
+region there waits for it for ever. After `os.fork` (multiprocessing's "fork" method) the loops
+run on one thread in the child, which needs no pool. OpenBLAS restarts its own threads after a fork.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +21,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from kilogram.native import _core
+import kilogram.native._core as _core
 
 # Below this many multiplications a second thread costs more than it brings.
 SMALL_WORK = 10_000_000
@@ -24,6 +29,21 @@ SMALL_WORK = 10_000_000
 _lock = threading.Lock()
 _depth = 0
 _saved: list[int] = []
+_forked = False
+
+
+def _after_fork() -> None:
+    """In a child made by fork: one thread, and a lock that no thread of the parent holds."""
+    global _forked, _lock, _depth
+    _forked, _lock = True, threading.Lock()
+    if _depth > 0:  # the parent was inside `serial_blas`; whoever entered it is not in the child
+        _depth = 0
+        for library, n in zip(blas_libraries(), _saved, strict=True):
+            library.set_num_threads(n)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @cache
@@ -45,7 +65,14 @@ def _cpu_quota() -> int:
 
 def n_threads() -> int:
     """Threads native code may use: OpenMP's limit (environment, threadpoolctl) and the quota."""
-    return min(_core.max_threads(), _cpu_quota())
+    return 1 if _forked else min(_core.max_threads(), _cpu_quota())
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Threads for scikit-learn's `n_jobs`: None as many as there are, -1 all, -2 all but one."""
+    if n_jobs is None or _forked:
+        return n_threads()
+    return int(n_jobs) if n_jobs > 0 else max(1, n_threads() + 1 + int(n_jobs))
 
 
 @contextmanager
@@ -63,7 +90,7 @@ def serial_blas() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            _depth -= 1
+            _depth = max(_depth - 1, 0)  # 0 already where the block itself forked
             if _depth == 0:
                 for library, n in zip(libraries, _saved, strict=True):
                     library.set_num_threads(n)

@@ -1,11 +1,11 @@
-"""Kernel matrices as linear maps: stored, blocked, centred, shifted, or low rank."""
+"""Kernel matrices as linear operators: stored, blocked, half stored, centred, shifted, scaled."""
 
 from kilogram.operators.centred import Centred, CentredCross, KernelMeans, centre
 from kilogram.operators.gram import Gram
-from kilogram.operators.half_gram import HalfGram, half_bytes
-from kilogram.operators.low_rank import LowRank
-from kilogram.operators.memory_plan import Road, choose_road, memory_limit
-from kilogram.operators.operator import Operator
+from kilogram.operators.half_stored_gram import HalfGram, half_bytes
+from kilogram.operators.memory_plan import StoragePlan, plan_storage
+from kilogram.operators.operator import Operator, OutOfTime
+from kilogram.operators.scaled import Scaled, scaled
 from kilogram.operators.shifted import Shifted
 
 __all__ = [
@@ -14,12 +14,13 @@ __all__ = [
     "Gram",
     "HalfGram",
     "KernelMeans",
-    "LowRank",
     "Operator",
-    "Road",
+    "OutOfTime",
+    "Scaled",
     "Shifted",
+    "StoragePlan",
     "centre",
-    "choose_road",
     "half_bytes",
-    "memory_limit",
+    "plan_storage",
+    "scaled",
 ]

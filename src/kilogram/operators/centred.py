@@ -55,6 +55,14 @@ def centre(K: Any, means: KernelMeans) -> Any:
     return out
 
 
+def centre_in_place(K: Any, means: KernelMeans) -> Any:
+    """`centre` of a square K that the caller owns, in its memory."""
+    own = K @ means.weights
+    K -= own[:, None]
+    K -= means.columns[None, :] - means.grand
+    return K
+
+
 class Centred(Operator):
     """H A H' for a symmetric operator A (n, n): both sides centred with the same weights.
 

@@ -8,6 +8,10 @@ from typing import Any
 from kilogram.arrays.namespace import is_sparse, namespace
 
 
+class OutOfTime(Exception):
+    """A product was not finished before the deadline of its operator; solvers stop on it."""
+
+
 class Operator(ABC):
     """A linear map (n, m): products, some rows, the diagonal; all entries only by `dense()`."""
 

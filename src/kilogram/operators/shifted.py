@@ -1,21 +1,24 @@
-"""A plus a multiple of the identity, A + alpha I or A + diag(alpha): the ridge of a kernel."""
+"""A plus a multiple of the identity, A + alpha I: a kernel matrix with a ridge penalty."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kilogram.arrays.namespace import like, namespace
+from kilogram.arrays.namespace import namespace
 from kilogram.operators.operator import Operator
 
 
 class Shifted(Operator):
-    """A + alpha I for a number alpha, A + diag(alpha) for a vector (n,)."""
+    """A + alpha I for a square A, anything with `@` and a shape.
+
+    alpha is a number, or one number for each column of the matrices it is multiplied with (t,):
+    column j of `Shifted(A, alpha) @ V` is (A + alpha_j I) v_j. Rows, diagonal and entries are
+    those of one matrix and need a number.
+    """
 
     def __init__(self, A: Any, alpha: Any):
         if A.shape[0] != A.shape[1]:
             raise ValueError(f"only a square operator can be shifted, got shape {A.shape}")
-        if getattr(alpha, "ndim", 0) == 1 and alpha.shape[0] != A.shape[0]:
-            raise ValueError(f"alpha has {alpha.shape[0]} entries for {A.shape[0]} rows")
         self.A = A
         self.alpha = alpha
 
@@ -32,8 +35,7 @@ class Shifted(Operator):
         return Shifted(self.A.T, self.alpha)
 
     def __matmul__(self, V: Any) -> Any:
-        per_row = getattr(self.alpha, "ndim", 0) == 1 and V.ndim == 2
-        return self.A @ V + (self.alpha[:, None] if per_row else self.alpha) * V
+        return self.A @ V + self.alpha * V
 
     def rows(self, i: Any) -> Any:
         n = self.shape[0]
@@ -44,17 +46,18 @@ class Shifted(Operator):
             xp.asarray(list(at), device=out.device)[:, None]
             == xp.arange(n, device=out.device)[None, :]
         )
-        added = self._alphas(out)[None, :] * xp.astype(on_diagonal, out.dtype)
-        return out + added
+        return out + self._one_alpha() * xp.astype(on_diagonal, out.dtype)
 
     def diag(self) -> Any:
-        return self.A.diag() + self.alpha
+        return self.A.diag() + self._one_alpha()
 
     def dense(self) -> Any:
         return self.rows(slice(None))
 
-    def _alphas(self, ref: Any) -> Any:
-        """alpha as a vector (n,) beside ref."""
-        if getattr(self.alpha, "ndim", 0) == 1:
-            return like(self.alpha, ref)
-        return namespace(ref).full(self.shape[0], self.alpha, dtype=ref.dtype, device=ref.device)
+    def _one_alpha(self) -> float:
+        if getattr(self.alpha, "ndim", 0):
+            raise ValueError(
+                f"one matrix has one alpha, got {self.alpha.shape[0]} of them: only products "
+                "with as many columns take one each."
+            )
+        return float(self.alpha)

@@ -11,7 +11,7 @@ class Solution:
     """The `value` found after `n_iter` steps, its objective, and whether the tolerance was met.
 
     `message` is one sentence for the user: what stopped the work, or what had to be done instead.
-    `road` names the method where a solver chose among several.
+    `method` names the method where a solver chose among several.
     """
 
     value: Any
@@ -19,7 +19,7 @@ class Solution:
     objective: float | None = None
     converged: bool = True
     message: str = ""
-    road: str = ""
+    method: str = ""
 
 
 def best_of(found: Solution, taken: int, wanted: int) -> Solution:

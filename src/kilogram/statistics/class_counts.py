@@ -90,7 +90,7 @@ class CategoryCounts:
     ) -> CategoryCounts:
         """Of whole numbers X (n, d), dense, on the host; NaN, or below 0: missing.
 
-        `sizes` (d,), where they are known, are the V_j; otherwise the greatest values say them.
+        `sizes` (d,), where they are known, are the V_j; otherwise the largest values give them.
         """
         X, codes = as_floats(X), to_numpy(codes)
         if sizes is None:
@@ -113,7 +113,7 @@ class CategoryCounts:
     __radd__ = __add__
 
     def widened(self, sizes: Any) -> CategoryCounts:
-        """With room for at least these many categories in every column."""
+        """With at least these many categories in every column."""
         tables = (_widened(t, int(v)) for t, v in zip(self.tables, sizes, strict=True))
         return CategoryCounts(self.weights, tuple(tables))
 

@@ -24,7 +24,7 @@ from kilogram.statistics.classes import (
     ClassMoments,
     class_pilots,
     class_weights,
-    merged_shares,
+    merged_fractions,
 )
 from kilogram.statistics.moments import Moments
 from kilogram.statistics.products import as_floats
@@ -62,12 +62,12 @@ class ClassScatters:
             return self
         if not isinstance(other, ClassScatters):
             return NotImplemented
-        share = merged_shares(self.weights, other.weights)
+        fraction = merged_fractions(self.weights, other.weights)
         apart = other.means - self.means
-        between = (self.weights * share)[:, None, None] * apart[:, :, None] * apart[:, None, :]
+        between = (self.weights * fraction)[:, None, None] * apart[:, :, None] * apart[:, None, :]
         return ClassScatters(
             self.weights + other.weights,
-            self.means + share[:, None] * apart,
+            self.means + fraction[:, None] * apart,
             self.scatters + other.scatters + between,
         )
 

@@ -19,7 +19,7 @@ import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native import classes as native
-from kilogram.statistics.classes import class_pilots, class_weights, members, merged_shares
+from kilogram.statistics.classes import class_pilots, class_weights, members, merged_fractions
 from kilogram.statistics.products import as_floats
 
 
@@ -48,13 +48,13 @@ class ClassVariances:
             return self
         if not isinstance(other, ClassVariances):
             return NotImplemented
-        share = merged_shares(self.seen, other.seen)
+        fraction = merged_fractions(self.seen, other.seen)
         apart = other.means - self.means
         return ClassVariances(
             self.weights + other.weights,
             self.seen + other.seen,
-            self.means + share * apart,
-            self.squares + other.squares + self.seen * share * apart * apart,
+            self.means + fraction * apart,
+            self.squares + other.squares + self.seen * fraction * apart * apart,
         )
 
     __radd__ = __add__
@@ -81,7 +81,8 @@ class ClassVariances:
         """Of each column over all classes, (d,): within plus between."""
         xp = namespace(self.seen)
         apart = self.means - self.mean
-        all_squares = xp.sum(self.squares + self.seen * apart * apart, axis=0)
+        with np.errstate(over="ignore"):  # infinite where squares overflow, for the caller to see
+            all_squares = xp.sum(self.squares + self.seen * apart * apart, axis=0)
         return all_squares / _positive(xp.sum(self.seen, axis=0))
 
 

@@ -65,11 +65,11 @@ class ClassMoments:
         if not isinstance(other, ClassMoments):
             return NotImplemented
         weights = self.weights + other.weights
-        share = merged_shares(self.weights, other.weights)
+        fraction = merged_fractions(self.weights, other.weights)
         apart = other.means - self.means
-        between = (apart.T * (self.weights * share)) @ apart
-        # a class that one side lacks keeps the other side's mean: its share is 0 or 1
-        means = self.means + share[:, None] * apart
+        between = (apart.T * (self.weights * fraction)) @ apart
+        # a class that one side lacks keeps the other side's mean: its fraction is 0 or 1
+        means = self.means + fraction[:, None] * apart
         return ClassMoments(weights, means, self.within + other.within + between)
 
     __radd__ = __add__
@@ -116,8 +116,8 @@ def class_pilots(X: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray
     return np.where(np.isfinite(pilots), pilots, 0.0).astype(X.dtype)
 
 
-def merged_shares(ours: Any, theirs: Any) -> Any:
-    """The share of the second weights in both; a class that nobody has has no share."""
+def merged_fractions(ours: Any, theirs: Any) -> Any:
+    """The fraction of the second weights in the sum; 0 for a class that neither side has."""
     xp = namespace(ours)
     both = ours + theirs
     return theirs / xp.where(both > 0, both, xp.ones_like(both))

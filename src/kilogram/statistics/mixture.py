@@ -144,7 +144,7 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
     X = as_floats(X)
     if has_missing(X):
         joint = mixture_missing.log_joint(to_numpy(X).astype(np.float64), parts)
-        return like(_told(joint, what), X)
+        return like(_row_output(joint, what), X)
     if is_numpy(X) and what != "joint":
         step = mixture_pass(
             X,
@@ -155,7 +155,7 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
             norms=what == "norms",
         )
         return step.shares if what == "shares" else step.norms
-    return like(_told(log_joint(X, parts), what), X)
+    return like(_row_output(log_joint(X, parts), what), X)
 
 
 def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
@@ -170,7 +170,7 @@ def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
     return np.array([np.where(u > 0, u * norms, 0.0).sum(), u.sum()])
 
 
-def _told(joint: Any, what: str) -> Any:
+def _row_output(joint: Any, what: str) -> Any:
     if what == "joint":
         return joint
     norms, R = norms_and_shares(joint)

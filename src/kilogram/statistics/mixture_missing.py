@@ -1,4 +1,4 @@
-"""Gaussian mixtures of rows with holes: what is there is told exactly, what is not is expected.
+"""Gaussian mixtures of rows with missing values: exact for observed ones, expectations for others.
 
 A row shows the columns o and hides the columns h. Its density is that of the part it shows,
 N(x_o; m_o, C_oo), and given a component the hidden part has the moments

@@ -52,12 +52,12 @@ class Moments:
             return self
         if not isinstance(other, Moments):
             return NotImplemented
-        W, share = _merged_weight(self.weight, other.weight)
+        W, fraction = _merged_weight(self.weight, other.weight)
         e = other.mean - self.mean
         return Moments(
             W,
-            self.mean + share * e,
-            self.scatter + other.scatter + (self.weight * share) * _outer(e, e),
+            self.mean + fraction * e,
+            self.scatter + other.scatter + (self.weight * fraction) * _outer(e, e),
         )
 
     __radd__ = __add__
@@ -102,7 +102,8 @@ class JointMoments:
     def of(cls, X: Any, Y: Any, w: Any = None) -> JointMoments:
         """Of the rows of X (n, d) and Y (n, t) or (n,), with weights w (n,)."""
         Y = Y if len(Y.shape) == 2 else Y[:, None]
-        X, Y = as_floats(X), as_floats(Y, like=X)
+        X = as_floats(X)
+        Y = as_floats(Y) if "float32" in str(X.dtype) else as_floats(Y, like=X)
         p, q = pilot(X), pilot(Y)
         Sxx, Sxy, Syy, sx, sy = scatter_pair(X, Y, w, p, q)
         W = total_weight(X, w)
@@ -122,9 +123,9 @@ class JointMoments:
         if not isinstance(other, JointMoments):
             return NotImplemented
         x, y = self.x + other.x, self.y + other.y
-        _, share = _merged_weight(self.weight, other.weight)
+        _, fraction = _merged_weight(self.weight, other.weight)
         apart = _outer(other.mean - self.mean, other.mean_y - self.mean_y)
-        cross = self.cross + other.cross + (self.weight * share) * apart
+        cross = self.cross + other.cross + (self.weight * fraction) * apart
         return JointMoments(x.weight, x.mean, x.scatter, y.mean, cross, y.scatter)
 
     __radd__ = __add__
@@ -170,7 +171,7 @@ def total_weight(X: Any, w: Any) -> float:
 
 
 def _merged_weight(a: float, b: float) -> tuple[float, float]:
-    """W_a + W_b and the share of b in it; rows without weight have no share."""
+    """W_a + W_b and the fraction of b in it; 0 without any weight."""
     return a + b, b / (a + b) if b else 0.0
 
 

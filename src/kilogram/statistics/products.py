@@ -15,9 +15,13 @@ from kilogram import native
 from kilogram.arrays.linalg import scatter, vanished
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
 
+MIXED_ENTRIES = 2**20  # entries of float32 rows converted to float64 at once: 8 MiB
+
 
 def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
     """(Sxx, Sxy, Syy, sx, sy) of X (n, d) and Y (n, t); p is None for sparse X, q for sparse Y."""
+    if not is_sparse(X) and not is_sparse(Y) and X.dtype != Y.dtype:
+        return _mixed_pair(X, Y, w, p, q)
     if is_numpy(X) and is_numpy(Y):
         found = native.scatter_pair(X, Y, w, p, q)
         if X.dtype == "float32" and (vanished(found.xx) or vanished(found.yy)):
@@ -30,6 +34,21 @@ def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any,
         return Sxx, _sparse_cross(X, Y, w, p, q), Syy, sx, sy
     WY = Y - q if w is None else (Y - q) * w[:, None]
     return Sxx, (X - p).T @ WY, Syy, sx, sy
+
+
+def _mixed_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """The same for float32 X and float64 Y: float32 only where X is multiplied with itself."""
+    xp = namespace(X, Y)
+    w = None if w is None else xp.astype(w, Y.dtype, copy=False)
+    Sxx, sx = scatter(X, w, p)
+    Syy, sy = scatter(Y, w, q)
+    cross = xp.zeros((X.shape[1], Y.shape[1]), dtype=Y.dtype, device=Y.device)
+    step = max(1, MIXED_ENTRIES // max(1, X.shape[1]))
+    for i in range(0, X.shape[0], step):
+        some = slice(i, i + step)
+        near = Y[some, :] - q if w is None else (Y[some, :] - q) * w[some, None]
+        cross = cross + (xp.astype(X[some, :], Y.dtype) - p).T @ near
+    return Sxx, cross, Syy, sx, sy
 
 
 def _sparse_cross(X: Any, Y: Any, w: Any, p: Any, q: Any) -> Any:

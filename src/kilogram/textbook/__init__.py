@@ -1,7 +1,7 @@
-"""The algorithms as the books tell them: short generators in plain NumPy, and the books' errata.
+"""The algorithms as the texts print them: short generators in plain NumPy, and the texts' errata.
 
-`run(pca(X, 2))` follows a telling to its end; iterating over it shows every step. `TELLINGS` lists
-them all with the pages they stand beside and the estimators they explain: `tellings/<module>.toml`
+`run(pca(X, 2))` runs a textbook version to its end; iterating over it shows every step. `ENTRIES`
+lists them all with their sources and the estimators they explain: `entries/<module>.toml`
 describes the generators of `<module>.py`. `errata` lists the errors of the printed pages, each with
 the test that shows it.
 """
@@ -14,35 +14,35 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
 
-from kilogram.textbook.state import State, Telling, begin, run
+from kilogram.textbook.state import State, States, begin, run
 
 
 @dataclass(frozen=True)
-class Page:
-    """One telling: the generator, its title, where the texts tell it, what it explains."""
+class Entry:
+    """One textbook version: the generator, its title, its sources, the estimators it explains."""
 
-    function: Callable[..., Telling]
+    function: Callable[..., States]
     title: str
     sources: tuple[str, ...]
     explains: tuple[str, ...]
 
 
-def _told() -> dict[str, Page]:
-    """Every telling of the room, module by module."""
-    told: dict[str, Page] = {}
-    tables = (files("kilogram.textbook") / "tellings").iterdir()
+def _read_entries() -> dict[str, Entry]:
+    """Every textbook version, module by module."""
+    entries: dict[str, Entry] = {}
+    tables = (files("kilogram.textbook") / "entries").iterdir()
     for table in sorted(tables, key=lambda file: file.name):
         module = import_module(f"kilogram.textbook.{table.name.removesuffix('.toml')}")
         for name, entry in tomllib.loads(table.read_text("utf-8")).items():
-            if name in told:
-                raise ValueError(f"two tellings are called {name!r}: one would hide the other")
+            if name in entries:
+                raise ValueError(f"two textbook versions are called {name!r}")
             function = getattr(module, entry["function"])
-            told[name] = Page(
+            entries[name] = Entry(
                 function, entry["title"], tuple(entry["sources"]), tuple(entry["explains"])
             )
-    return told
+    return entries
 
 
-TELLINGS: dict[str, Page] = _told()
+ENTRIES: dict[str, Entry] = _read_entries()
 
-__all__ = ["TELLINGS", "Page", "State", "Telling", "begin", "run"]
+__all__ = ["ENTRIES", "Entry", "State", "States", "begin", "run"]

@@ -3,17 +3,17 @@
     p(y | x) = p(x | y) p(y) / p(x);   the least error is E[1 - max_y p(y | x)]
 
 The toy of both lectures: equal priors on [0, 1] with p(x | 0) = 2 - 2x and p(x | 1) = 2x, so that
-p(1 | x) = x. Rule a says 0 iff x <= t, rule b says 1 iff x <= t.
+p(1 | x) = x. Rule a predicts 0 iff x <= t, rule b predicts 1 iff x <= t.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def bayes_rule(likelihood: Array, prior: Array) -> Telling:
+def bayes_rule(likelihood: Array, prior: Array) -> States:
     """likelihood (x, y) of every value of a discrete x: evidence, posterior, decision, error."""
     joint = likelihood * prior
     evidence = joint.sum(axis=1)
@@ -24,16 +24,16 @@ def bayes_rule(likelihood: Array, prior: Array) -> Telling:
     return s
 
 
-def confusion(labels: Array, said: Array, C: int) -> Telling:
+def confusion(labels: Array, predicted: Array, C: int) -> States:
     """Rows the true class, columns the answer; the error is what lies off the diagonal."""
     table = np.zeros((C, C))
-    np.add.at(table, (labels, said), 1)
+    np.add.at(table, (labels, predicted), 1)
     error = 1 - np.trace(table) / table.sum()
     yield (s := begin("1 table", table=table, error=error))
     return s
 
 
-def threshold_errors(t: Array) -> Telling:
+def threshold_errors(t: Array) -> States:
     """Errors of rules a and b on the toy, by their integrals."""
     a = t**2 / 2 + ((1 - t) - (1 - t**2) / 2)  # int_0^t x dx + int_t^1 (1 - x) dx
     yield (s := begin("1 rule a", a=a))
@@ -47,7 +47,7 @@ def toy(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     return np.where(labels == 1, np.sqrt(u), 1 - np.sqrt(1 - u)), labels
 
 
-def one_prototype_each(steps: int = 400) -> Telling:
+def one_prototype_each(steps: int = 400) -> States:
     """L03: one random point of each class, threshold in the middle; error by quadrature.
 
     The density of (rule a, t, h) with prototypes t - h and t + h is 2 (2 - 2(t - h)) 2(t + h).

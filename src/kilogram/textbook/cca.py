@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 
 from kilogram.textbook.kernel_pca import centre, centre_new
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def inverse_root(C: Array) -> Array:
@@ -34,7 +34,7 @@ def inverse_root(C: Array) -> Array:
     return np.asarray((U / np.sqrt(values)) @ U.T)
 
 
-def two_views(X: Array, Y: Array, m: int | None = None, *, kappa: float = 0.0) -> Telling:
+def two_views(X: Array, Y: Array, m: int | None = None, *, kappa: float = 0.0) -> States:
     """A (D_x, m), B (D_y, m) and correlations rho, all pairs from one SVD (B.2)."""
     X, Y, n = X - X.mean(axis=0), Y - Y.mean(axis=0), len(X)
     yield (s := begin("1 centre", X=X, Y=Y))
@@ -57,7 +57,7 @@ def _pairs(R: Sequence[Array], L: Array, m: int) -> tuple[Array, list[Array]]:
     return Lambda, [w / np.sqrt(np.sum(w * (r @ w), axis=0)) for r, w in zip(R, parts, strict=True)]
 
 
-def cca(views: Sequence[Array], m: int | None = None, *, kappa: float = 0.0) -> Telling:
+def cca(views: Sequence[Array], m: int | None = None, *, kappa: float = 0.0) -> States:
     """Algorithm 6: directions W0, W1, ... and scores U0, U1, ... of every view; Lambda."""
     n, m = len(views[0]), m or min(X.shape[1] for X in views)
     centred = [X - X.mean(axis=0) for X in views]
@@ -75,7 +75,7 @@ def cca(views: Sequence[Array], m: int | None = None, *, kappa: float = 0.0) -> 
     return s
 
 
-def kernel_cca(Ks: Sequence[Array], kappa: float, m: int = 1, *, penalty: str = "norm") -> Telling:
+def kernel_cca(Ks: Sequence[Array], kappa: float, m: int = 1, *, penalty: str = "norm") -> States:
     """Algorithm 7: coefficients A0, A1, ..., scores U0, U1, ... and their correlations rho."""
     n = len(Ks[0])
     centred = [centre(K) for K in Ks]
@@ -101,7 +101,7 @@ def kernel_cca(Ks: Sequence[Array], kappa: float, m: int = 1, *, penalty: str = 
     return s
 
 
-def kernel_scores(K_t: Array, K: Array, A: Array) -> Telling:
+def kernel_scores(K_t: Array, K: Array, A: Array) -> States:
     """(11.2): scores of new points, K_t = k(X_test, X_train) centred with the training means."""
     yield (s := begin("1 kernel with the training points", K_t=K_t))
     yield (s := s.then("2 centre with the training means", K_t=centre_new(K_t, K)))

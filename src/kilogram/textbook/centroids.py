@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def online_centroids(X: Array, labels: Array) -> Telling:
+def online_centroids(X: Array, labels: Array) -> States:
     """Algorithm 12: means mu (K, D) and counts N, point by point, from zero vectors."""
     classes = np.unique(labels)
     mu, N = np.zeros((len(classes), X.shape[1])), np.zeros(len(classes))
@@ -26,14 +26,14 @@ def online_centroids(X: Array, labels: Array) -> Telling:
     return s
 
 
-def nearest_centroid(X: Array, mu: Array) -> Telling:
+def nearest_centroid(X: Array, mu: Array) -> States:
     """Algorithm 13: index of the nearest mean; of equal distances the first."""
     distance = np.linalg.norm(X[:, None] - mu[None], axis=2)
     yield (s := begin("1 distances", distance=distance, index=distance.argmin(axis=1)))
     return s
 
 
-def linear_rule(mu_o: Array, mu_t: Array) -> Telling:
+def linear_rule(mu_o: Array, mu_t: Array) -> States:
     """Slides 3 and cookbook C.2: class o where w'x - b > 0; folded into one vector too."""
     w, b = mu_o - mu_t, (mu_o @ mu_o - mu_t @ mu_t) / 2
     yield (s := begin("1 weights and offset", w=w, b=b))
@@ -41,7 +41,7 @@ def linear_rule(mu_o: Array, mu_t: Array) -> Telling:
     return s
 
 
-def kernel_nearest_mean(K: Array, labels: Array, k_new: Array, k_self: Array) -> Telling:
+def kernel_nearest_mean(K: Array, labels: Array, k_new: Array, k_self: Array) -> States:
     """The same in the space of a kernel: K (n, n), k_new (m, n), k(x, x) of the new points (m,)."""
     classes = np.unique(labels)
     own = [labels == c for c in classes]

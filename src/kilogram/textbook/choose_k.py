@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from kilogram.textbook.k_means import lloyd, plus_plus
-from kilogram.textbook.state import Array, Telling, begin, run
+from kilogram.textbook.state import Array, States, begin, run
 
 
 def clustering_distance(a: Array, b: Array) -> float:
@@ -35,7 +35,7 @@ def _centres(X: Array, k: int, starts: int, rng: np.random.Generator) -> Array:
 
 def instability(
     X: Array, K: int, r: int, rng: np.random.Generator, starts: int = 5, inside: bool = True
-) -> Telling:
+) -> States:
     """Algorithm 2 for k = 2..K; `inside` False draws the resample before the loop, as printed."""
     found: list[float] = []
     yield (s := begin("1 one cluster is always stable", k=np.arange(2, K + 1)))
@@ -53,7 +53,7 @@ def instability(
     return s
 
 
-def elbow(X: Array, K: int, rng: np.random.Generator, starts: int = 5) -> Telling:
+def elbow(X: Array, K: int, rng: np.random.Generator, starts: int = 5) -> States:
     """SSE_k / SSE_1 for k = 1..K: the point nearest to the origin, and the sharpest bend."""
     shares: list[float] = []
     yield (s := begin("1 all points in one cluster", k=np.arange(1, K + 1)))
@@ -76,7 +76,7 @@ def thumb(N: int) -> int:
     return round(np.sqrt(N / 2))
 
 
-def held_out(X: Array, K: int, folds: int, rng: np.random.Generator, starts: int = 5) -> Telling:
+def held_out(X: Array, K: int, folds: int, rng: np.random.Generator, starts: int = 5) -> States:
     """D_in / D of held-out points for k = 1..K; k-means on the others, then nearest centres."""
     fold, shares = rng.permutation(len(X)) % folds, np.zeros(K)
     yield (s := begin("1 folds", fold=fold))
@@ -90,7 +90,7 @@ def held_out(X: Array, K: int, folds: int, rng: np.random.Generator, starts: int
     return s
 
 
-def two_part_code(X: Array, labels: Array) -> Telling:
+def two_part_code(X: Array, labels: Array) -> States:
     """Bits to send points: who belongs where, the clusters, and the points around them.
 
     N H(shares) + N/2 log2 det S + (k - 1 + k D)/2 log2 N, less what every clustering pays alike.

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.density_tree import density
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def ranks(X: Array) -> Telling:
+def ranks(X: Array) -> States:
     """Places r from 1 and u = r / (N + 1) of the columns of X, which have no ties."""
     r = np.argsort(np.argsort(X, axis=0), axis=0) + 1
     yield (s := begin("1 places", r=r))
@@ -28,7 +28,7 @@ def distribution(mass: Array, edges: Array, x: Array) -> Array:
     return np.interp(x, edges, np.concatenate([[0.0], np.cumsum(mass)]))
 
 
-def copula(X: Array, x_new: Array, bins: int, boxes: Array, c: Array) -> Telling:
+def copula(X: Array, x_new: Array, bins: int, boxes: Array, c: Array) -> States:
     """p at x_new: margins from histograms of X, times the density c on boxes of the unit cube."""
     u, margin = np.empty(x_new.shape), np.ones(len(x_new))
     yield (s := begin("1 rows", x=x_new))
@@ -44,7 +44,7 @@ def copula(X: Array, x_new: Array, bins: int, boxes: Array, c: Array) -> Telling
     return s
 
 
-def walk(boxes: Array, c: Array, draws: Array) -> Telling:
+def walk(boxes: Array, c: Array, draws: Array) -> States:
     """Draw u: leaves in order, each with probability c_l V_l; draws (M, 1 + d) are uniform.
 
     Going left with probability p_L V_L / (p_L V_L + p_R V_R) at every node ends in leaf l with

@@ -12,7 +12,7 @@ from math import gamma, pi
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 Kernel = Callable[[Array], Array]
 
@@ -29,7 +29,7 @@ def epanechnikov(u: Array) -> Array:
     return (d + 2) / (2 * V) * np.maximum(1 - (u**2).sum(axis=-1), 0.0)
 
 
-def kernel_density(X: Array, x_new: Array, h: float, k: Kernel = gaussian) -> Telling:
+def kernel_density(X: Array, x_new: Array, h: float, k: Kernel = gaussian) -> States:
     """p at the rows of x_new (M, d): the mean of kernels of width h on the rows of X (N, d)."""
     U = (x_new[:, None] - X[None]) / h
     yield (s := begin("1 distances in widths", U=U))
@@ -39,7 +39,7 @@ def kernel_density(X: Array, x_new: Array, h: float, k: Kernel = gaussian) -> Te
     return s
 
 
-def leave_one_out(X: Array, widths: Array, k: Kernel = gaussian) -> Telling:
+def leave_one_out(X: Array, widths: Array, k: Kernel = gaussian) -> States:
     """The log likelihood L of every point under the others, for each width; h has the largest."""
     N, d = X.shape
     L = []
@@ -54,7 +54,7 @@ def leave_one_out(X: Array, widths: Array, k: Kernel = gaussian) -> Telling:
     return s
 
 
-def bayes(densities: Array, prior: Array) -> Telling:
+def bayes(densities: Array, prior: Array) -> States:
     """Classes from p_c(x) (M, K) and priors (K,): posterior and label; all 0 gives the prior."""
     joint = densities * prior
     yield (s := begin("1 density times prior", joint=joint))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def gain(q: Array | float, s: Array | float) -> Array | float:
@@ -47,7 +47,7 @@ def best_split(
 
 def density_tree(
     X: Array, least: int = 10, depth: int = 50, width: float = 1e-3, min_gain: float = 0.0
-) -> Telling:
+) -> States:
     """The stack of the notes: boxes (L, 2, d) and densities p (L,) of the leaves so far.
 
     least: points of a leaf; width: least side of a leaf, as a share of the root's.
@@ -93,7 +93,7 @@ def density(boxes: Array, p: Array, X: Array) -> Array:
     return np.where(np.any(held, axis=1), p[np.argmax(held, axis=1)], 0.0)
 
 
-def prune(X: Array, held: Array, boxes: Array, p: Array, merged: tuple[int, int]) -> Telling:
+def prune(X: Array, held: Array, boxes: Array, p: Array, merged: tuple[int, int]) -> States:
     """Do two sibling leaves pay on held-out points? Costs of both against that of one leaf."""
     two = [int(i) for i in merged]
     V = np.prod(boxes[two, 1] - boxes[two, 0], axis=1)
@@ -109,7 +109,7 @@ def prune(X: Array, held: Array, boxes: Array, p: Array, merged: tuple[int, int]
 
 def forest(
     X: Array, x_new: Array, rng: np.random.Generator, T: int = 10, least: int = 10
-) -> Telling:
+) -> States:
     """The mean of the densities of T trees, each on two thirds of the points."""
     total = np.zeros(len(x_new))
     yield (s := begin("1 nothing yet", p=total.copy()))

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.fisher import class_means, scatters
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def quadratic(X: Array, labels: Array, X_new: Array) -> Telling:
+def quadratic(X: Array, labels: Array, X_new: Array) -> States:
     """Means m, covariances S, offsets b, and the scores of new points (smaller is better)."""
     classes = np.unique(labels)
     m = class_means(X, labels)
@@ -31,7 +31,7 @@ def quadratic(X: Array, labels: Array, X_new: Array) -> Telling:
     return s
 
 
-def linear(X: Array, labels: Array, X_new: Array) -> Telling:
+def linear(X: Array, labels: Array, X_new: Array) -> States:
     """Weights w (K, D), offsets b, and the scores of new points (larger is better)."""
     classes = np.unique(labels)
     m, S_w = class_means(X, labels), scatters(X, labels)[0] / len(X)
@@ -46,7 +46,7 @@ def linear(X: Array, labels: Array, X_new: Array) -> Telling:
 
 def least_squares_view(
     X: Array, labels: Array, targets: tuple[float, float] | None = None, *, offset: bool = True
-) -> Telling:
+) -> States:
     """Regression on two target values, coded N/N_1 and -N/N_0 unless given: w and b."""
     N, N_1 = len(X), int(np.sum(labels == 1))
     low, high = (-N / (N - N_1), N / N_1) if targets is None else targets

@@ -1,4 +1,4 @@
-"""Errata of the five texts: where it is printed, what it says, the right form, and the test.
+"""Errata of the five texts: where it is printed, the printed form, the right form, and the test.
 
 The entries stand in `errata_tables/*.toml`, one file per text. An entry names the test that shows
 both that the printed form fails and that the right one holds; `tests/books` checks that it exists.
@@ -29,7 +29,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "weighted_least_squares": ("GeneralizedLeastSquares", "ReweightedLeastSquares"),
     "total_least_squares": ("TotalLeastSquares",),
     "robust": ("HuberRegressor", "QuantileRegressor"),
-    "sparse_regression": (),
+    "sparse_regression": ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV", "lasso_path"),
     "nonlinear_least_squares": (),
     "ridge": ("Ridge", "RidgeCV"),
     "kernel_ridge": ("KernelRidge", "KernelRidgeCV"),
@@ -57,7 +57,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     ),
     "copula": ("RankTransform", "CopulaDensity", "CopulaClassifier"),
     "bayes": ("MajorityClassifier",),
-    "neighbours": (),
+    "neighbours": ("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor"),
     "logistic": ("LogisticRegression", "OnlineClassifier"),
     "perceptron": ("Perceptron", "Adaline", "OnlineClassifier"),
     "cca": ("CCA", "KernelCCA", "MultiviewCCA"),
@@ -69,7 +69,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "choose_k": ("choose_k",),
     "mixture": ("GaussianMixture",),
     "spectral": ("SpectralClustering",),
-    "manifolds": ("LocallyLinearEmbedding", "LaplacianEigenmaps", "Isomap", "MDS"),
+    "manifolds": ("LocallyLinearEmbedding", "LaplacianEigenmaps", "Isomap", "ClassicalMDS"),
     "random_kitchen_sinks": ("FourierFeatures", "KitchenSinksRegressor", "KitchenSinksClassifier"),
     "kernel_template": ("KernelRidge", "KernelPCA"),
     "kernels": ("Linear", "Polynomial", "AllSubsets", "Gaussian"),

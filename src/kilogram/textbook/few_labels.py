@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 Classifier = Callable[[Array, Array, Array], Array]
 
@@ -24,7 +24,7 @@ def nearest_mean(X: Array, y: Array, new: Array) -> Array:
 
 def self_training(
     X: Array, y: Array, fit: Classifier, sure: float = 0.9, rounds: int = 50
-) -> Telling:
+) -> States:
     """y is -1 where there is no label; answers surer than `sure` become labels, again and again."""
     y = y.copy()
     yield (s := begin("1 labelled points", y=y))
@@ -39,7 +39,7 @@ def self_training(
     return s
 
 
-def spreading(A: Array, Y: Array, alpha: float = 0.8, rounds: int = 200) -> Telling:
+def spreading(A: Array, Y: Array, alpha: float = 0.8, rounds: int = 200) -> States:
     """F <- alpha S F + (1 - alpha) Y on the graph A; Y (N, C) is 0 where there is no label."""
     d = A.sum(axis=1)
     S = A / np.sqrt(np.outer(d, d))
@@ -52,9 +52,7 @@ def spreading(A: Array, Y: Array, alpha: float = 0.8, rounds: int = 200) -> Tell
     return s
 
 
-def uncertainty_sampling(
-    X: Array, y: Array, start: Array, fit: Classifier, queries: int
-) -> Telling:
+def uncertainty_sampling(X: Array, y: Array, start: Array, fit: Classifier, queries: int) -> States:
     """Ask for the label of the point whose P(class 1) is nearest to 1/2."""
     known = [int(i) for i in start]
     p = fit(X[known], y[known], X)

@@ -1,4 +1,4 @@
-"""Fisher's discriminant (cookbook ch. 16, algorithms 14 and 15; C.1) and its kernel twin.
+"""Fisher's discriminant (cookbook ch. 16, algorithms 14 and 15; C.1) and its kernel version.
 
     max_W  tr((W'S W)^-1 W'B W)        generalised eigenvectors  B W = S W Lambda, largest first
 
@@ -15,7 +15,7 @@ Kernel (first_encounter ch. 13): w = sum_i a_i phi(x_i), and the scatters times 
 
 with kappa_c the mean kernel row of class c. S_W is singular: a ridge is needed, on |w|^2 = a'K a
 ("norm", so that the linear kernel gives the linear discriminant) or on |a|^2 ("coefficients", as
-the book prints). Also told: first_encounter ch. 13, lecture_notes L05 and L06, slides lecture 8.
+the book prints). Also in: first_encounter ch. 13, lecture_notes L05 and L06, slides lecture 8.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def class_means(X: Array, labels: Array) -> Array:
@@ -41,7 +41,7 @@ def scatters(X: Array, labels: Array) -> tuple[Array, Array]:
 
 def fisher(
     X: Array, labels: Array, m: int | None = None, *, beta: float = 0.0, balanced: bool = False
-) -> Telling:
+) -> States:
     """Algorithm 14: class means mu (K, D), directions W (D, m), their ratios Lambda."""
     classes, counts = np.unique(labels, return_counts=True)
     mu = class_means(X, labels)
@@ -61,7 +61,7 @@ def fisher(
     return s
 
 
-def classify(X: Array, mu: Array, W: Array, priors: Array | None = None) -> Telling:
+def classify(X: Array, mu: Array, W: Array, priors: Array | None = None) -> States:
     """Algorithm 15: index of the nearest projected mean; with priors, Bayes' rule."""
     yield (s := begin("1 project", Z=X @ W, M=mu @ W))
     distance = np.sum((s["Z"][:, None, :] - s["M"][None, :, :]) ** 2, axis=2)
@@ -79,7 +79,7 @@ def log_odds(
     return np.asarray(np.log(n_plus / n_minus) - (mu_plus + mu_minus) @ w / 2 + X @ w)
 
 
-def shared_gaussians(X: Array, labels: Array, X_new: Array) -> Telling:
+def shared_gaussians(X: Array, labels: Array, X_new: Array) -> States:
     """C.1: two classes, their means and shared covariance, and the log-odds of new points."""
     _, (n_minus, n_plus) = np.unique(labels, return_counts=True)
     minus, plus = class_means(X, labels)
@@ -100,7 +100,7 @@ def kernel_scatters(K: Array, labels: Array) -> tuple[Array, Array]:
 
 def kernel_fisher(
     K: Array, labels: Array, beta: float, m: int | None = None, *, penalty: str = "norm"
-) -> Telling:
+) -> States:
     """Coefficients A (N, m); project new points with k(x, X) @ A.
 
     "norm": beta is a ridge on the within covariance of phi(x). "coefficients": S_W + beta I.
@@ -119,7 +119,7 @@ def kernel_fisher(
     return s
 
 
-def nearest_in_line(z: Array, labels: Array, z_new: Array) -> Telling:
+def nearest_in_line(z: Array, labels: Array, z_new: Array) -> States:
     """first_encounter 13: the class with the smallest (z - m_c)^2 / s_c^2 on one direction."""
     classes = np.unique(labels)
     m = np.array([z[labels == c].mean() for c in classes])

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def gaussian_process(K_jj: Array, K_ij: Array, K_ii: Array, y: Array, lam: float) -> Telling:
+def gaussian_process(K_jj: Array, K_ij: Array, K_ii: Array, y: Array, lam: float) -> States:
     """Algorithm 23: mean mu, covariance Sigma, and the two standard deviations."""
     L = np.linalg.cholesky(K_jj + lam * np.eye(len(K_jj)))
     alpha = solve_triangular(L, solve_triangular(L, y, lower=True), lower=True, trans="T")
@@ -32,7 +32,7 @@ def gaussian_process(K_jj: Array, K_ij: Array, K_ii: Array, y: Array, lam: float
 
 def sample_functions(
     mu: Array, Sigma: Array, count: int, rng: np.random.Generator, *, jitter: float = 1e-10
-) -> Telling:
+) -> States:
     """Functions drawn from N(mu, Sigma): mu + L z, z standard normal."""
     # a smooth kernel's Sigma is singular to rounding; the jitter is far below what a plot shows
     L = np.linalg.cholesky(Sigma + jitter * np.eye(len(mu)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def _link(D: Array, X: Array | None, A: list[int], B: list[int], linkage: str) -> float:
@@ -30,7 +30,7 @@ def _link(D: Array, X: Array | None, A: list[int], B: list[int], linkage: str) -
     return float(pairs.min() if linkage == "single" else pairs.max())
 
 
-def agglomerate(D: Array, linkage: str = "single", X: Array | None = None) -> Telling:
+def agglomerate(D: Array, linkage: str = "single", X: Array | None = None) -> States:
     """Distances D (N, N); yields after each merger labels c (N,), who merged, and the heights."""
     groups, c = [[i] for i in range(len(D))], np.arange(len(D))
     delta = np.array(D, dtype=float)
@@ -65,7 +65,7 @@ def widest_step(heights: Array) -> int:
     return len(heights) - int(np.argmax(np.diff(heights)))
 
 
-def kruskal(D: Array) -> Telling:
+def kruskal(D: Array) -> States:
     """The minimum spanning tree of all points: edges from short to long that close no circle."""
     N = len(D)
     i, j = np.triu_indices(N, 1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def histogram(x: Array, start: float, width: float, bins: int) -> Telling:
+def histogram(x: Array, start: float, width: float, bins: int) -> States:
     """Counts N and heights p of equal bins; the last holds its right end."""
     edges = start + width * np.arange(bins + 1)
     N = np.histogram(x, edges)[0].astype(float)
@@ -22,7 +22,7 @@ def histogram(x: Array, start: float, width: float, bins: int) -> Telling:
     return s
 
 
-def width_rules(x: Array, x_held: Array, bins: Array) -> Telling:
+def width_rules(x: Array, x_held: Array, bins: Array) -> States:
     """All four widths; the two searches go over the numbers of bins on the range of both sets."""
     N, ordered = len(x), np.sort(x)
     scott = 3.5 * x.std() / N ** (1 / 3)

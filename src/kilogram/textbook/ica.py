@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 Slopes = Callable[[Array], tuple[Array, Array]]
 
@@ -39,7 +39,7 @@ def entropy(s: Array) -> float:
     return float(np.log(len(s) * (s[high] - s[low]) / (high - low)).mean())
 
 
-def dependence(X: Array, M: Array) -> Telling:
+def dependence(X: Array, M: Array) -> States:
     """What sources M (x - x_bar) still know of each other, less H(X), which no M (d, d) changes."""
     S = (X - X.mean(axis=0)) @ M.T
     yield (s := begin("1 sources", S=S))
@@ -49,7 +49,7 @@ def dependence(X: Array, M: Array) -> Telling:
     return s
 
 
-def whiten(X: Array, k: int | None = None) -> Telling:
+def whiten(X: Array, k: int | None = None) -> States:
     """Centre, rotate to the principal axes, divide by the standard deviations."""
     x_bar = X.mean(axis=0)
     yield (s := begin("1 mean", x_bar=x_bar))
@@ -63,7 +63,7 @@ def whiten(X: Array, k: int | None = None) -> Telling:
 
 def deflation(
     Z: Array, W: Array, slopes: Slopes = log_cosh, m: int = 200, tol: float = 1e-10
-) -> Telling:
+) -> States:
     """FastICA one source after the other, on white Z (N, d'); columns of W (d', d') begin."""
     W = np.array(W, dtype=float)
     yield (s := begin("1 white rows", Z=Z, W=W.copy()))
@@ -84,7 +84,7 @@ def deflation(
 
 def symmetric(
     Z: Array, W: Array, slopes: Slopes = log_cosh, m: int = 200, tol: float = 1e-10
-) -> Telling:
+) -> States:
     """FastICA all sources together: a step for each, then W <- W (W'W)^-1/2."""
     U, _, Vt = np.linalg.svd(W)
     W = U @ Vt

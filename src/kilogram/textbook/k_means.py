@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def _away(X: Array, mu: Array) -> Array:
@@ -21,7 +21,7 @@ def _away(X: Array, mu: Array) -> Array:
     return ((X[:, None] - mu[None]) ** 2).sum(axis=2)
 
 
-def lloyd(X: Array, mu: Array, m: int = 300) -> Telling:
+def lloyd(X: Array, mu: Array, m: int = 300) -> States:
     """Algorithm 8 from centres mu (K, D), at most m rounds; an empty cluster takes the farthest."""
     mu, c = np.array(mu, dtype=float), np.full(len(X), -1)  # -1: no label yet
     yield (s := begin("1 centres", mu=mu.copy(), c=c.copy()))
@@ -45,7 +45,7 @@ def lloyd(X: Array, mu: Array, m: int = 300) -> Telling:
     return s
 
 
-def online(X: Array, mu: Array, draws: Array, first: int = 0) -> Telling:
+def online(X: Array, mu: Array, draws: Array, first: int = 0) -> States:
     """Algorithm 9: points X[draws] one by one; counts begin at 0 as printed, at 1 for MacQueen."""
     mu, n = np.array(mu, dtype=float), np.full(len(mu), float(first))
     yield (s := begin("1 centres", mu=mu.copy(), n=n.copy()))
@@ -57,7 +57,7 @@ def online(X: Array, mu: Array, draws: Array, first: int = 0) -> Telling:
     return s
 
 
-def plus_plus(X: Array, K: int, rng: np.random.Generator) -> Telling:
+def plus_plus(X: Array, K: int, rng: np.random.Generator) -> States:
     """k-means++: K points far apart from each other, mu (K, D), and their indices."""
     chosen = [int(rng.integers(len(X)))]
     yield (s := begin("1 the first at random", mu=X[chosen], chosen=chosen))
@@ -69,7 +69,7 @@ def plus_plus(X: Array, K: int, rng: np.random.Generator) -> Telling:
     return s
 
 
-def kernel_k_means(K: Array, labels: Array, m: int = 300) -> Telling:
+def kernel_k_means(K: Array, labels: Array, m: int = 300) -> States:
     """Lloyd's algorithm from a kernel matrix K (N, N) and first labels; every cluster keeps points.
 
     Z (N, C) has one 1 in each row; the cost is tr K - tr(L^1/2 Z'K Z L^1/2), L = diag(1 / N_k).
@@ -90,7 +90,7 @@ def kernel_k_means(K: Array, labels: Array, m: int = 300) -> Telling:
     return s
 
 
-def k_medoids(D: Array, medoids: Array, m: int = 300) -> Telling:
+def k_medoids(D: Array, medoids: Array, m: int = 300) -> States:
     """Centres are points, D (N, N) any distances: assign, then the best member of each cluster."""
     medoids = np.array(medoids)
     yield (s := begin("1 medoids", medoids=medoids.copy()))
@@ -110,7 +110,7 @@ def k_medoids(D: Array, medoids: Array, m: int = 300) -> Telling:
     return s
 
 
-def k_lines(X: Array, labels: Array, m: int = 100) -> Telling:
+def k_lines(X: Array, labels: Array, m: int = 100) -> States:
     """Clusters around lines: fit each by total least squares, assign by the distance from it."""
     c, K = np.asarray(labels), int(np.max(labels)) + 1
     yield (s := begin("1 labels", c=c))

@@ -10,7 +10,7 @@ points, v_j = sum_i A_ij (phi(x_i) - mean), and
 
 A new point is centred with the means of the training kernel, then multiplied by A. The printed
 boxes leave out both the centring and the division by sqrt(Lambda). Rows are data points:
-k(X_test, X_train) has one row per test point. Also told: first_encounter ch. 12,
+k(X_test, X_train) has one row per test point. Also in: first_encounter ch. 12,
 lecture_notes L20, summary section 7.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.pca import largest_first
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def centre(K: Array) -> Array:
@@ -32,7 +32,7 @@ def centre_new(K_t: Array, K: Array) -> Array:
     return K_t - K_t.mean(axis=1)[:, None] - K.mean(axis=0) + K.mean()
 
 
-def train(K: Array, m: int | None = None, *, tol: float = 1e-10) -> Telling:
+def train(K: Array, m: int | None = None, *, tol: float = 1e-10) -> States:
     """Algorithm 3: weights A (N, m), training scores X_hat (N, m), Lambda (m,)."""
     yield (s := begin("1 kernel matrix", K=K))
     K_c = centre(K)
@@ -46,7 +46,7 @@ def train(K: Array, m: int | None = None, *, tol: float = 1e-10) -> Telling:
     return s
 
 
-def project(K_t: Array, K: Array, A: Array) -> Telling:
+def project(K_t: Array, K: Array, A: Array) -> States:
     """Algorithm 4: scores of new points from K_t = k(X_test, X_train)."""
     yield (s := begin("1 kernel with the training points", K_t=K_t))
     yield (s := s.then("2 centre with the training means", K_t=centre_new(K_t, K)))

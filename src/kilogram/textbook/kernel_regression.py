@@ -8,10 +8,10 @@ wide one the mean. Not kernel ridge regression, whose weights may be negative an
 
 from __future__ import annotations
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def kernel_regression(K_t: Array, y: Array) -> Telling:
+def kernel_regression(K_t: Array, y: Array) -> States:
     """Predictions from K_t = k(X_new, X_train), one row per new point."""
     yield (s := begin("1 similarities", K_t=K_t, y=y))
     yield (s := s.then("2 weights that sum to 1", w=K_t / K_t.sum(axis=1, keepdims=True)))

@@ -9,7 +9,7 @@ Leave-one-out, all lambdas from one eigendecomposition K = U diag(l) U':
     S = K (K + lambda I)^-1,   S_ii = sum_j U_ij^2 l_j / (l_j + lambda),
     error(lambda) = (1/N) sum_i ((y_i - [S y]_i) / (1 - S_ii))^2.
 
-Rows are data points; K = k(X, X). Also told: first_encounter ch. 10, lecture_notes L15.
+Rows are data points; K = k(X, X). Also in: first_encounter ch. 10, lecture_notes L15.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def kernel_ridge(K: Array, y: Array, lam: float) -> Telling:
+def kernel_ridge(K: Array, y: Array, lam: float) -> States:
     """Algorithm 22: dual coefficients alpha (N,) or (N, T); predict with k(x, X) @ alpha."""
     yield (s := begin("1 kernel matrix", K=K, y=y))
     L = np.linalg.cholesky(K + lam * np.eye(len(K)))
@@ -31,7 +31,7 @@ def kernel_ridge(K: Array, y: Array, lam: float) -> Telling:
     return s
 
 
-def leave_one_out(K: Array, y: Array, lambdas: Array) -> Telling:
+def leave_one_out(K: Array, y: Array, lambdas: Array) -> States:
     """C.3: the leave-one-out error of every lambda; the last state holds the best one."""
     l, U = np.linalg.eigh(K)
     yield (s := begin("1 K = U diag(l) U'", l=l, U=U, Uy=U.T @ y))
@@ -47,7 +47,7 @@ def leave_one_out(K: Array, y: Array, lambdas: Array) -> Telling:
     return s
 
 
-def norm_constrained(K: Array, y: Array, B: float, *, tol: float = 1e-12) -> Telling:
+def norm_constrained(K: Array, y: Array, B: float, *, tol: float = 1e-12) -> States:
     """min |y - K alpha|^2 s.t. |w| <= B (first_encounter 10.8-10.14): the lambda that meets B.
 
     For every lambda the dual is maximal at alpha = (K + lambda I)^-1 y; |w| falls as lambda grows,

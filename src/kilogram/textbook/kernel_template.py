@@ -1,4 +1,4 @@
-"""The kernel template (cookbook A, algorithm 25): how a linear method becomes its kernel twin.
+"""The kernel template (cookbook A, algorithm 25): how a linear method becomes its kernel version.
 
 If the weights of a linear method are a combination of the data, w = X'a, then
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kilogram.textbook.kernels import KernelFunction, linear
-from kilogram.textbook.state import Array, Telling, begin, run
+from kilogram.textbook.state import Array, States, begin, run
 
 KernelAlgorithm = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -37,7 +37,7 @@ def centroid_algorithm(K: Array, Y: Array) -> tuple[Array, Array]:
 
 def kernel_template(
     kernel: KernelFunction, algorithm: KernelAlgorithm, X: Array, Y: Array, X_new: Array
-) -> Telling:
+) -> States:
     """Algorithm 25: outputs f (rows of X_new, outputs)."""
     yield (s := begin("1 kernel matrix", K=kernel(X, X)))
     A, b = algorithm(s["K"], Y)
@@ -46,8 +46,8 @@ def kernel_template(
     return s
 
 
-def linear_twin(algorithm: KernelAlgorithm, X: Array, Y: Array, X_new: Array) -> Telling:
-    """The same method with the linear kernel, told with w = X'a: equal to the template's f."""
+def linear_version(algorithm: KernelAlgorithm, X: Array, Y: Array, X_new: Array) -> States:
+    """The same method with the linear kernel, written with w = X'a: equal to the template's f."""
     dual = run(kernel_template(linear, algorithm, X, Y, X_new))
     yield (s := begin("1 weights of the training points", A=dual["A"], b=dual["b"]))
     yield (s := s.then("2 weights of the features: w = X'a", w=X.T @ dual["A"]))

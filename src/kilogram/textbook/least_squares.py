@@ -7,7 +7,7 @@
     total         errors in X too: the last right singular vector of [X, y]
 
 No offset: centre X and y first, or make the constant a feature (`total` centres by itself, for the
-plane contains the centroid). `ridge_solvers.py` has the roads for equal errors.
+plane contains the centroid). `ridge_solvers.py` has the solvers for equal errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def lsqr(
@@ -26,7 +26,7 @@ def lsqr(
     steps: int,
     *,
     tol: float = 1e-12,
-) -> Telling:
+) -> States:
     """X known by v -> X v and u -> X'u. B is (t + 1, t), lower bidiagonal: alpha over beta.
 
     One rotation a step takes beta out; only the last u, v, w are kept (Paige and Saunders 1982).
@@ -56,7 +56,7 @@ def lsqr(
     return s
 
 
-def weighted(X: Array, y: Array, sigma: Array) -> Telling:
+def weighted(X: Array, y: Array, sigma: Array) -> States:
     """Known sigma_i: divide every row by it, then least squares."""
     yield (s := begin("1 divide rows by sigma", X=X / sigma[:, None], y=y / sigma))
     beta = np.linalg.lstsq(s["X"], s["y"], rcond=None)[0]
@@ -64,7 +64,7 @@ def weighted(X: Array, y: Array, sigma: Array) -> Telling:
     return s
 
 
-def generalised(X: Array, y: Array, S: Array) -> Telling:
+def generalised(X: Array, y: Array, S: Array) -> States:
     """Known covariance S of the errors: whiten with a factor of its inverse."""
     R = np.linalg.inv(np.linalg.cholesky(S))
     yield (s := begin("1 S^-1 = R'R", R=R))
@@ -74,7 +74,7 @@ def generalised(X: Array, y: Array, S: Array) -> Telling:
     return s
 
 
-def reweighted(X: Array, y: Array, groups: Array, steps: int) -> Telling:
+def reweighted(X: Array, y: Array, groups: Array, steps: int) -> States:
     """Unknown sigma, one for every group of rows: its root mean squared residual.
 
     `groups = arange(N)` is the printed rule, sigma_i = |r_i|: it ends on d rows fitted exactly.
@@ -91,7 +91,7 @@ def reweighted(X: Array, y: Array, groups: Array, steps: int) -> Telling:
     return s
 
 
-def total(X: Array, Y: Array) -> Telling:
+def total(X: Array, Y: Array) -> States:
     """min |[gamma, e]|^2 with Y + e = (X + gamma) beta about the centroid; Y (N,) or (N, T)."""
     x_bar, y_bar = X.mean(axis=0), Y.mean(axis=0)
     columns = Y.reshape(len(Y), -1)

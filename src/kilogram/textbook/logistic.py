@@ -8,14 +8,14 @@
 Rows are data points; the bias is the weight of a leading column of ones and is not penalised. The
 Hessian of K full blocks is singular (a common shift of all w_k changes nothing) and separable
 classes have no finite minimum: a small lambda, or a cap on the steps, makes the answer one.
-Also told: summary section 4, first_encounter ch. 7.
+Also in: summary section 4, first_encounter ch. 7.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def sigma(z: Array) -> Array:
@@ -71,7 +71,7 @@ def hessian(X1: Array, W: Array, lam: float = 0.0) -> Array:
 
 def softmax_sgd(
     X: Array, y: Array, rng: np.random.Generator, *, steps: int = 2000, show: int = 50
-) -> Telling:
+) -> States:
     """Algorithm 18 with its sign set right: W <- W - (1/t) x_i (p_i - y_i)', i drawn at random."""
     K = int(np.max(y)) + 1
     X1, Y = with_ones(X), one_hot(y, K)
@@ -93,7 +93,7 @@ def logistic_sgd(
     kappa: float = 0.5,
     epochs: int = 50,
     decay: bool = True,
-) -> Telling:
+) -> States:
     """L06: every epoch a new order, then w <- w + kappa_t (y_i - sigma(w'x_i)) x_i; y is 0 or 1."""
     X1 = with_ones(X)
     w = np.zeros(X1.shape[1])
@@ -109,7 +109,7 @@ def logistic_sgd(
 
 def irls(
     X: Array, y: Array, lam: float = 0.0, *, max_steps: int = 30, tol: float = 1e-10
-) -> Telling:
+) -> States:
     """L07: weighted least squares on z_i = w'x_i + (y_i - sigma_i) / lambda_i, again and again.
 
     Weights lambda_i = sigma_i (1 - sigma_i) are largest, 1/4, at the boundary; they are kept from
@@ -134,7 +134,7 @@ def irls(
 
 def newton(
     X: Array, y: Array, lam: float = 0.0, *, max_steps: int = 30, tol: float = 1e-10
-) -> Telling:
+) -> States:
     """Summary section 4: W <- W - H^+ gradient, with a pseudo-inverse since H is singular."""
     K = int(np.max(y)) + 1
     X1, Y = with_ones(X), one_hot(y, K)
@@ -153,7 +153,7 @@ def newton(
 
 def coordinate_descent(
     X: Array, y: Array, mu: float, *, max_passes: int = 500, tol: float = 1e-9
-) -> Telling:
+) -> States:
     """Two classes with mu |w|_1: one weight at a time, on a parabola that lies above the cost.
 
     The curvature along column j is at most sum_i x_ij^2 / 4; the minimum of that parabola plus

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def distances(X: Array) -> Array:
@@ -37,7 +37,7 @@ def weights(x: Array, near: Array, eps: float = 1e-3) -> Array:
     return np.asarray(w / w.sum())
 
 
-def lle(X: Array, K: int, m: int = 2, eps: float = 1e-3) -> Telling:
+def lle(X: Array, K: int, m: int = 2, eps: float = 1e-3) -> States:
     """Locally linear embedding of X (N, D) in m dimensions."""
     near = neighbours(distances(X), K)
     yield (s := begin("1 neighbours", near=near))
@@ -55,7 +55,7 @@ def lle(X: Array, K: int, m: int = 2, eps: float = 1e-3) -> Telling:
     return s
 
 
-def lle_new(x: Array, X: Array, Z: Array, K: int, eps: float = 1e-3) -> Telling:
+def lle_new(x: Array, X: Array, Z: Array, K: int, eps: float = 1e-3) -> States:
     """A new point: the mixture of its K neighbours that gives x, applied to their places."""
     near = np.argsort(((X - x) ** 2).sum(axis=1), kind="stable")[:K]
     yield (s := begin("1 neighbours", near=near))
@@ -65,7 +65,7 @@ def lle_new(x: Array, X: Array, Z: Array, K: int, eps: float = 1e-3) -> Telling:
     return s
 
 
-def eigenmaps(A: Array, m: int = 2) -> Telling:
+def eigenmaps(A: Array, m: int = 2) -> States:
     """Laplacian eigenmaps of affinities A (N, N)."""
     d = A.sum(axis=1)
     L = np.diag(d) - A
@@ -76,7 +76,7 @@ def eigenmaps(A: Array, m: int = 2) -> Telling:
     return s
 
 
-def mds(D: Array, m: int = 2) -> Telling:
+def mds(D: Array, m: int = 2) -> States:
     """Classical scaling of distances D (N, N)."""
     N = len(D)
     H = np.eye(N) - 1 / N
@@ -97,7 +97,7 @@ def shortest(G: Array) -> Array:
     return G
 
 
-def isomap(X: Array, K: int, m: int = 2) -> Telling:
+def isomap(X: Array, K: int, m: int = 2) -> States:
     """Distances along the data, then classical scaling."""
     D = distances(X)
     near = neighbours(D, K)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def log_gaussian(X: Array, mu: Array, Sigma: Array) -> Array:
@@ -41,7 +41,7 @@ def em(
     floor: float = 0.0,
     prior: float = 0.0,
     Lambda: Array | None = None,
-) -> Telling:
+) -> States:
     """Algorithm 10 in logarithms from means mu (K, D), until L rises by less than tol of itself.
 
     floor is added to the diagonal of every covariance; prior counts as rows of the shape Lambda.
@@ -69,7 +69,7 @@ def em(
     return s
 
 
-def em_as_printed(X: Array, mu: Array, m: int = 20) -> Telling:
+def em_as_printed(X: Array, mu: Array, m: int = 20) -> States:
     """Algorithm 10 as printed: plain densities, no floor, no test for convergence."""
     (N, D), K = X.shape, len(mu)
     phi, Sigma = np.full(K, 1 / K), np.stack([np.eye(D)] * K)
@@ -91,7 +91,7 @@ def em_as_printed(X: Array, mu: Array, m: int = 20) -> Telling:
     return s
 
 
-def em_missing(X: Array, phi: Array, mu: Array, Sigma: Array, m: int = 100) -> Telling:
+def em_missing(X: Array, phi: Array, mu: Array, Sigma: Array, m: int = 100) -> States:
     """EM of rows in which NaN was not seen, row by row: expected sums instead of sums."""
     (N, D), K = X.shape, len(mu)
     yield (s := begin("1 start", phi=phi, mu=mu, Sigma=Sigma))
@@ -121,7 +121,7 @@ def em_missing(X: Array, phi: Array, mu: Array, Sigma: Array, m: int = 100) -> T
 def em_of(
     X: Array, gamma: Array, fit: Callable[[Array, Array], Array],
     log_p: Callable[[Array, Array], Array], m: int = 100, tol: float = 1e-9,
-) -> Telling:  # fmt: skip
+) -> States:  # fmt: skip
     """EM of any family, from shares gamma (N, K): 0 and 1 if labels are known.
 
     fit(X, w) finds the parameters of largest likelihood of points with weights w (N,);
@@ -142,7 +142,7 @@ def em_of(
     return s
 
 
-def gradient(X: Array, phi: Array, mu: Array, Sigma: Array) -> Telling:
+def gradient(X: Array, phi: Array, mu: Array, Sigma: Array) -> States:
     """dL/dmu_k = sum_n gamma_nk dlog N(x_n; mu_k)/dmu_k: maximum likelihood with weights gamma."""
     a = np.log(phi) + np.stack([log_gaussian(X, mu[k], Sigma[k]) for k in range(len(mu))], axis=1)
     log_p = np.logaddexp.reduce(a, axis=1)

@@ -1,4 +1,4 @@
-"""Naive Bayes as told in cookbook ch. 14 (algorithm 11), first_encounter ch. 6, lecture_notes L08.
+"""Naive Bayes as in cookbook ch. 14 (algorithm 11), first_encounter ch. 6, lecture_notes L08.
 
     p(y | x)  ~  p(y) prod_d p(x_d | y)          attributes independent within a class
 
@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def bernoulli(X: Array, labels: Array, a: float = 1.0, *, smooth_priors: bool = True) -> Telling:
+def bernoulli(X: Array, labels: Array, a: float = 1.0, *, smooth_priors: bool = True) -> States:
     """Algorithm 11, point by point: counts N (K,) and N_d (K, D), then probabilities."""
     classes = np.unique(labels)
     N, N_d = np.zeros(len(classes)), np.zeros((len(classes), X.shape[1]))
@@ -34,7 +34,7 @@ def bernoulli(X: Array, labels: Array, a: float = 1.0, *, smooth_priors: bool = 
     return s
 
 
-def bernoulli_posterior(X: Array, prior: Array, p: Array) -> Telling:
+def bernoulli_posterior(X: Array, prior: Array, p: Array) -> States:
     """The prediction that the cookbook leaves out: what is absent counts by 1 - p."""
     with np.errstate(divide="ignore"):
         yes, no = np.log(p), np.log(1 - p)
@@ -46,7 +46,7 @@ def bernoulli_posterior(X: Array, prior: Array, p: Array) -> Telling:
     return s
 
 
-def categorical(X: Array, labels: Array, values: Array, a: float = 1.0) -> Telling:
+def categorical(X: Array, labels: Array, values: Array, a: float = 1.0) -> States:
     """first_encounter (6.1-6.6, 6.12): tables p (K, D, V), V the most values; priors unsmoothed."""
     classes = np.unique(labels)
     counts = np.zeros((len(classes), X.shape[1], int(max(values))))
@@ -62,7 +62,7 @@ def categorical(X: Array, labels: Array, values: Array, a: float = 1.0) -> Telli
     return s
 
 
-def log_scores(X: Array, prior: Array, p: Array) -> Telling:
+def log_scores(X: Array, prior: Array, p: Array) -> States:
     """(6.7): S_c = sum_i log P_c(x_i) + log P(c), (n, K)."""
     with np.errstate(divide="ignore"):
         logs = np.log(p)
@@ -71,7 +71,7 @@ def log_scores(X: Array, prior: Array, p: Array) -> Telling:
     return s
 
 
-def threshold_decision(S: Array, theta: float, rng: np.random.Generator) -> Telling:
+def threshold_decision(S: Array, theta: float, rng: np.random.Generator) -> States:
     """(6.9): class 1 if S_1 > S_0 + theta, a coin where they are equal."""
     gap = S[:, 1] - S[:, 0]
     coin = rng.integers(0, 2, len(S))
@@ -80,17 +80,17 @@ def threshold_decision(S: Array, theta: float, rng: np.random.Generator) -> Tell
     return s
 
 
-def roc(gap: Array, labels: Array) -> Telling:
+def roc(gap: Array, labels: Array) -> States:
     """first_encounter 6 and D.17: theta from -inf to inf, (FPR, TPR) from (1, 1) to (0, 0)."""
     thetas = np.concatenate([[-np.inf], np.unique(gap), [np.inf]])
-    said = gap[None, :] > thetas[:, None]
-    said[0] = True
-    tpr, fpr = said[:, labels == 1].mean(axis=1), said[:, labels == 0].mean(axis=1)
+    predicted = gap[None, :] > thetas[:, None]
+    predicted[0] = True
+    tpr, fpr = predicted[:, labels == 1].mean(axis=1), predicted[:, labels == 0].mean(axis=1)
     yield (s := begin("1 sweep", thetas=thetas, fpr=fpr, tpr=tpr))
     return s
 
 
-def gaussian(X: Array, labels: Array, X_new: Array) -> Telling:
+def gaussian(X: Array, labels: Array, X_new: Array) -> States:
     """lecture_notes L08: means, variances, and log p(x, c) of new points."""
     classes = np.unique(labels)
     m = np.array([X[labels == c].mean(axis=0) for c in classes])
@@ -102,7 +102,7 @@ def gaussian(X: Array, labels: Array, X_new: Array) -> Telling:
     return s
 
 
-def generate(prior: Array, p: Array, n: int, rng: np.random.Generator) -> Telling:
+def generate(prior: Array, p: Array, n: int, rng: np.random.Generator) -> States:
     """first_encounter 6: draw a class, then every attribute from its own table."""
     labels = rng.choice(len(prior), size=n, p=prior)
     yield (s := begin("1 classes", labels=labels))

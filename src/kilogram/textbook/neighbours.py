@@ -1,20 +1,26 @@
-"""Nearest neighbours: first_encounter ch. 5, lecture_notes L03 and L04.
+"""Nearest neighbours: cookbook ch. 22 (algorithm 21), first_encounter ch. 5, lecture_notes L03-L04.
 
 the k points of largest similarity vote; weighted, each by its similarity, which must not be
-negative. A vote that ties is decided by a coin; of equal similarities the earlier point is in.
+negative. A vote that ties is decided by a coin; of equal similarities the earlier point is in. The
+votes gamma have one entry for each class (print: one for each neighbour). Any distance will do: its
+negative is the similarity; Mahalanobis' is the Euclidean one of whitened points, which are divided
+by the square roots of the eigenvalues (print: by the eigenvalues).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.k_means import lloyd, plus_plus
+from kilogram.textbook.state import Array, States, begin, run
 
 
 def votes(
     similarity: Array, labels: Array, k: int, rng: np.random.Generator, *, weighted: bool = False
-) -> Telling:
+) -> States:
     """similarity (m, n) of new points to known ones: votes by class, and the winner."""
+    if not 1 <= k <= similarity.shape[1]:
+        raise ValueError(f"k must be between 1 and {similarity.shape[1]} points, got {k}.")
     if weighted and (similarity < 0).any():
         raise ValueError("a negative similarity would vote against its own class")
     nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
@@ -35,7 +41,31 @@ def closeness(X_new: Array, X: Array) -> Array:
     return np.asarray(-square)
 
 
-def condensed(X: Array, labels: Array) -> Telling:
+def mahalanobis(X_new: Array, X: Array, Sigma: Array) -> Array:
+    """(x - y)' Sigma^-1 (x - y), (m, n), by way of whitening: W = U Lambda^-1/2."""
+    Lambda, U = np.linalg.eigh(Sigma)
+    if Lambda[0] <= 0:
+        raise ValueError(
+            f"Sigma must be positive definite, its smallest eigenvalue is {Lambda[0]:.3g}."
+        )
+    W = U / np.sqrt(Lambda)
+    return np.asarray(np.maximum(-closeness(X_new @ W, X @ W), 0.0))
+
+
+def prototypes(X: Array, labels: Array, per_class: int, rng: np.random.Generator) -> States:
+    """Chapter 22's condensation: centres of k-means in each class, and the class of each centre."""
+    centres: list[Array] = []
+    names: list[Array] = []
+    for c in np.unique(labels):
+        own = X[labels == c]
+        start = run(plus_plus(own, min(per_class, len(own)), rng))["mu"]
+        mu = run(lloyd(own, start))["mu"]
+        centres, names = [*centres, mu], [*names, np.repeat(c, len(mu))]
+        yield (s := begin(f"class {c}", mu=np.vstack(centres), label=np.concatenate(names)))
+    return s
+
+
+def condensed(X: Array, labels: Array) -> States:
     """L04: one pass; a point joins the active set if the set gets it wrong. Order matters."""
     active: list[int] = []
     for i, (x, y) in enumerate(zip(X, labels, strict=True)):
@@ -47,7 +77,7 @@ def condensed(X: Array, labels: Array) -> Telling:
     return s
 
 
-def partial_distance(x: Array, X: Array) -> Telling:
+def partial_distance(x: Array, X: Array) -> States:
     """L04: the running sum of squares is abandoned once it exceeds the best; additions counted."""
     best, at, additions = np.inf, -1, 0
     for i, row in enumerate(X):
@@ -63,7 +93,7 @@ def partial_distance(x: Array, X: Array) -> Telling:
     return s
 
 
-def kd_tree(X: Array, x: Array) -> Telling:
+def kd_tree(X: Array, x: Array) -> States:
     """L04: halves by the median of one coordinate in turn; a half too far away is not entered."""
     order = np.arange(len(X))
     best, at, visited = np.inf, -1, 0

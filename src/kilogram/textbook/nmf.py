@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 TINY = 1e-12  # in denominators: added to X, as printed, it vanishes beside any ordinary entry
 
@@ -30,7 +30,7 @@ def divergence(X: Array, W: Array, H: Array) -> float:
     return float((x * np.log(x / p)).sum() - X.sum() + P.sum())
 
 
-def additive(X: Array, W: Array, H: Array, eta_H: Array, eta_W: Array) -> Telling:
+def additive(X: Array, W: Array, H: Array, eta_H: Array, eta_W: Array) -> States:
     """One gradient step in H, then in W; eta a number, or one for every entry."""
     yield (s := begin("1 factors", objective=squares(X, W, H), W=W, H=H))
     H = H - eta_H * (W.T @ (W @ H) - W.T @ X)
@@ -40,7 +40,7 @@ def additive(X: Array, W: Array, H: Array, eta_H: Array, eta_W: Array) -> Tellin
     return s
 
 
-def multiplicative(X: Array, W: Array, H: Array, m: int = 200, tol: float = 0.0) -> Telling:
+def multiplicative(X: Array, W: Array, H: Array, m: int = 200, tol: float = 0.0) -> States:
     """Algorithm 5, at most m rounds, until J falls by no more than tol of its first value."""
     if (X < 0).any():
         raise ValueError("X has negative entries: no non-negative factors describe them.")
@@ -57,7 +57,7 @@ def multiplicative(X: Array, W: Array, H: Array, m: int = 200, tol: float = 0.0)
     return s
 
 
-def poisson(X: Array, W: Array, H: Array, m: int = 200, together: bool = False) -> Telling:
+def poisson(X: Array, W: Array, H: Array, m: int = 200, together: bool = False) -> States:
     """Lee and Seung's updates for counts; `together`, as printed: both from the old factors."""
     yield (s := begin("1 factors", objective=divergence(X, W, H), W=W, H=H))
     for _ in range(m):
@@ -72,7 +72,7 @@ def poisson(X: Array, W: Array, H: Array, m: int = 200, together: bool = False) 
     return s
 
 
-def columns(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
+def columns(X: Array, W: Array, H: Array, m: int = 200) -> States:
     """Hierarchical alternating least squares: the columns of W, then the rows of H."""
     W, H = W.copy(), H.copy()
     yield (s := begin("1 factors", objective=squares(X, W, H), W=W.copy(), H=H.copy()))
@@ -90,7 +90,7 @@ def columns(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
     return s
 
 
-def loadings(X: Array, H: Array, alpha: float = 0.0, m: int = 500) -> Telling:
+def loadings(X: Array, H: Array, alpha: float = 0.0, m: int = 500) -> States:
     """New rows X by parts H that stay: non-negative least squares, with alpha > 0 its lasso."""
     P, B = X @ H.T, H @ H.T
     W = np.zeros((len(X), len(H)))
@@ -104,7 +104,7 @@ def loadings(X: Array, H: Array, alpha: float = 0.0, m: int = 500) -> Telling:
     return s
 
 
-def plsa(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
+def plsa(X: Array, W: Array, H: Array, m: int = 200) -> States:
     """Probabilistic latent semantic analysis of counts X by EM, from factors W, H > 0.
 
     The likelihood of the counts is -divergence(X, W H) plus a constant for W H = total * p(x, y).
@@ -125,7 +125,7 @@ def plsa(X: Array, W: Array, H: Array, m: int = 200) -> Telling:
     return s
 
 
-def part_starts(X: Array, k: int, rng: np.random.Generator, few: int = 5) -> Telling:
+def part_starts(X: Array, k: int, rng: np.random.Generator, few: int = 5) -> States:
     """Random Acol: every part the mean of a few rows drawn at random; loadings uniform."""
     rows = np.array([rng.choice(len(X), few, replace=False) for _ in range(k)])
     yield (s := begin("1 rows drawn", rows=rows))

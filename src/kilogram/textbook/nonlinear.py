@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 Model = Callable[[Array], tuple[Array, Array]]
 
 
-def gauss_newton(model: Model, y: Array, beta: Array, steps: int = 50) -> Telling:
+def gauss_newton(model: Model, y: Array, beta: Array, steps: int = 50) -> States:
     """model(beta) gives f (N,) and J (N, d)."""
     f, J = model(beta)
     yield (s := begin("0 start", float(np.sum((y - f) ** 2)), beta=beta))
@@ -39,7 +39,7 @@ def damped_step(J: Array, r: Array, tau: float, *, scaled: bool) -> Array:
 
 def levenberg_marquardt(
     model: Model, y: Array, beta: Array, steps: int = 200, *, scaled: bool = True
-) -> Telling:
+) -> States:
     """`scaled=False` is Levenberg's rule, which minds the units of the parameters."""
     tau, kappa = 0.1, np.sqrt(2.0)
     f, J = model(beta)
@@ -54,14 +54,14 @@ def levenberg_marquardt(
             error, tau = float(np.sum((y - f) ** 2)), tau / kappa
         else:
             tau = tau * kappa
-        said = "kept" if lower else "undone"
-        yield (s := s.then(f"step {t}, {said}", error, beta=beta, tau=tau))
+        outcome = "kept" if lower else "undone"
+        yield (s := s.then(f"step {t}, {outcome}", error, beta=beta, tau=tau))
         if tau > 1e12:
             break
     return s
 
 
-def circle_algebraic(P: Array) -> Telling:
+def circle_algebraic(P: Array) -> States:
     """Regress |x|^2 on [x, 1]: beta = (2 c, r^2 - |c|^2). Centred first; exact without noise."""
     middle = P.mean(axis=0)
     Q = P - middle
@@ -73,7 +73,7 @@ def circle_algebraic(P: Array) -> Telling:
     return s
 
 
-def circle_geometric(P: Array, c: Array, r: float, steps: int = 200) -> Telling:
+def circle_geometric(P: Array, c: Array, r: float, steps: int = 200) -> States:
     """min sum (|x_i - c| - r)^2 by Levenberg-Marquardt from (c, r)."""
 
     def model(beta: Array) -> tuple[Array, Array]:

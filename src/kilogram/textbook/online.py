@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 COSTS: dict[str, tuple[Callable[[Array, Array], Array], Callable[[Array, Array], Array]]] = {
     "squared": (lambda y, f: 0.5 * (y - f) ** 2, lambda y, f: f - y),
@@ -51,7 +51,7 @@ def gradient_descent(
     eta: float = 0.1,
     steps: int = 500,
     tol: float = 1e-10,
-) -> Telling:
+) -> States:
     """All rows at every step, until the gradient is small. eta too large diverges."""
     w, alpha = np.zeros(X.shape[1]), 0.0
     yield (s := begin("start", cost(X, y, w, alpha, kind), w=w, alpha=alpha))
@@ -76,7 +76,7 @@ def stochastic(
     batch: int = 1,
     growth: float = 1.0,
     steps: int = 1000,
-) -> Telling:
+) -> States:
     """A random batch at every step; `tau` anneals the step size, `growth` lets batches grow."""
     w, alpha, size = np.zeros(X.shape[1]), 0.0, float(batch)
     yield (s := begin("start", cost(X, y, w, alpha, kind), w=w, alpha=alpha, rows=0))
@@ -91,7 +91,7 @@ def stochastic(
     return s
 
 
-def newton_raphson(X: Array, y: Array) -> Telling:
+def newton_raphson(X: Array, y: Array) -> States:
     """One step on the squared cost reaches its minimum from anywhere."""
     Z = np.column_stack([X, -np.ones(len(X))])  # f = Z (w, alpha)
     start = np.zeros(Z.shape[1])

@@ -7,7 +7,7 @@ eigenvectors of the largest eigenvalues. The same W minimises the squared error 
 reconstruction x_bar + W W'(x - x_bar); that error is the sum of the eigenvalues left out.
 
 Rows are data points here. The cookbook and the slides have points in columns: their X X' is this
-page's X'X, their W'X is X W. Also told: first_encounter ch. 12, lecture_notes L19, summary
+page's X'X, their W'X is X W. Also in: first_encounter ch. 12, lecture_notes L19, summary
 section 6, slides lecture 9.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin, run
+from kilogram.textbook.state import Array, States, begin, run
 
 
 def signed(W: Array) -> Array:
@@ -36,7 +36,7 @@ def largest_first(S: Array) -> tuple[Array, Array]:
     return Lambda[::-1], signed(W[:, ::-1])
 
 
-def pca(X: Array, m: int | None = None) -> Telling:
+def pca(X: Array, m: int | None = None) -> States:
     """Algorithm 1: scores X_hat (N, m), directions W (D, m), variances Lambda (D,)."""
     x_bar = X.mean(axis=0)
     X = X - x_bar
@@ -51,7 +51,7 @@ def pca(X: Array, m: int | None = None) -> Telling:
     return s
 
 
-def pca_dual(X: Array, m: int | None = None, *, tol: float = 1e-12) -> Telling:
+def pca_dual(X: Array, m: int | None = None, *, tol: float = 1e-12) -> States:
     """A.3: the same W through the N x N matrix of inner products, for D > N.
 
     In the page's columns X = E S F'; in rows X = F S E', so X X' = F S^2 F' and E = X' F / S.
@@ -71,14 +71,14 @@ def pca_dual(X: Array, m: int | None = None, *, tol: float = 1e-12) -> Telling:
     return s
 
 
-def reconstruct(X_hat: Array, W: Array, x_bar: Array) -> Telling:
+def reconstruct(X_hat: Array, W: Array, x_bar: Array) -> States:
     """Algorithm 2, with the mean the printed page forgets."""
     yield (s := begin("1 map the scores back", X_hat=X_hat, X=X_hat @ W.T))
     yield (s := s.then("2 add the mean", X=s["X"] + x_bar))
     return s
 
 
-def denoise(X: Array, components: Sequence[int]) -> Telling:
+def denoise(X: Array, components: Sequence[int]) -> States:
     """Keep any components I: sum_{i in I} w_i w_i' x, one at a time. They need not be the first.
 
     Noise of small variance: keep the first ones. An artifact stronger than the signal: keep the
@@ -94,7 +94,7 @@ def denoise(X: Array, components: Sequence[int]) -> Telling:
     return s
 
 
-def deflation(X: Array, m: int, *, seed: int = 0, tol: float = 1e-12, most: int = 9999) -> Telling:
+def deflation(X: Array, m: int, *, seed: int = 0, tol: float = 1e-12, most: int = 9999) -> States:
     """Slides lecture 9: power iteration w <- C w / |C w|, then project w out and begin again."""
     rng = np.random.default_rng(seed)
     X = X - X.mean(axis=0)
@@ -113,7 +113,7 @@ def deflation(X: Array, m: int, *, seed: int = 0, tol: float = 1e-12, most: int 
     return s
 
 
-def whiten(X: Array, *, tol: float = 1e-12) -> Telling:
+def whiten(X: Array, *, tol: float = 1e-12) -> States:
     """Centre, rotate, and divide by the standard deviations: covariance I (first_encounter D.2)."""
     found = run(pca(X))
     kept = found["Lambda"] > tol * found["Lambda"][0]

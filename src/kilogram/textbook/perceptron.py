@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def with_ones(X: Array) -> Array:
@@ -31,7 +31,7 @@ def error(X1: Array, y: Array, w: Array) -> float:
 
 def mistakes(
     X: Array, y: Array, rng: np.random.Generator, *, eta: float = 1.0, max_steps: int = 10_000
-) -> Telling:
+) -> States:
     """Variant A: while a point is wrong, take a random wrong one; constant eta."""
     X1 = with_ones(X)
     w = np.ones(X1.shape[1]) / X1.shape[1]
@@ -48,7 +48,7 @@ def mistakes(
 
 def draws(
     X: Array, y: Array, rng: np.random.Generator, *, eta: float = 1.0, its: int = 1000
-) -> Telling:
+) -> States:
     """Variant B (algorithm 1): a random point each time; if wrong, a step of eta / it."""
     X1 = with_ones(X)
     w = np.ones(X1.shape[1]) / X1.shape[1]
@@ -64,7 +64,7 @@ def draws(
 
 def averaged(
     X: Array, y: Array, rng: np.random.Generator, *, passes: int = 10, eta: float = 1.0
-) -> Telling:
+) -> States:
     """Freund and Schapire's remedy: remember every w with the number of points it survived.
 
     `V` holds the vectors and `c` their votes: sign(sum_v c_v sign(v'x)) is the voted perceptron,
@@ -93,7 +93,7 @@ def vote(X: Array, V: Array, c: Array) -> Array:
 
 def one_versus_rest(
     X: Array, y: Array, rng: np.random.Generator, *, max_steps: int = 2000
-) -> Telling:
+) -> States:
     """One perceptron per class; the label is the class of the largest w_k'x."""
     X1, K = with_ones(X), int(np.max(y)) + 1
     W = np.zeros((X1.shape[1], K))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.kernels import gaussian
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def mixture(beta: Array, A: Array) -> Array:
@@ -28,7 +28,7 @@ def mixture(beta: Array, A: Array) -> Array:
 
 def preimage(
     z: Array, X: Array, g: Array, sigma: float, *, tol: float = 1e-10, most: int = 500
-) -> Telling:
+) -> States:
     """Iterate from z (D,) with training points X (N, D) and weights g (N,)."""
     constant = 1 + g @ gaussian(X, X, sigma) @ g
 

@@ -4,7 +4,7 @@ To look without a search: every pair of attributes, D (D - 1) / 2 scatter plots 
 histogram of a projection (`look`), of a random one too. Random ones look Gaussian where attributes
 are many and nearly independent.
 
-y = X w, |w| = 1; an index says how interesting the numbers y are:
+y = X w, |w| = 1; an index measures how interesting the numbers y are:
 
     variance     mean (y - y_bar)^2                  its best direction is the first of PCA
     kurtosis     mean z^4 - 3                        z = y standardised; heavy tails, as in ICA
@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def _standard(y: Array) -> Array:
@@ -59,7 +59,7 @@ def pairs(D: int) -> Array:
     return np.stack(np.triu_indices(D, 1), axis=1)
 
 
-def look(X: Array, w: Array, bins: int = 30) -> Telling:
+def look(X: Array, w: Array, bins: int = 30) -> States:
     """The histogram of X w, w taken to length 1: counts of points in bars of equal width."""
     y = X @ (w / np.linalg.norm(w))
     yield (s := begin("1 projection", y=y))
@@ -81,7 +81,7 @@ def sphering(X: Array) -> Array:
 def pursue(
     X: Array, index: Callable[[Array], Array], rng: np.random.Generator, *,
     starts: int = 5, rounds: int = 12, angles: int = 24,
-) -> Telling:  # fmt: skip
+) -> States:  # fmt: skip
     """The unit vector w with the largest index of X w, the best of several random starts.
 
     `index` takes projections (N, M) and answers with M numbers: one of INDICES, or your own.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def residuals(
@@ -56,7 +56,7 @@ def _longest(v: Array, dv: Array) -> float:
 
 def quadratic_program(
     P: Array, q: Array, G: Array, h: Array, A: Array, b: Array, *, tol: float = 1e-13
-) -> Telling:
+) -> States:
     """Follow the central path: x, multipliers z of Gx <= h and v of Ax = b, gap z's."""
     x, v = np.zeros(len(q)), np.zeros(len(b))
     s, z = np.maximum(h - G @ x, 1.0), np.ones(len(h))

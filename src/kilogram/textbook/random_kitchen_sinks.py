@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 FeatureMap = Callable[[Array, Array], Array]
 
@@ -45,7 +45,7 @@ def shifted_cosine(b: Array) -> FeatureMap:
 
 def kitchen_sinks(
     X: Array, y: Array, W: Array, lam: float, *, features: FeatureMap = exponential
-) -> Telling:
+) -> States:
     """Algorithm 24: weights a of the random features; keep W, prediction needs it."""
     yield (s := begin("1 random directions", W=W))
     yield (s := s.then("2 random features", Z=features(X, W)))

@@ -6,7 +6,7 @@ so W solves the normal equations (X'X + lambda I) W = X'Y. The offset b is a wei
 ones; it is not penalised, or a large lambda would pull predictions to 0 and not to the mean.
 lambda = 0 is least squares. Y may have several columns: each is a fit of its own.
 
-Rows are data points: the cookbook's X X' and X Y' are this page's X'X and X'Y. Also told:
+Rows are data points: the cookbook's X X' and X Y' are this page's X'X and X'Y. Also in:
 first_encounter ch. 10, lecture_notes L10-L12, summary section 2, slides lecture 8.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def cost(X: Array, Y: Array, W: Array, lam: float) -> float:
@@ -27,7 +27,7 @@ def gradient(X: Array, Y: Array, W: Array, lam: float) -> Array:
     return 2 * (X.T @ X @ W - X.T @ Y + lam * W)
 
 
-def ridge(X: Array, Y: Array, lam: float) -> Telling:
+def ridge(X: Array, Y: Array, lam: float) -> States:
     """Algorithm 16: W (D,) or (D, T) and offset b, the ones unpenalised."""
     X1 = np.column_stack([np.ones(len(X)), X])
     yield (s := begin("1 prepend ones", X=X1, Y=Y))
@@ -40,7 +40,7 @@ def ridge(X: Array, Y: Array, lam: float) -> Telling:
     return s
 
 
-def leave_one_out(X: Array, Y: Array, lam: float) -> Telling:
+def leave_one_out(X: Array, Y: Array, lam: float) -> States:
     """Exact leave-one-out residuals from one fit: r_i / (1 - h_ii), h the hat matrix's diagonal."""
     X1 = np.column_stack([np.ones(len(X)), X])
     penalty = lam * np.diag([0.0] + [1.0] * X.shape[1])

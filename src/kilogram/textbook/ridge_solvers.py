@@ -1,4 +1,4 @@
-"""Four roads to one ridge solution (lecture_notes L10-L12, summary section 2).
+"""Several ways to one ridge solution (lecture_notes L10-L12, summary section 2).
 
     Cholesky      X'X + lambda I = R'R;  R'z = X'y,  R beta = z        cheapest; squares kappa(X)
     streaming     the same, X'X and X'y summed row by row              X is never held
@@ -16,10 +16,10 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def cholesky_road(X: Array, y: Array, lam: float) -> Telling:
+def by_cholesky(X: Array, y: Array, lam: float) -> States:
     """Normal equations, forward and backward; raises LinAlgError if X'X + lambda I is singular."""
     yield (s := begin("1 normal equations", A=X.T @ X + lam * np.eye(X.shape[1]), b=X.T @ y))
     R = np.linalg.cholesky(s["A"]).T
@@ -30,7 +30,7 @@ def cholesky_road(X: Array, y: Array, lam: float) -> Telling:
     return s
 
 
-def streaming_road(rows: Iterable[tuple[Array, float]], d: int, lam: float) -> Telling:
+def by_streaming(rows: Iterable[tuple[Array, float]], d: int, lam: float) -> States:
     """One row (x, y) at a time: only the d x d scatter and the d sums are kept."""
     A, b = lam * np.eye(d), np.zeros(d)
     yield (s := begin("0 the penalty alone", A=A, b=b))
@@ -41,7 +41,7 @@ def streaming_road(rows: Iterable[tuple[Array, float]], d: int, lam: float) -> T
     return s
 
 
-def tikhonov_road(X: Array, y: Array, Gamma: Array) -> Telling:
+def by_tikhonov(X: Array, y: Array, Gamma: Array) -> States:
     """min |y - X beta|^2 + |Gamma beta|^2 as least squares on stacked rows, by QR."""
     stacked, zeros = np.vstack([X, Gamma]), np.zeros(len(Gamma))
     yield (s := begin("1 stack the penalty under the data", X=stacked, y=np.append(y, zeros)))
@@ -52,12 +52,12 @@ def tikhonov_road(X: Array, y: Array, Gamma: Array) -> Telling:
     return s
 
 
-def qr_road(X: Array, y: Array, lam: float) -> Telling:
+def by_qr(X: Array, y: Array, lam: float) -> States:
     """Ridge is Tikhonov with Gamma = sqrt(lambda) I."""
-    return (yield from tikhonov_road(X, y, np.sqrt(lam) * np.eye(X.shape[1])))
+    return (yield from by_tikhonov(X, y, np.sqrt(lam) * np.eye(X.shape[1])))
 
 
-def svd_road(X: Array, y: Array, lam: float, *, tol: float = 1e-12) -> Telling:
+def by_svd(X: Array, y: Array, lam: float, *, tol: float = 1e-12) -> States:
     """Also for lambda = 0 and dependent columns: the solution of smallest norm."""
     U, S, Vt = np.linalg.svd(X, full_matrices=False)
     yield (s := begin("1 X = U S V'", U=U, S=S, V=Vt.T))

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 MAD = 1.4826
 
@@ -52,7 +52,7 @@ def scale(r: Array) -> float:
 
 def location(
     x: Array, weight: Callable[[Array, float], Array], kappa: float, steps: int = 50
-) -> Telling:
+) -> States:
     """The centre t of numbers x (N,): weighted means again and again, from the median."""
     t = float(np.median(x))
     yield (s := begin("1 median", t=t, w=np.ones(len(x))))
@@ -63,7 +63,7 @@ def location(
     return s
 
 
-def huber(X: Array, y: Array, kappa: float | None = None, steps: int = 100) -> Telling:
+def huber(X: Array, y: Array, kappa: float | None = None, steps: int = 100) -> States:
     """Weighted least squares again and again; kappa = 1.37 sigma, sigma anew from the start's r."""
     beta = np.linalg.lstsq(X, y, rcond=None)[0]
     if kappa is None:
@@ -80,13 +80,13 @@ def huber(X: Array, y: Array, kappa: float | None = None, steps: int = 100) -> T
     return s
 
 
-def _settled(telling: Telling) -> Array:
-    for state in telling:
+def _settled(states: States) -> Array:
+    for state in states:
         beta = state["beta"]
     return beta
 
 
-def absolute(X: Array, y: Array, eps: float = 1e-6, steps: int = 100) -> Telling:
+def absolute(X: Array, y: Array, eps: float = 1e-6, steps: int = 100) -> States:
     """Least absolute deviations by weights 1 / (|r| + eps): close to the optimum, not at it."""
     beta: Array = np.linalg.lstsq(X, y, rcond=None)[0]
     yield (s := begin("1 least squares", float(np.abs(y - X @ beta).sum()), beta=beta))
@@ -98,7 +98,7 @@ def absolute(X: Array, y: Array, eps: float = 1e-6, steps: int = 100) -> Telling
     return s
 
 
-def absolute_program(X: Array, y: Array) -> Telling:
+def absolute_program(X: Array, y: Array) -> States:
     """min sum u_i with u_i >= +-(y_i - x_i'beta); of many solutions that of least squares."""
     N, d = X.shape
     cost = np.concatenate([np.zeros(d), np.ones(N)])
@@ -124,8 +124,14 @@ def absolute_program(X: Array, y: Array) -> Telling:
 
 
 def draws(alpha: float, gamma: float, D: int) -> int:
-    """T: draws of D rows after which one is all inliers with probability alpha."""
-    return int(np.ceil(np.log(1 - alpha) / np.log(1 - gamma**D)))
+    """T: draws of D rows after which one is all inliers with probability alpha; at least 1."""
+    if not 0 <= alpha < 1:
+        raise ValueError(f"alpha must be in [0, 1), got {alpha}. No number of draws is certain.")
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma must be in (0, 1], got {gamma}. Without inliers no draw is clean.")
+    if gamma == 1:
+        return 1
+    return max(1, int(np.ceil(np.log1p(-alpha) / np.log1p(-(gamma**D)))))
 
 
 def ransac(
@@ -136,8 +142,10 @@ def ransac(
     fit: Callable[[Array], Array],
     distance: Callable[[Array, Array], Array],
     D: int,
-) -> Telling:
+) -> States:
     """T times: D rows, the model through them, the rows within kappa; refit on the largest set."""
+    if not 1 <= D <= len(X) or T < 1:
+        raise ValueError(f"D must be in [1, {len(X)} rows] and T at least 1, got {D} and {T}.")
     best = np.zeros(len(X), dtype=bool)
     yield (s := begin("1 nothing yet", inliers=best))
     for _ in range(T):
@@ -146,6 +154,10 @@ def ransac(
         if near.sum() > best.sum():
             best = near
             yield (s := s.then("2 more inliers", float(-best.sum()), inliers=best, model=model))
+    if best.sum() < D:
+        raise ValueError(
+            f"No model of {T} draws has {D} rows within kappa={kappa:g}. Raise kappa or T."
+        )
     yield (s := s.then("3 refit", model=fit(X[best])))
     return s
 

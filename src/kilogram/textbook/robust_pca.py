@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def soft(T: Array, by: float) -> Array:
@@ -17,7 +17,7 @@ def soft(T: Array, by: float) -> Array:
     return np.sign(T) * np.maximum(np.abs(T) - by, 0.0)
 
 
-def pursuit(X: Array, lam: float | None = None, m: int = 1000, tol: float = 1e-9) -> Telling:
+def pursuit(X: Array, lam: float | None = None, m: int = 1000, tol: float = 1e-9) -> States:
     """Principal component pursuit by alternating directions, at most m rounds."""
     lam = 1 / np.sqrt(max(X.shape)) if lam is None else lam
     mu = X.size / (4 * np.abs(X).sum())

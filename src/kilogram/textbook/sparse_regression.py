@@ -20,10 +20,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
-def matching_pursuit(X: Array, y: Array, columns: int, *, positive: bool = False) -> Telling:
+def matching_pursuit(X: Array, y: Array, columns: int, *, positive: bool = False) -> States:
     """OMP; `positive` takes the largest correlation, not the largest |correlation|: beta >= 0."""
     active: list[int] = []
     beta, r = np.zeros(X.shape[1]), y
@@ -40,21 +40,28 @@ def matching_pursuit(X: Array, y: Array, columns: int, *, positive: bool = False
         beta = np.zeros(X.shape[1])
         beta[active] = solve
         r = y - X @ beta
-        said = f"{step} add column {j}, least squares on the active ones"
-        yield (s := s.then(said, float(r @ r), beta=beta, r=r, active=np.array(active)))
+        label = f"{step} add column {j}, least squares on the active ones"
+        yield (s := s.then(label, float(r @ r), beta=beta, r=r, active=np.array(active)))
     return s
 
 
-def matching_pursuit_qr(X: Array, y: Array, columns: int) -> Telling:
+def matching_pursuit_qr(X: Array, y: Array, columns: int) -> States:
     """The same with reflections: columns and targets are turned together, R grows by one a step.
 
     After s reflections the residual is the rows from s on of y; so are the columns still outside.
+    It ends early when no column left is independent of the active ones and correlated with y.
     """
     A, z, order = X.astype(float).copy(), y.astype(float).copy(), np.arange(X.shape[1])
-    yield (s := begin("0 nothing active", float(z @ z), R=A, z=z, order=order))
-    for k in range(columns):
+    beta, lengths = np.zeros(X.shape[1]), np.linalg.norm(X, axis=0)
+    start = begin("0 nothing active", float(z @ z), R=A.copy(), z=z.copy(), order=order, beta=beta)
+    yield (s := start)
+    for k in range(min(columns, *X.shape)):
         c = np.abs(A[k:, k:].T @ z[k:])
+        # what is left of a column that depends on the active ones is rounding
+        c[np.linalg.norm(A[k:, k:], axis=0) <= 1e-10 * lengths[order[k:]]] = 0.0
         j = k + int(np.argmax(c))
+        if not c[j - k] > 1e-12 * lengths.max() * np.linalg.norm(y):
+            break
         A[:, [k, j]], order[[k, j]] = A[:, [j, k]], order[[j, k]]
         v = A[k:, k].copy()
         v[0] += np.copysign(np.linalg.norm(v), v[0])
@@ -64,21 +71,25 @@ def matching_pursuit_qr(X: Array, y: Array, columns: int) -> Telling:
         beta = np.zeros(X.shape[1])
         beta[order[: k + 1]] = solve_triangular(A[: k + 1, : k + 1], z[: k + 1])
         left = float(np.sum(z[k + 1 :] ** 2))
-        yield (s := s.then(f"{k + 1} reflect", left, R=A.copy(), z=z.copy(), beta=beta))
+        news = {"R": A.copy(), "z": z.copy(), "order": order.copy(), "beta": beta}
+        yield (s := s.then(f"{k + 1} reflect", left, **news))
     return s
 
 
-def lasso(X: Array, y: Array, lam: float, sweeps: int = 1000, *, ridge: float = 0.0) -> Telling:
+def lasso(X: Array, y: Array, lam: float, sweeps: int = 1000, *, ridge: float = 0.0) -> States:
     """Coordinate descent on |y - X beta|^2 / 2 + lam |beta|_1 + ridge |beta|^2 / 2.
 
-    One coefficient at a time: the least-squares value, drawn towards 0 by lam (soft threshold).
+    One coefficient at a time: the least-squares value, drawn towards 0 by lam (soft threshold). A
+    column of zeros keeps the coefficient 0.
     """
+    if lam < 0 or ridge < 0:
+        raise ValueError(f"lam and ridge must not be negative, got {lam} and {ridge}.")
     beta, lengths = np.zeros(X.shape[1]), np.sum(X**2, axis=0)
     s = begin("0 all zero", float(y @ y) / 2, beta=beta)
     yield s
     for sweep in range(1, sweeps + 1):
         before, beta = beta, beta.copy()
-        for j in range(len(beta)):
+        for j in np.flatnonzero(lengths):
             c = X[:, j] @ (y - X @ beta) + lengths[j] * beta[j]
             beta[j] = np.sign(c) * max(abs(c) - lam, 0.0) / (lengths[j] + ridge)
         r = y - X @ beta
@@ -89,12 +100,12 @@ def lasso(X: Array, y: Array, lam: float, sweeps: int = 1000, *, ridge: float = 
     return s
 
 
-def elastic_net(X: Array, y: Array, tau_1: float, tau_2: float) -> Telling:
+def elastic_net(X: Array, y: Array, tau_1: float, tau_2: float) -> States:
     """|y - X beta|^2 + tau_1 |beta|^2 + tau_2 |beta|_1: half of it is the lasso with a ridge."""
     return (yield from lasso(X, y, tau_2 / 2, ridge=tau_1))
 
 
-def lars(X: Array, y: Array) -> Telling:
+def lars(X: Array, y: Array) -> States:
     """The lasso path from beta = 0 to least squares; `knots` (k, d) at `lambdas` (k,).
 
     Active columns keep |correlation| = lambda. beta moves along their least-squares direction to
@@ -121,8 +132,8 @@ def lars(X: Array, y: Array) -> Telling:
         elif event is not None:
             active.append(event)
         lambdas, knots = [*lambdas, lam], [*knots, beta]
-        said = "least squares" if event is None else f"{event} {'leaves' if leaves else 'enters'}"
-        yield (s := s.then(said, knots=np.array(knots), lambdas=np.array(lambdas), beta=beta))
+        label = "least squares" if event is None else f"{event} {'leaves' if leaves else 'enters'}"
+        yield (s := s.then(label, knots=np.array(knots), lambdas=np.array(lambdas), beta=beta))
     return s
 
 
@@ -149,7 +160,7 @@ def _next_event(
 
 def group_lasso(
     X: Array, y: Array, groups: Sequence[Sequence[int]], lam: float, steps: int = 5000
-) -> Telling:
+) -> States:
     """Gradient steps, then every group drawn towards 0 as a whole."""
     beta, rate = np.zeros(X.shape[1]), 1.0 / np.linalg.norm(X, 2) ** 2
     yield (s := begin("0 all zero", beta=beta))

@@ -7,7 +7,7 @@ back to clusters          rows of H to length 1, then k-means on them; or the la
 degrees (not in the text) D = diag(A 1):  D^-1/2 A D^-1/2 u = lambda u,  rows of D^-1/2 u
 
 E11.3: "the K largest eigenvectors" are those of the K largest eigenvalues, and orthonormal.
-E11.5: R is any orthogonal matrix, so an entry of H by itself says nothing.
+E11.5: R is any orthogonal matrix, so an entry of H by itself has no meaning.
 E11.6: the sum under the root runs over the K columns kept; a row of zeros stays as it is.
 E11.7: without degrees this is not the normalised cut.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.k_means import lloyd
-from kilogram.textbook.state import Array, State, Telling, begin
+from kilogram.textbook.state import Array, State, States, begin
 
 
 def leading(K: Array, k: int) -> tuple[Array, Array]:
@@ -26,7 +26,7 @@ def leading(K: Array, k: int) -> tuple[Array, Array]:
     return Lambda[::-1][:k], U[:, ::-1][:, :k]
 
 
-def relaxation(K: Array, k: int) -> Telling:
+def relaxation(K: Array, k: int) -> States:
     """max tr(H'K H) over H'H = I, and the bound tr K - sum of eigenvalues on every cost."""
     yield (s := begin("1 kernel matrix", K=K))
     Lambda, U = leading(K, k)
@@ -52,13 +52,13 @@ def farthest(H: Array, k: int) -> Array:
     return H[chosen]
 
 
-def _clustered(s: State, H: Array, k: int) -> Telling:
+def _clustered(s: State, H: Array, k: int) -> States:
     for moment in lloyd(H, farthest(H, k)):
         yield (s := s.then(f"k-means: {moment.step}", moment.objective, **moment.arrays))
     return s
 
 
-def spectral_clustering(K: Array, k: int) -> Telling:
+def spectral_clustering(K: Array, k: int) -> States:
     """Eigenvectors of the kernel matrix, rows of length 1, k-means; labels c."""
     s = yield from relaxation(K, k)
     H = unit_rows(s["H"])
@@ -67,7 +67,7 @@ def spectral_clustering(K: Array, k: int) -> Telling:
     return s
 
 
-def threshold(K: Array, k: int) -> Telling:
+def threshold(K: Array, k: int) -> States:
     """The simpler way back, which works less well: the largest entry of each row of H."""
     s = yield from relaxation(K, k)
     H = s["H"] * np.where(s["H"].sum(axis=0) < 0, -1.0, 1.0)  # eigh may return either sign
@@ -75,7 +75,7 @@ def threshold(K: Array, k: int) -> Telling:
     return s
 
 
-def normalised_cut(A: Array, k: int) -> Telling:
+def normalised_cut(A: Array, k: int) -> States:
     """With degrees: every row weighs what its affinities sum to; labels c."""
     yield (s := begin("1 affinities", A=A))
     d = A.sum(axis=1)

@@ -1,14 +1,14 @@
-"""What a telling yields: the name of the step, the arrays so far, the objective where there is one.
+"""The states a textbook version yields: step name, arrays so far, objective where there is one.
 
-A telling is a generator function. It begins with a state, adds arrays under the letters of the
-page with `state.then(...)`, yields after every line of the algorithm, and ends with the result:
+A textbook version is a generator function. It begins with a state, adds arrays under the letters
+of the page with `state.then(...)`, yields after every line, and ends with the result:
 
-    def telling(X):
+    def mean(X):
         yield (s := begin("data", X=X))
         yield (s := s.then("mean", x_bar=X.mean(axis=0)))
         return s
 
-`run(telling(X))["x_bar"]` is the result; a live page shows the states one by one.
+`run(mean(X))["x_bar"]` is the result; a live page shows the states one by one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _read_only(array: object) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One moment of an algorithm: `state["W"]` is the array the page calls W."""
+    """One step of an algorithm: `state["W"]` is the array the page calls W."""
 
     step: str
     arrays: Mapping[str, Array] = field(default_factory=dict)
@@ -45,24 +45,24 @@ class State:
         return self.arrays[letter]
 
     def then(self, step: str, objective: float | None = None, **arrays: object) -> State:
-        """The next moment: the arrays so far, with these added or replaced."""
+        """The next state: the arrays so far, with these added or replaced."""
         news = {letter: _read_only(array) for letter, array in arrays.items()}
         return State(step, MappingProxyType({**self.arrays, **news}), objective)
 
 
-Telling = Generator[State, None, State]
+States = Generator[State, None, State]
 
 
 def begin(step: str, objective: float | None = None, **arrays: object) -> State:
-    """The first moment of a telling."""
+    """The first state of a textbook version."""
     return State("nothing yet").then(step, objective, **arrays)
 
 
-def run(telling: Telling) -> State:
-    """Follow a telling to its end; the last state holds the result."""
+def run(states: States) -> State:
+    """Run a textbook version to its end; the last state holds the result."""
     last = None
-    for last in telling:  # noqa: B007  (only the last one is wanted)
+    for last in states:  # noqa: B007  (only the last one is wanted)
         pass
     if last is None:
-        raise ValueError("this telling yielded no state")
+        raise ValueError("this textbook version yielded no state")
     return last

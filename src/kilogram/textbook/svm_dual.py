@@ -9,7 +9,7 @@
     f(x) = sum_i alpha_i y_i k(x_i, x) + b,   w = sum_i alpha_i y_i x_i
 
 C = inf is the hard margin. b comes from the free vectors 0 < alpha_i < C, where y_i f(x_i) = 1: on
-the others it does not hold. The texts write -b (first_encounter) or d (summary). Also told:
+the others it does not hold. The texts write -b (first_encounter) or d (summary). Also in:
 lecture_notes L24, L25; summary section 3.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.quadratic_program import quadratic_program
-from kilogram.textbook.state import Array, Telling, begin, run
+from kilogram.textbook.state import Array, States, begin, run
 
 
 def with_slack(K: Array, C: float, slack: int) -> tuple[Array, float]:
@@ -52,7 +52,7 @@ def conditions(
     if not np.isfinite(C):
         xi = np.zeros(len(y))
     margin = y * f - 1 + xi
-    price = C * np.sum(xi**slack) if np.isfinite(C) else 0.0
+    penalty = C * np.sum(xi**slack) if np.isfinite(C) else 0.0
     norm = (alpha * y) @ K @ (alpha * y)
     own = alpha @ alpha / (2 * C) if slack == 2 else 0.0
     return {
@@ -63,7 +63,7 @@ def conditions(
         "mu = C - alpha >= 0": float(np.maximum(-mu, 0).max()),
         "alpha (y f - 1 + xi) = 0": float(np.abs(alpha * margin).max()),
         "mu xi = 0": float(np.abs(mu * xi).max()),
-        "primal - dual": float(norm / 2 + price - (alpha.sum() - norm / 2 - own / 2)),
+        "primal - dual": float(norm / 2 + penalty - (alpha.sum() - norm / 2 - own / 2)),
     }
 
 
@@ -74,7 +74,7 @@ def _refuse_inseparable(K: Array, y: Array, alpha: Array) -> None:
         raise ValueError("no plane separates the classes: a hard margin needs a finite C")
 
 
-def svm(K: Array, y: Array, C: float, *, slack: int = 1) -> Telling:
+def svm(K: Array, y: Array, C: float, *, slack: int = 1) -> States:
     """The dual as a quadratic programme (8.35), then b, then every KKT condition."""
     Q, bound = with_slack(K, C, slack)
     yield (s := begin("1 kernel matrix", K=K, y=y))
@@ -99,7 +99,7 @@ def svm(K: Array, y: Array, C: float, *, slack: int = 1) -> Telling:
 
 def smo(
     K: Array, y: Array, C: float, *, slack: int = 1, tol: float = 1e-6, max_steps: int = 5_000
-) -> Telling:
+) -> States:
     """Sequential minimal optimisation: the worst pair, solved exactly, until none is left.
 
     Along alpha_i y_i + alpha_j y_j = const the dual is a parabola; its top is clipped to the box.
@@ -146,7 +146,7 @@ def coordinate_descent(
     slack: int = 1,
     tol: float = 1e-6,
     max_passes: int = 1000,
-) -> Telling:
+) -> States:
     """Linear machines one alpha at a time (lecture_notes L25; Hsieh et al. 2008).
 
     The offset is the weight of a column of ones, penalised with the others: then no equality ties
@@ -177,10 +177,10 @@ def margin(K: Array, y: Array, alpha: Array) -> float:
     return float(2 / np.sqrt((alpha * y) @ K @ (alpha * y)))
 
 
-def perceptron(X: Array, y: Array, rng: np.random.Generator, *, max_passes: int = 1000) -> Telling:
+def perceptron(X: Array, y: Array, rng: np.random.Generator, *, max_passes: int = 1000) -> States:
     """Rosenblatt's rule finds some separating plane (w, b); how far is it from the widest one?
 
-    Every state tells the margin so far: the smallest distance y_i (w'x_i + b) / |w|, doubled.
+    Every state has the margin so far: the smallest distance y_i (w'x_i + b) / |w|, doubled.
     """
     w, b = np.zeros(X.shape[1]), 0.0
     yield (s := begin("start", w=w, b=b, margin=-np.inf))
@@ -196,7 +196,7 @@ def perceptron(X: Array, y: Array, rng: np.random.Generator, *, max_passes: int 
     return s
 
 
-def widest(X: Array, y: Array) -> Telling:
+def widest(X: Array, y: Array) -> States:
     """From the perceptron's plane to the widest margin: the hard-margin machine in w and b."""
     dual = run(svm(X @ X.T, y, np.inf))
     yield (s := begin("1 dual of the hard margin", dual.objective, alpha=dual["alpha"]))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def hinge(f: Array, y: Array) -> Array:
@@ -37,7 +37,7 @@ def kernel_cost(K: Array, y: Array, a: Array, lam: float, penalty: str = "norm")
     return float(hinge(K @ a, y).mean() + lam / 2 * square)
 
 
-def linear_svm(X: Array, y: Array, lam: float, passes: int, rng: np.random.Generator) -> Telling:
+def linear_svm(X: Array, y: Array, lam: float, passes: int, rng: np.random.Generator) -> States:
     """Algorithm 19: weights w with the offset first; a state after every N points."""
     X1 = np.column_stack([np.ones(len(X)), X])
     w = average = np.zeros(X1.shape[1])
@@ -61,7 +61,7 @@ def kernel_svm(
     rng: np.random.Generator,
     *,
     penalty: str = "norm",
-) -> Telling:
+) -> States:
     """Algorithm 20: coefficients a; K = k(X, centres) may have fewer columns than rows.
 
     With "norm" the step is taken in the space of functions: lambda f - y_i k(., x_i) changes one

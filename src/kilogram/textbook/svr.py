@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from kilogram.textbook.quadratic_program import quadratic_program
-from kilogram.textbook.state import Array, Telling, begin, run
+from kilogram.textbook.state import Array, States, begin, run
 
 
 def dual_value(K: Array, y: Array, beta: Array, epsilon: float) -> float:
@@ -30,8 +30,8 @@ def primal_value(
 ) -> float:
     """The objective at f = K beta + b."""
     xi = np.maximum(np.abs(y - K @ beta - b) - epsilon, 0)
-    price = C * xi.sum() if slack == 1 else C / 2 * xi @ xi
-    return float(beta @ K @ beta / 2 + price)
+    penalty = C * xi.sum() if slack == 1 else C / 2 * xi @ xi
+    return float(beta @ K @ beta / 2 + penalty)
 
 
 def offset(Q: Array, y: Array, beta: Array, bound: float, epsilon: float) -> float:
@@ -47,7 +47,7 @@ def offset(Q: Array, y: Array, beta: Array, bound: float, epsilon: float) -> flo
     return float((low.max() + high.min()) / 2)
 
 
-def svr(K: Array, y: Array, C: float, epsilon: float, *, slack: int = 1) -> Telling:
+def svr(K: Array, y: Array, C: float, epsilon: float, *, slack: int = 1) -> States:
     """The dual as a quadratic programme in alpha^ and alpha, then beta, then b."""
     n = len(y)
     Q, bound = (K, C) if slack == 1 else (K + np.eye(n) / C, np.inf)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kilogram.textbook.least_squares import lsqr
-from kilogram.textbook.state import Array, Telling
+from kilogram.textbook.state import Array, States
 
 
 def system_matrix(K: int, angles: Array, n: int | None = None) -> sp.csr_array:
@@ -59,6 +59,6 @@ def measure(X: sp.csr_array, image: Array, rng: np.random.Generator, photons: fl
     return -np.log(np.maximum(rng.poisson(mean), 1) / photons)
 
 
-def reconstruct(X: sp.csr_array, y: Array, steps: int) -> Telling:
+def reconstruct(X: sp.csr_array, y: Array, steps: int) -> States:
     """LSQR from mu = 0; few steps are a regularisation. beta.reshape(K, K, order="F") is mu."""
     return (yield from lsqr(lambda v: X @ v, lambda u: X.T @ u, y, steps))

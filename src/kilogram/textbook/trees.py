@@ -18,7 +18,7 @@ from math import comb
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
 
 def gini(p: Array) -> float:
@@ -64,7 +64,7 @@ def tree(
     depth: int = 50,
     d_try: int | None = None,
     rng: np.random.Generator | None = None,
-) -> Telling:
+) -> States:
     """The stack of the notes: nodes as rows (feature, threshold, left, right), values of each.
 
     Y (N,) or indicators (N, C). A node of feature -1 is a leaf; its value is the mean of Y.
@@ -107,7 +107,7 @@ def answers(nodes: Array, values: Array, X: Array) -> Array:
     return values[at]
 
 
-def prune(nodes: Array, values: Array, X: Array, Y: Array) -> Telling:
+def prune(nodes: Array, values: Array, X: Array, Y: Array) -> States:
     """From the leaves up: a split goes if held-out points (X, Y) are no better off with it."""
     nodes = nodes.copy()
     yield (s := begin("1 grown", float(np.sum((Y - answers(nodes, values, X)) ** 2)), nodes=nodes))
@@ -131,7 +131,7 @@ def forest(
     T: int = 20,
     kind: str = "squares",
     d_try: int | None = None,
-) -> Telling:
+) -> States:
     """Averages at x_new; `bag`: out-of-bag averages at X, NaN where every tree saw the point."""
     shape = Y.shape[1:]
     total, bag, votes = np.zeros((len(x_new), *shape)), np.zeros((len(X), *shape)), np.zeros(len(X))

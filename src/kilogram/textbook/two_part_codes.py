@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kilogram.textbook.state import Array, Telling, begin
+from kilogram.textbook.state import Array, States, begin
 
-TEXT = 64  # bits for the sentence that states the rule: eight letters' worth, a price we chose
+TEXT = 64  # bits for the sentence that states the rule: eight letters' worth, our choice
 
 
 def _known(pixels: Array, i: int, j: int) -> list[int]:
@@ -50,7 +50,7 @@ def decode(shape: tuple[int, int], edges: Sequence[int], corrections: Array) -> 
     return pixels
 
 
-def picture(pixels: Array, models: Sequence[Sequence[int]]) -> Telling:
+def picture(pixels: Array, models: Sequence[Sequence[int]]) -> States:
     """Send a picture of 0 and 1: raw, or by the rule with one of these lists of edge rows.
 
     The model costs the sentence, a bit that ends the list and 1 + log2(rows) bits for each edge;
@@ -68,7 +68,7 @@ def picture(pixels: Array, models: Sequence[Sequence[int]]) -> Telling:
     return s
 
 
-def two_part(L: Array, c: Array, N: Array) -> Telling:
+def two_part(L: Array, c: Array, N: Array) -> States:
     """Models of L bits, then c bits for each thing sent: the best for every number N of things."""
     L, c, N = (np.asarray(a, dtype=float) for a in (L, c, N))
     yield (s := begin("1 models", L=L, c=c, N=N))
@@ -84,7 +84,7 @@ def break_even(L: Array, c: Array) -> float:
     return float((L[1] - L[0]) / (c[0] - c[1])) if c[1] < c[0] else np.inf
 
 
-def guessing(pixels: Array) -> Telling:
+def guessing(pixels: Array) -> States:
     """The guessing game, a dollar for each pixel guessed; a state after every row."""
     seen: dict[tuple[int, ...], list[int]] = {}
     hits = np.zeros(pixels.shape, dtype=bool)
@@ -99,7 +99,7 @@ def guessing(pixels: Array) -> Telling:
     return s
 
 
-def contexts(bits: Array, orders: Sequence[int]) -> Telling:
+def contexts(bits: Array, orders: Sequence[int]) -> States:
     """The two-part code of a sequence of 0 and 1 for tables of several orders k.
 
     The data cost n times the conditional entropy; all orders code the same last n bits.

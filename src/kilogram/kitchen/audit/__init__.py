@@ -1,4 +1,4 @@
-"""The audit of a table, before any split: what would make a score look better than it is.
+"""The audit of a table before any split: data leakage and other problems.
 
 audit(table, target)   -> Audit, a list of findings with code, evidence, reason and remedy
 audit_table(...)       the same of a table that has been read, as `kg cook` calls it

@@ -1,4 +1,4 @@
-"""Checks of columns: gaps, constants, copies, names of rows, and what gives the answer away."""
+"""Checks of columns: missing values, constants, duplicates, identifiers, target leakage."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kilogram.kitchen.audit.audit_data import AuditData
+from kilogram.kitchen.audit.column_skill import gap_skill, numbers_skill, skill
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.audit.single import gap_skill, numbers_skill, skill
-from kilogram.kitchen.audit.subject import Subject
-from kilogram.kitchen.columns import Column
 from kilogram.kitchen.errors import some
+from kilogram.kitchen.features.columns import Column
 
-# A column this good gives the answer away; a little less does if no other comes near it.
+# A column with this skill leaks the target; one a little worse does if no other comes near it.
 SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
 STRONG = 0.9
 GAP_SERIOUS, GAP_WARNING = 0.9, 0.3
@@ -20,7 +20,7 @@ MANY_GAPS = 0.5
 FEW_ROWS = 30
 
 
-def missing_values(subject: Subject) -> Iterator[Finding]:
+def missing_values(subject: AuditData) -> Iterator[Finding]:
     """KG-A01."""
     with_gaps = [c for c in subject.layout.columns if c.missing and c.kind != "missing"]
     if not with_gaps:
@@ -31,33 +31,44 @@ def missing_values(subject: Subject) -> Iterator[Finding]:
     listed = ", ".join(f"{c.name!r} {c.missing:,}" for c in worst[:4])
     more = f" and {len(worst) - 4} more columns" if len(worst) > 4 else ""
     yield Finding(
-        "KG-A01", "warning" if share > MANY_GAPS else "note",
-        f"{len(worst)} column{'s have' if len(worst) > 1 else ' has'} gaps: {listed}{more}.",
-        tuple(c.name for c in worst), {c.name: c.missing for c in worst},
-    )  # fmt: skip
+        "KG-A01",
+        "warning" if share > MANY_GAPS else "note",
+        f"{len(worst)} column{'s have' if len(worst) > 1 else ' has'} missing values: "
+        f"{listed}{more}.",
+        tuple(c.name for c in worst),
+        {c.name: c.missing for c in worst},
+    )
 
 
-def constants(subject: Subject) -> Iterator[Finding]:
+def constants(subject: AuditData) -> Iterator[Finding]:
     """KG-A02."""
     still = [c.name for c in subject.layout.columns if c.kind in ("constant", "missing")]
     if still:
-        yield Finding("KG-A02", "note", f"{some(still)}: the same in every row, or never filled.",
-                      tuple(still))  # fmt: skip
+        yield Finding(
+            "KG-A02",
+            "note",
+            f"{some(still)}: one value in every row, or no value at all.",
+            tuple(still),
+        )
 
 
-def copies(subject: Subject) -> Iterator[Finding]:
+def copies(subject: AuditData) -> Iterator[Finding]:
     """KG-A03: columns equal up to a renaming of their values, or to scale and sign."""
     groups: dict[bytes, list[str]] = {}
     for column in subject.each(subject.layout.used):
         groups.setdefault(_content(subject, column), []).append(column.name)
     for names in groups.values():
         if len(names) > 1:
-            yield Finding("KG-A03", "warning", f"{some(names)} say the same, value for value.",
-                          tuple(names))  # fmt: skip
+            yield Finding(
+                "KG-A03",
+                "warning",
+                f"{some(names)} hold the same information, value for value.",
+                tuple(names),
+            )
 
 
-def _content(subject: Subject, column: Column) -> bytes:
-    """What two columns share if they say the same."""
+def _content(subject: AuditData, column: Column) -> bytes:
+    """A key that is equal for columns with the same information."""
     codes = subject.codes[column.name]
     if column.distinct <= subject.rows / 2:
         # codes count the values in the order they appear, so a renamed copy has the same codes
@@ -73,10 +84,10 @@ def _content(subject: Subject, column: Column) -> bytes:
     return (np.round(x, 6) + 0.0).tobytes()  # + 0.0: -0.0 is 0.0
 
 
-def identifiers(subject: Subject) -> Iterator[Finding]:
-    """KG-A06: what names the rows, and whether it predicts the target."""
+def identifiers(subject: AuditData) -> Iterator[Finding]:
+    """KG-A06: identifiers, and whether they predict the target."""
     for column in subject.layout.columns:
-        if column.kind != "identifier" or column.reason.endswith("as asked"):
+        if column.kind != "identifier" or column.reason.endswith("as requested"):
             continue
         found = _order_skill(subject, column)
         if found is None or found < STRONG:
@@ -85,14 +96,14 @@ def identifiers(subject: Subject) -> Iterator[Finding]:
             continue
         yield Finding(
             "KG-A06", "warning",
-            f"{column.name!r}: {column.reason}; and yet it predicts the target "
+            f"{column.name!r}: {column.reason}; yet it predicts the target "
             f"(skill {found:.2f} of 1): the rows are sorted by it.",
             (column.name,), {"skill": found},
         )  # fmt: skip
 
 
-def _order_skill(subject: Subject, column: Column) -> float | None:
-    """Skill of an identifier read as a number, where it is one."""
+def _order_skill(subject: AuditData, column: Column) -> float | None:
+    """Skill of an identifier as a number, where it is one."""
     if subject.question is None or subject.rows < FEW_ROWS:
         return None
     cells = subject.data.column(column.name)
@@ -101,8 +112,8 @@ def _order_skill(subject: Subject, column: Column) -> float | None:
     return numbers_skill(subject.numbers(Column(column.name, "numeric", "")), subject)
 
 
-def giveaways(subject: Subject) -> Iterator[Finding]:
-    """KG-A07 and KG-A08: columns, or their gaps alone, that predict the target too well."""
+def target_leaks(subject: AuditData) -> Iterator[Finding]:
+    """KG-A07 and KG-A08: columns, or their missing values, that predict the target too well."""
     if subject.question is None or subject.rows < FEW_ROWS:
         return
     looked = [c for c in subject.layout.used if c.kind not in ("text", "image", "date", "time")]
@@ -116,24 +127,26 @@ def giveaways(subject: Subject) -> Iterator[Finding]:
         alone = found >= LIKELY and 1 - found <= STANDS_OUT * (1 - rest)
         yield Finding(
             "KG-A07", "serious" if found >= SURE or alone else "warning",
-            _giveaway(subject, column, found, rest), (column.name,),
+            _leak(subject, column, found, rest), (column.name,),
             {"skill": found, "next_best": rest},
         )  # fmt: skip
 
 
-def _giveaway(subject: Subject, column: Column, found: float, rest: float) -> str:
+def _leak(subject: AuditData, column: Column, found: float, rest: float) -> str:
     assert subject.question is not None
     target = subject.question.target
     if _is_copy(subject, column):
-        return f"{column.name!r} is {target!r} under another name: each value stands for one value."
-    unit = "of the way from chance to perfect" if subject.classes else "R² on rows kept aside"
+        return (
+            f"{column.name!r} is {target!r} under another name: their values correspond one to one."
+        )
+    unit = "of the way from chance to perfect" if subject.classes else "cross-validated R²"
     return (
         f"{column.name!r} alone predicts {target!r}: {found:.3f} {unit}; the next best column "
         f"reaches {rest:.2f}."
     )
 
 
-def _is_copy(subject: Subject, column: Column) -> bool:
+def _is_copy(subject: AuditData, column: Column) -> bool:
     """Does each value of the column stand for one value of the target, and the other way round?
 
     Where hardly a value comes twice that says nothing; there the two must lie on one line.
@@ -149,7 +162,7 @@ def _is_copy(subject: Subject, column: Column) -> bool:
     return pairs == len(np.unique(codes)) == len(np.unique(y))
 
 
-def _gaps(subject: Subject, column: Column) -> Iterator[Finding]:
+def _gaps(subject: AuditData, column: Column) -> Iterator[Finding]:
     missing = subject.codes[column.name] < 0
     if not 10 <= missing.sum() <= subject.rows - 10:
         return
@@ -157,8 +170,11 @@ def _gaps(subject: Subject, column: Column) -> Iterator[Finding]:
     if found < GAP_WARNING:
         return
     yield Finding(
-        "KG-A08", "serious" if found >= GAP_SERIOUS else "warning",
-        f"Whether {column.name!r} is filled ({missing.mean():.0%} gaps) predicts the target by "
-        f"itself (skill {found:.2f} of 1).",
-        (column.name,), {"skill": found},
-    )  # fmt: skip
+        "KG-A08",
+        "serious" if found >= GAP_SERIOUS else "warning",
+        f"Whether {column.name!r} is missing ({missing.mean():.0%} of the rows) predicts the "
+        f"target "
+        f"by itself (skill {found:.2f} of 1).",
+        (column.name,),
+        {"skill": found},
+    )

@@ -1,11 +1,11 @@
-"""Checks of two tables: do they look alike, and do they share rows?
+"""Checks of two tables: distribution shift and shared rows.
 
-    numbers   the largest gap between the two distribution functions (Kolmogorov-Smirnov)
-    words     half the sum of the differences of their shares (total variation)
-    gaps      the difference of the shares of missing cells
+    numbers    the largest difference between the two distribution functions (Kolmogorov-Smirnov)
+    categories half the sum of the differences of their frequencies (total variation)
+    missing   the difference of the fractions of missing values
 
-Only what sampling cannot explain is told: the gap must exceed its 99.9 % quantile under no change
-(by the asymptotic law, shared among the columns), and be large enough to matter.
+Only significant differences are reported: the distance must exceed its 99.9 % quantile under no
+change (asymptotic distribution, Bonferroni over the columns), and be large enough to matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kilogram.kitchen.audit.checks_rows import row_keys
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.columns import NEW_LEVEL, Column, Layout, as_text, plain, values
+from kilogram.kitchen.features.columns import NEW_LEVEL, Column, Layout, as_text, plain, values
 
 SERIOUS, WARNING = 0.3, 0.1
 SHARED_SERIOUS, SHARED_WARNING = 0.05, 0.005
@@ -43,22 +43,26 @@ def _moved(column: Column, here: pa.Table, there: pa.Table, noise: float) -> Ite
     gap = abs(ours.null_count / len(ours) - theirs.null_count / len(theirs))
     if column.kind in ("numeric", "ordinal", "date", "time"):
         a, b = values(column, ours), values(column, theirs)
-        far, told = _numbers(a[np.isfinite(a)], b[np.isfinite(b)], column)
+        far, evidence = _numbers(a[np.isfinite(a)], b[np.isfinite(b)], column)
     elif column.kind == "categorical":
-        far, told = _words(column, ours, theirs)
+        far, evidence = _words(column, ours, theirs)
         noise *= math.sqrt(max(len(column.levels), 2))
     else:
-        far, told = 0.0, ""
+        far, evidence = 0.0, ""
     if max(far, gap) <= max(noise, WARNING):
         return
     if gap > far:
-        told = f"{ours.null_count / len(ours):.0%} gaps here, {theirs.null_count / len(theirs):.0%}"
-        told += " there"
+        evidence = (
+            f"{ours.null_count / len(ours):.0%} missing here, {theirs.null_count / len(theirs):.0%}"
+        )
+        evidence += " in the other table"
     yield Finding(
-        "KG-A15", "serious" if max(far, gap) >= SERIOUS else "warning",
-        f"{column.name!r}: {told} (distance {max(far, gap):.2f} of 1).",
-        (column.name,), {"distance": far, "gap_difference": gap},
-    )  # fmt: skip
+        "KG-A15",
+        "serious" if max(far, gap) >= SERIOUS else "warning",
+        f"{column.name!r}: {evidence} (distance {max(far, gap):.2f} of 1).",
+        (column.name,),
+        {"distance": far, "gap_difference": gap},
+    )
 
 
 def _numbers(a: np.ndarray, b: np.ndarray, column: Column) -> tuple[float, str]:
@@ -68,8 +72,8 @@ def _numbers(a: np.ndarray, b: np.ndarray, column: Column) -> tuple[float, str]:
     F = np.searchsorted(np.sort(a), both, side="right") / len(a)
     G = np.searchsorted(np.sort(b), both, side="right") / len(b)
     unit = " days" if column.kind in ("date", "time") and column.form != "number" else ""
-    told = f"the middle moved from {np.median(a):.4g} to {np.median(b):.4g}{unit}"
-    return float(np.abs(F - G).max()), told
+    evidence = f"the median changed from {np.median(a):.4g} to {np.median(b):.4g}{unit}"
+    return float(np.abs(F - G).max()), evidence
 
 
 def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str]:
@@ -81,13 +85,13 @@ def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str
         shares.append(np.bincount(place, minlength=K + 1) / max(len(place), 1))
     moved = shares[1] - shares[0]
     k = int(np.abs(moved).argmax())
-    name = repr(column.levels[k]) if k < K else "words not seen here"
-    told = f"{name} went from {shares[0][k]:.0%} to {shares[1][k]:.0%}"
-    return float(np.abs(moved).sum() / 2), told
+    name = repr(column.levels[k]) if k < K else "categories not in this table"
+    evidence = f"{name} changed from {shares[0][k]:.0%} to {shares[1][k]:.0%}"
+    return float(np.abs(moved).sum() / 2), evidence
 
 
 def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Finding]:
-    """KG-A16: rows of the other table that stand in this one, input by input."""
+    """KG-A16: rows of the other table whose inputs equal those of a row of this one."""
     known = set(there.column_names)
     names = [c.name for c in layout.used if c.name in known]
     if not names:
@@ -105,7 +109,7 @@ def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Fin
         return
     yield Finding(
         "KG-A16", "serious" if share >= SHARED_SERIOUS else "warning",
-        f"{share:.1%} of the rows of the other table stand in this one too.", (), {"share": share},
+        f"{share:.1%} of the rows of the other table are in this one too.", (), {"share": share},
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Checks of what folds drawn at random would tear: groups, time, and values from the future."""
+"""Checks of dependence between rows: groups, time order, values from the future."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from kilogram.kitchen.audit.audit_data import AuditData
+from kilogram.kitchen.audit.column_skill import skill
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.audit.single import skill
-from kilogram.kitchen.audit.subject import Subject
-from kilogram.kitchen.columns import Column
+from kilogram.kitchen.features.columns import Column
 
 GROUP_SERIOUS, GROUP_WARNING = 0.3, 0.05
 MEMORY = 0.5
@@ -19,47 +19,50 @@ SAME = 0.95
 FEW_ROWS = 50
 
 
-def groups(subject: Subject) -> Iterator[Finding]:
-    """KG-A09: who the row is about predicts the target, and folds would share them."""
+def groups(subject: AuditData) -> Iterator[Finding]:
+    """KG-A09: the group of a row predicts the target, and random folds would share groups."""
     for column in subject.layout.columns:
         if column.kind != "group":
             continue
         found = skill(subject, column) if subject.question is not None else 0.0
         each = subject.rows / max(column.distinct, 1)
         evidence = f"{column.name!r}: {column.distinct:,} groups of {each:.1f} rows on average"
-        if column.name == subject.told.group:
-            yield Finding("KG-A09", "note", f"{evidence}; folds are cut between them.",
+        if column.name == subject.overrides.group:
+            yield Finding("KG-A09", "note", f"{evidence}; folds are split between them.",
                           (column.name,), {"skill": found})  # fmt: skip
             continue
         serious = found >= GROUP_SERIOUS and subject.rows >= FEW_ROWS
         yield Finding(
             "KG-A09",
             "serious" if serious else "warning" if found >= GROUP_WARNING else "note",
-            f"{evidence}; knowing the group alone predicts the target with skill {found:.2f} of 1.",
+            f"{evidence}; the group alone predicts the target (skill {found:.2f} of 1).",
             (column.name,), {"skill": found},
         )  # fmt: skip
 
 
-def time_order(subject: Subject) -> Iterator[Finding]:
-    """KG-A10: neighbours in time have like targets, and random folds mix before and after."""
+def time_order(subject: AuditData) -> Iterator[Finding]:
+    """KG-A10: the target is autocorrelated in time, and random folds mix past and future."""
     column = _time(subject)
     if column is None or subject.question is None or subject.rows < FEW_ROWS:
         return
-    if column.name == subject.told.time:
-        told = f"{column.name!r} orders the rows; tests are on later ones."
-        yield Finding("KG-A10", "note", told, (column.name,))
+    if column.name == subject.overrides.time:
+        evidence = f"{column.name!r} orders the rows; test rows come after training rows."
+        yield Finding("KG-A10", "note", evidence, (column.name,))
         return
     memory = _memory(subject, np.argsort(subject.numbers(column), kind="stable"))
     yield Finding(
-        "KG-A10", "serious" if memory >= MEMORY else "warning",
-        f"{column.name!r} gives nearly every row a time of its own; the target of a row and of "
-        f"the one before correlate with {memory:.2f}.",
-        (column.name,), {"memory": memory},
-    )  # fmt: skip
+        "KG-A10",
+        "serious" if memory >= MEMORY else "warning",
+        f"{column.name!r} gives nearly every row its own time; the target has an autocorrelation "
+        f"of "
+        f"{memory:.2f} from one row to the next.",
+        (column.name,),
+        {"memory": memory},
+    )
 
 
-def _time(subject: Subject) -> Column | None:
-    """The column that orders the rows: told, found, or a date that is new in nearly every row."""
+def _time(subject: AuditData) -> Column | None:
+    """The column that orders the rows: given, detected, or a date unique to nearly every row."""
     for column in subject.layout.columns:
         if column.kind == "time":
             return column
@@ -69,8 +72,8 @@ def _time(subject: Subject) -> Column | None:
     return None
 
 
-def _memory(subject: Subject, order: np.ndarray) -> float:
-    """Correlation of neighbours; for classes, agreement beyond chance."""
+def _memory(subject: AuditData, order: np.ndarray) -> float:
+    """Autocorrelation at lag 1; for classes, agreement beyond chance."""
     y = subject.y[order]
     if subject.classes:
         shares = np.bincount(y.astype(int)) / len(y)
@@ -79,7 +82,7 @@ def _memory(subject: Subject, order: np.ndarray) -> float:
     return float(np.corrcoef(y[1:], y[:-1])[0, 1])
 
 
-def future(subject: Subject) -> Iterator[Finding]:
+def future(subject: AuditData) -> Iterator[Finding]:
     """KG-A11: a column that is the target of a later row, or a date after the row's own time."""
     if subject.question is None or subject.rows < FEW_ROWS:
         return
@@ -87,7 +90,7 @@ def future(subject: Subject) -> Iterator[Finding]:
     yield from _later_dates(subject)
 
 
-def _leads(subject: Subject) -> Iterator[Finding]:
+def _leads(subject: AuditData) -> Iterator[Finding]:
     time = _time(subject)
     order = np.arange(subject.rows)
     if time is not None:
@@ -115,7 +118,7 @@ def _leads(subject: Subject) -> Iterator[Finding]:
 
 
 def _agreement(x: np.ndarray, y: np.ndarray) -> float:
-    """Share of rows in which x is y, to six digits; 0 if already the first rows say no."""
+    """Fraction of rows in which x is y, to six digits; 0 if already the first rows differ."""
     head = slice(0, 64)
     for part in (head, slice(None)):
         share = float(np.mean(np.abs(x[part] - y[part]) <= 1e-6 * np.abs(y[part])))
@@ -124,8 +127,8 @@ def _agreement(x: np.ndarray, y: np.ndarray) -> float:
     return share
 
 
-def _like_answer(subject: Subject, column: Column) -> np.ndarray | None:
-    """The column in the numbers the target is held in, where the two can be compared."""
+def _like_answer(subject: AuditData, column: Column) -> np.ndarray | None:
+    """The column in the encoding of the target, where the two are comparable."""
     assert subject.question is not None
     if not subject.classes:
         return subject.numbers(column) if column.kind == "numeric" else None
@@ -136,7 +139,7 @@ def _like_answer(subject: Subject, column: Column) -> np.ndarray | None:
     return np.array([place.get(word, -1) for word in words], dtype=float)
 
 
-def _later_dates(subject: Subject) -> Iterator[Finding]:
+def _later_dates(subject: AuditData) -> Iterator[Finding]:
     time = _time(subject)
     if time is None or time.form == "number":
         return
@@ -149,8 +152,11 @@ def _later_dates(subject: Subject) -> Iterator[Finding]:
         if len(gap) < FEW_ROWS / 2 or np.mean(gap > 0) < 0.5 or np.ptp(gap) == 0:
             continue
         yield Finding(
-            "KG-A11", "serious" if time.name == subject.told.time else "warning",
-            f"{column.name!r} lies after {time.name!r} in {np.mean(gap > 0):.0%} of the rows, by "
-            f"{np.median(gap):.1f} days in the middle.",
-            (column.name,), {"share": float(np.mean(gap > 0))},
-        )  # fmt: skip
+            "KG-A11",
+            "serious" if time.name == subject.overrides.time else "warning",
+            f"{column.name!r} is later than {time.name!r} in {np.mean(gap > 0):.0%} of the rows, "
+            f"by a "
+            f"median of {np.median(gap):.1f} days.",
+            (column.name,),
+            {"share": float(np.mean(gap > 0))},
+        )

@@ -1,4 +1,4 @@
-"""Checks of rows: copies and near copies, which folds would tear apart.
+"""Checks of rows: duplicates and near-duplicates, which random folds would separate.
 
 Whether copies are a surprise depends on the columns: three yes/no columns repeat by chance, ten
 measurements do not. Two distinct rows agree in column j with the probability p_j, estimated on the
@@ -14,11 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding, Severity
-from kilogram.kitchen.audit.subject import Subject
 
 SERIOUS, WARNING = 0.10, 0.01
-# Columns with more different values than this are measurements rather than answers to choose from.
+# Columns with more different values than this are measurements rather than choices.
 SOME, MANY = 20, 100
 NEAR_SERIOUS, NEAR_WARNING = 0.20, 0.05
 MAX_NEAR_ROWS = 3000
@@ -26,7 +26,7 @@ MAX_NEAR_ROWS = 3000
 NEAR, COPIES = 0.01, 4
 
 
-def duplicates(subject: Subject) -> Iterator[Finding]:
+def duplicates(subject: AuditData) -> Iterator[Finding]:
     """KG-A04: rows equal in every column that is used, and in the target."""
     key = row_keys(list(subject.codes.values()), _answer(subject))
     extra = subject.rows - len(np.unique(key))
@@ -39,16 +39,16 @@ def duplicates(subject: Subject) -> Iterator[Finding]:
     if surprise and share >= WARNING and extra >= 3:
         severity = "serious" if share >= SERIOUS else "warning"
     torn = 1 - 1 / subject.folds
-    reason = "" if surprise else " With so few different values that happens by chance."
+    reason = "" if surprise else " With so few distinct values that happens by chance."
     yield Finding(
         "KG-A04", severity,
-        f"{extra:,} of {subject.rows:,} rows ({share:.1%}) repeat another row, target included; "
-        f"{torn:.0%} of them would have a copy in another fold.{reason}",
+        f"{extra:,} of {subject.rows:,} rows ({share:.1%}) duplicate another row, target included; "
+        f"{torn:.0%} of them would have a duplicate in another fold.{reason}",
         (), {"rows": extra, "share": share, "by_chance": chance},
     )  # fmt: skip
 
 
-def _rich(subject: Subject) -> bool:
+def _rich(subject: AuditData) -> bool:
     """Are there columns whose values seldom meet? Else rows repeat for being alike, as votes do."""
     distinct = [int(codes.max()) + 1 for codes in subject.codes.values()]
     return sum(count > SOME for count in distinct) > 1 or max(distinct) > MANY
@@ -82,7 +82,7 @@ def chance_pairs(columns: list[np.ndarray], key: np.ndarray) -> float:
     return float(n * (n - 1.0) / 2.0 * np.exp(log_p))
 
 
-def near_duplicates(subject: Subject) -> Iterator[Finding]:
+def near_duplicates(subject: AuditData) -> Iterator[Finding]:
     """KG-A05: distinct rows much closer to each other than neighbours usually are."""
     Z = _standard(subject)
     if Z is None:
@@ -94,13 +94,16 @@ def near_duplicates(subject: Subject) -> Iterator[Finding]:
     if near < NEAR_WARNING:
         return
     yield Finding(
-        "KG-A05", "serious" if near >= NEAR_SERIOUS else "warning",
-        f"{near:.0%} of the rows have a neighbour a hundred times closer than is usual here.",
-        (), {"share": near, "usual_distance": usual},
-    )  # fmt: skip
+        "KG-A05",
+        "serious" if near >= NEAR_SERIOUS else "warning",
+        f"{near:.0%} of the rows have a nearest neighbour at less than 1 % of the typical "
+        f"distance.",
+        (),
+        {"share": near, "usual_distance": usual},
+    )
 
 
-def _standard(subject: Subject) -> np.ndarray | None:
+def _standard(subject: AuditData) -> np.ndarray | None:
     """Distinct rows of the columns with numbers, mean 0 and spread 1; None if too few of either."""
     columns = [c for c in subject.layout.used if c.kind in ("numeric", "ordinal", "date", "time")]
     if len(columns) < 3:
@@ -119,7 +122,7 @@ def _standard(subject: Subject) -> np.ndarray | None:
 
 
 def _whole_neighbourhoods(
-    subject: Subject, columns: list, first: np.ndarray, rng: np.random.Generator
+    subject: AuditData, columns: list, first: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """A part of the rows that tears no near copies apart: a slice along a random direction."""
     total = np.zeros(len(first))
@@ -132,5 +135,5 @@ def _whole_neighbourhoods(
     return first[order[start : start + MAX_NEAR_ROWS]]
 
 
-def _answer(subject: Subject) -> np.ndarray | None:
+def _answer(subject: AuditData) -> np.ndarray | None:
     return subject.y if subject.question is not None else None

@@ -1,4 +1,4 @@
-"""Checks of the question: rare classes, classes too small to judge, too few rows."""
+"""Checks of the target: class imbalance, very small classes, few rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.audit.subject import Subject
 from kilogram.kitchen.errors import some
 
 RARE, VERY_RARE = 0.1, 0.02
@@ -15,7 +15,7 @@ FEW_ROWS = 50
 TEXT_WORTH = 50
 
 
-def imbalance(subject: Subject) -> Iterator[Finding]:
+def imbalance(subject: AuditData) -> Iterator[Finding]:
     """KG-A12."""
     if not subject.classes or subject.question is None:
         return
@@ -33,7 +33,7 @@ def imbalance(subject: Subject) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def small_classes(subject: Subject, lost: dict[str, int]) -> Iterator[Finding]:
+def small_classes(subject: AuditData, lost: dict[str, int]) -> Iterator[Finding]:
     """KG-A13: classes with fewer rows than folds."""
     if lost:
         yield Finding(
@@ -43,7 +43,7 @@ def small_classes(subject: Subject, lost: dict[str, int]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def few_rows(subject: Subject, rows: int) -> Iterator[Finding]:
+def few_rows(subject: AuditData, rows: int) -> Iterator[Finding]:
     """KG-A14."""
     worth = {"text": TEXT_WORTH, "image": TEXT_WORTH}
     wide = sum(
@@ -51,7 +51,7 @@ def few_rows(subject: Subject, rows: int) -> Iterator[Finding]:
         for c in subject.layout.used
     )
     if rows < FEW_ROWS:
-        yield Finding("KG-A14", "warning", f"Only {rows} rows have an answer.", (), {"rows": rows})
+        yield Finding("KG-A14", "warning", f"Only {rows} rows have a target.", (), {"rows": rows})
     elif wide > rows:
         yield Finding(
             "KG-A14", "warning", f"{wide:,} features for {rows:,} rows.", (),

@@ -1,8 +1,8 @@
-"""What an audit finds: codes that stay, severities, evidence, and what to do about it.
+"""Findings of an audit: stable codes, severities, evidence, and what to do.
 
-serious   the score would be wrong: `kg cook` stops unless the code is accepted
-warning   the score may mislead: read it
-note      good to know
+serious   the score would be invalid: `kg cook` stops unless the code is accepted
+warning   the score may be misleading
+note      for information
 """
 
 from __future__ import annotations
@@ -19,122 +19,122 @@ SEVERITIES: tuple[Severity, ...] = ("serious", "warning", "note")
 
 
 @dataclass(frozen=True)
-class Code:
-    """A kind of finding: its title, why it matters, and what to do."""
+class FindingType:
+    """A type of finding: its title, why it matters, and what to do."""
 
     title: str
     why: str
     do: str
 
 
-CODES: dict[str, Code] = {
-    "KG-A01": Code(
+CODES: dict[str, FindingType] = {
+    "KG-A01": FindingType(
         "missing values",
-        "Filled-in cells are guesses, and a gap may itself depend on the answer.",
-        "Gaps are filled with the median and marked by a column of their own; drop a column that "
-        "is mostly gaps with --drop.",
+        "Imputed values are estimates, and missingness may depend on the target.",
+        "Missing values are imputed with the median and marked by an indicator; leave out a column "
+        "that is mostly missing with --drop.",
     ),
-    "KG-A02": Code(
-        "a column with one value",
-        "It cannot tell one row from another.",
+    "KG-A02": FindingType(
+        "constant column",
+        "It carries no information.",
         "Nothing: it is left out.",
     ),
-    "KG-A03": Code(
-        "columns that say the same",
-        "A copy adds no knowledge; it splits the importance of a column in two.",
+    "KG-A03": FindingType(
+        "duplicate columns",
+        "A copy adds no information; it divides the importance of a column.",
         "Keep one of them: --drop the other.",
     ),
-    "KG-A04": Code(
+    "KG-A04": FindingType(
         "duplicate rows",
-        "A row that is learnt from and tested on is remembered, not predicted: scores come out "
-        "too high.",
-        "Remove the copies (--drop-duplicates). If they are separate cases that happen to be "
-        "equal, --accept KG-A04.",
+        "A row that is in both the training and the test set is memorised, not predicted: the "
+        "score is optimistic.",
+        "Remove the copies (--drop-duplicates). If they are independent observations that happen "
+        "to be equal, --accept KG-A04.",
     ),
-    "KG-A05": Code(
-        "nearly equal rows",
-        "Repeated measurements of one thing in several folds are remembered like copies.",
-        "If they belong together, name the column that says so: --group COLUMN. Else --accept "
-        "KG-A05.",
+    "KG-A05": FindingType(
+        "near-duplicate rows",
+        "Repeated measurements of one subject in several folds are memorised like duplicates.",
+        "If they belong together, name the column that identifies them: --group COLUMN. Otherwise "
+        "--accept KG-A05.",
     ),
-    "KG-A06": Code(
-        "a name or number of the row",
-        "It is new for every new row, so nothing learnt from it can be used.",
+    "KG-A06": FindingType(
+        "identifier",
+        "It is different for every new row, so nothing learnt from it generalises.",
         "Nothing: it is left out. If it predicts the target, the file is sorted or was collected "
-        "in parts: ask how.",
+        "in parts: find out how.",
     ),
-    "KG-A07": Code(
-        "a column that gives the answer away",
-        "A single column that predicts this well is mostly the target in disguise, or is known "
-        "only once the answer is.",
-        "Ask whether it is known at the time of predicting. If not, --drop it; if so, --accept "
+    "KG-A07": FindingType(
+        "target leakage",
+        "A single column that predicts this well is usually the target under another name, or is "
+        "known only after the target.",
+        "Find out whether it is known at prediction time. If not, --drop it; if so, --accept "
         "KG-A07.",
     ),
-    "KG-A08": Code(
-        "gaps that give the answer away",
-        "Whether the cell is filled depends on the target: it was written after the answer was "
-        "known.",
-        "--drop the column, or --accept KG-A08 if the gap is there at the time of predicting too.",
+    "KG-A08": FindingType(
+        "informative missing values",
+        "Whether the value is missing depends on the target: it was probably recorded after the "
+        "target was known.",
+        "--drop the column, or --accept KG-A08 if it is missing at prediction time in the same "
+        "way.",
     ),
-    "KG-A09": Code(
-        "rows that belong together",
-        "With the same person or thing in training and test rows, a model can recognise it "
-        "instead of predicting.",
-        "Say --group COLUMN: folds are then cut between groups. If new rows will come from the "
+    "KG-A09": FindingType(
+        "grouped rows",
+        "With rows of the same subject in the training and the test set, a model can recognise the "
+        "subject instead of predicting.",
+        "Use --group COLUMN: folds are then split between groups. If new rows will come from the "
         "same groups, --accept KG-A09.",
     ),
-    "KG-A10": Code(
-        "rows in time order",
-        "With folds drawn at random the model learns from rows that come after those it is "
-        "tested on.",
-        "Say --time COLUMN: it is then tested on later rows only. If the gaps between rows are to "
-        "be filled, --accept KG-A10.",
+    "KG-A10": FindingType(
+        "time-ordered rows",
+        "With random folds the model is trained on rows that come after those it is tested on.",
+        "Use --time COLUMN: it is then tested on later rows only. If values between the rows are "
+        "to be predicted, --accept KG-A10.",
     ),
-    "KG-A11": Code(
+    "KG-A11": FindingType(
         "values from the future",
-        "The column holds what is only known later than the row it stands in.",
-        "--drop it, or shift it so that every row holds what was known by then.",
+        "The column holds values that are known only after the time of the row.",
+        "--drop it, or shift it so that every row holds what was known at its time.",
     ),
-    "KG-A12": Code(
-        "one class is rare",
-        "Always answering the frequent class looks good, and few rows decide about the rare one.",
-        "Judge by balanced accuracy (chosen by itself when one class holds most rows).",
+    "KG-A12": FindingType(
+        "class imbalance",
+        "Always predicting the frequent class has a high accuracy, and few rows decide about the "
+        "rare class.",
+        "Use balanced accuracy (the default when one class holds most rows).",
     ),
-    "KG-A13": Code(
-        "classes with very few rows",
-        "A class that is not in every fold can be neither learnt nor judged.",
+    "KG-A13": FindingType(
+        "very small classes",
+        "A class that is not in every fold can be neither learnt nor evaluated.",
         "Such classes are left out. Merge them, or collect more of them.",
     ),
-    "KG-A14": Code(
+    "KG-A14": FindingType(
         "few rows",
-        "With few rows, or more columns than rows, something always fits by luck.",
-        "Trust the interval, not the score; collect more rows, or drop columns beforehand by "
-        "what you know.",
+        "With few rows, or more columns than rows, some model always fits by chance.",
+        "Rely on the interval, not the score; collect more rows, or leave out columns from prior "
+        "knowledge.",
     ),
-    "KG-A15": Code(
-        "the other table is different",
-        "A model is judged on rows like those it was cooked from; on others its score does not "
-        "hold.",
-        "Find out what changed. Cook from rows like those to be predicted.",
+    "KG-A15": FindingType(
+        "distribution shift",
+        "The score holds for rows from the distribution of the training rows, not for others.",
+        "Find out what changed. Train on rows like those to be predicted.",
     ),
-    "KG-A16": Code(
+    "KG-A16": FindingType(
         "rows in both tables",
-        "Rows that were learnt from say nothing about new ones.",
+        "Training rows cannot be used to evaluate a model.",
         "Remove them from one of the tables.",
     ),
-    "KG-A17": Code(
-        "worked out from all rows",
-        "A scale, an encoding or new rows that were made from the whole table carry what is to be "
-        "predicted into the rows it is predicted from.",
-        "Cook the raw table: columns are scaled and encoded, and classes balanced, inside each "
-        "fold. If what was done knows nothing of the answers of new rows, --accept KG-A17.",
+    "KG-A17": FindingType(
+        "preprocessing on all rows",
+        "Scaling, encoding or oversampling on the whole table leaks information from the test rows "
+        "into the training rows.",
+        "Use the raw table: columns are scaled and encoded, and classes balanced, inside each "
+        "fold. If the preprocessing did not use the target of new rows, --accept KG-A17.",
     ),
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: where, how bad, and the evidence in words and in numbers."""
+    """A finding: code, severity, columns, and the evidence as text and as numbers."""
 
     code: str
     severity: Severity
@@ -157,9 +157,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """The findings about a table, worst first; `accepted` codes do not stop anything.
+    """The findings about a table, most serious first; `accepted` codes do not stop `kg cook`.
 
-    `not_looked_for` are the codes that the time limit left out, in whole or in part.
+    `not_checked` are the codes that the time limit left out, in whole or in part.
     """
 
     table: str
@@ -168,13 +168,13 @@ class Audit:
     columns: tuple[Any, ...]
     findings: tuple[Finding, ...]
     accepted: tuple[str, ...] = ()
-    looked_at: int | None = None
+    sampled_rows: int | None = None
     notes: tuple[str, ...] = ()
-    not_looked_for: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """What stops `kg cook`: serious and not accepted."""
+        """The serious findings that are not accepted; they stop `kg cook`."""
         return tuple(
             f for f in self.findings if f.severity == "serious" and f.code not in self.accepted
         )
@@ -184,27 +184,29 @@ class Audit:
         return tuple(f for f in self.findings if f.code == code)
 
     def refuse(self) -> None:
-        """Raise what is serious as one error."""
+        """Raise the serious findings as one error."""
         if not self.serious:
             return
-        told = "\n".join(
+        findings = "\n".join(
             f"  {f.code} {f.title}: {f.evidence}\n         {f.do}" for f in self.serious
         )
-        raise KitchenError(f"The audit found what would make the score a lie.\n{told}")
+        raise KitchenError(
+            f"The audit found data leakage that would invalidate the score.\n{findings}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """All findings as plain values."""
         return {
             "schema": "kilogram audit 1",
             "table": self.table,
             "target": self.target,
             "rows": self.rows,
-            "rows_looked_at": self.looked_at or self.rows,
+            "rows_looked_at": self.sampled_rows or self.rows,
             "accepted": list(self.accepted),
             "serious": len(self.serious),
             "columns": [asdict(c) | {"levels": list(c.levels)} for c in self.columns],
             "notes": list(self.notes),
-            "not_looked_for": list(self.not_looked_for),
+            "not_checked": list(self.not_checked),
             "findings": [
                 {
                     "code": f.code, "severity": f.severity, "title": f.title,
@@ -225,7 +227,7 @@ class Audit:
 
 
 def check_codes(codes: Collection[str]) -> tuple[str, ...]:
-    """Codes as they are written here, or an error for one that does not exist."""
+    """Codes in upper case, or an error for one that does not exist."""
     found = tuple(code.upper() for code in codes)
     unknown = [code for code in found if code not in CODES]
     if unknown:

@@ -1,4 +1,4 @@
-"""An audit in the terminal: what was found, how sure, why it matters, what to do."""
+"""An audit in the terminal: findings, evidence, why they matter, what to do."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-
-from kilogram.kitchen.errors import some
 
 if TYPE_CHECKING:
     from kilogram.kitchen.audit.finding import Audit, Finding
@@ -23,8 +21,8 @@ def show(audit: Audit, console: Console) -> None:
     about = f" for {audit.target!r}" if audit.target else ""
     console.print(f"{audit.table}{about}: {audit.rows:,} rows, {len(audit.columns)} input columns",
                   style="bold", markup=False, highlight=False)  # fmt: skip
-    if audit.looked_at is not None:
-        console.print(f"The checks looked at {audit.looked_at:,} random rows with an answer.",
+    if audit.sampled_rows is not None:
+        console.print(f"The checks used a random sample of {audit.sampled_rows:,} rows.",
                       style="dim")  # fmt: skip
     for note in audit.notes:
         console.print(note, style="dim", markup=False, highlight=False)
@@ -37,7 +35,7 @@ def show(audit: Audit, console: Console) -> None:
 
 
 def verdict(audit: Audit) -> str:
-    """The audit in a sentence."""
+    """The conclusion of the audit."""
     counts = {kind: sum(f.severity == kind for f in audit.findings) for kind in ("warning", "note")}
     tail = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in counts.items())
     accepted = [f.code for f in audit.findings
@@ -45,19 +43,19 @@ def verdict(audit: Audit) -> str:
     if accepted:
         tail += f", accepted: {', '.join(sorted(set(accepted)))}"
     left = ""
-    if audit.not_looked_for:
-        left = (f" The time limit left no time to look for all of {', '.join(audit.not_looked_for)}"
-                ": give a longer --max-time.")  # fmt: skip
+    if audit.not_checked:
+        left = (f" The time limit left out checks of {', '.join(audit.not_checked)}"
+                ": increase --max-time.")  # fmt: skip
     if not audit.serious:
-        so_far = " in what was looked at" if left else ""
-        return f"Nothing serious{so_far} ({tail}).{left}"
+        so_far = " in the checks that were made" if left else ""
+        return f"No serious findings{so_far} ({tail}).{left}"
     codes = sorted({f.code for f in audit.serious})
     return f"{len(audit.serious)} serious: {', '.join(codes)} ({tail}). kg cook would stop.{left}"
 
 
 def _kinds(audit: Audit) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("column", "kind", "because"):
+    for name in ("column", "type", "reason"):
         table.add_column(name)
     table.add_column("missing", justify="right")
     for column in audit.columns[:_LISTED]:
@@ -99,7 +97,11 @@ def as_text(audit: Audit, width: int = 100) -> str:
 
 def summary(audit: Audit) -> str:
     """One line for `kg cook`: the codes that were found."""
-    told = [f for f in audit.findings if f.severity != "note"]
-    if not told:
-        return "Audit: nothing serious, no warnings."
-    return "Audit: " + some((f"{f.code} {f.title}" for f in told), 5) + ". kg audit says more."
+    shown = [f for f in audit.findings if f.severity != "note"]
+    if not shown:
+        return "Audit: no warnings."
+    return (
+        "Audit: "
+        + ", ".join(f"{f.code} {f.title}" for f in shown[:5])
+        + ". See kg audit for details."
+    )

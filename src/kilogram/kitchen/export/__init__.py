@@ -1,7 +1,7 @@
 """A cooked model, or an estimator of Kilogram, as an ONNX graph that needs no Python.
 
     graph       nodes and constants, one call each
-    columns     the parts of `kilogram.kitchen.featurise`
+    columns     the parts of `kilogram.kitchen.features`
     kernels     k(x, z) of all pairs: a product and a function of it
     estimators  linear and kernel models, discriminants, trees, feature maps
     exported    the whole of a model, checked against onnxruntime on rows it knows
@@ -10,6 +10,6 @@ Columns are put on their scale in double precision, the model is single, or doub
 says that single is not enough. What has no graph is an error that names the part.
 """
 
-from kilogram.kitchen.export.exported import Exported, export_estimator, export_model
+from kilogram.kitchen.export.onnx_model import OnnxModel, export_estimator, export_model
 
-__all__ = ["Exported", "export_estimator", "export_model"]
+__all__ = ["OnnxModel", "export_estimator", "export_model"]

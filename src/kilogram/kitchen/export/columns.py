@@ -16,10 +16,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
-from kilogram.kitchen.columns import NEW_LEVEL, Column, Layout
 from kilogram.kitchen.export.graph import ML, Graph, no_graph
 from kilogram.kitchen.export.text import is_text, text_features
-from kilogram.kitchen.featurise import DateParts, Numbers, Scaled
+from kilogram.kitchen.features import ColumnScaler, DateParts, FloatColumns
+from kilogram.kitchen.features.columns import NEW_LEVEL, Column, Layout
 
 DOUBLE = np.float64
 # scikit-learn's: so near to an end a value counts as the end.
@@ -105,7 +105,7 @@ def _filled(g: Graph, part: SimpleImputer, x: str) -> str:
     return g.add("Concat", filled, marks, axis=1)
 
 
-def _scaled(g: Graph, part: Scaled, x: str) -> str:
+def _scaled(g: Graph, part: ColumnScaler, x: str) -> str:
     if part.ends_ is not None:
         low, high = (g.constant(end[None, :], DOUBLE) for end in part.ends_)
         x = g.add("Min", g.add("Max", x, low), high)
@@ -198,9 +198,9 @@ def _indicators(g: Graph, x: str, levels: np.ndarray, few: Any) -> str:
 
 
 _PARTS: dict[type, Callable[[Graph, Any, str], str]] = {
-    Numbers: _same,
+    FloatColumns: _same,
     DateParts: _dates,
     SimpleImputer: _filled,
-    Scaled: _scaled,
+    ColumnScaler: _scaled,
     OneHotEncoder: _one_hot,
 }

@@ -18,30 +18,30 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kilogram.base.gaussian_rule import GaussianRule
 from kilogram.kitchen.export import bayes
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.export.trees import tree_sums
-from kilogram.kitchen.search import TwinSearch
-from kilogram.models.classification.discriminants import GaussianRule
-from kilogram.models.classification.fisher import FisherDiscriminant
-from kilogram.models.classification.kernel_fisher import KernelFisherDiscriminant
-from kilogram.models.classification.linear_discriminant import LinearDiscriminantAnalysis
-from kilogram.models.classification.logistic import LogisticRegression
-from kilogram.models.classification.naive_bayes_bernoulli import BernoulliNB
-from kilogram.models.classification.naive_bayes_counts import ComplementNB, MultinomialNB
-from kilogram.models.classification.naive_bayes_gaussian import GaussianNB
-from kilogram.models.classification.process import GaussianProcessClassifier
-from kilogram.models.classification.quadratic_discriminant import QuadraticDiscriminantAnalysis
-from kilogram.models.classification.svm import SVC
-from kilogram.models.classification.svm_machines import unpacked
+from kilogram.kitchen.recipes.ridge_search import RidgeSearch
+from kilogram.models.discriminant.lda import LinearDiscriminantAnalysis
+from kilogram.models.discriminant.qda import QuadraticDiscriminantAnalysis
 from kilogram.models.features.fourier import FourierFeatures
 from kilogram.models.features.nystroem import Nystroem
 from kilogram.models.features.polynomial import PolynomialFeatures
-from kilogram.models.regression.kernel_predictor import KernelPredictor
-from kilogram.models.regression.process import GaussianProcessRegressor
-from kilogram.models.regression.svr import SVR
-from kilogram.models.subspace.pca import PCA
+from kilogram.models.fisher.fisher import FisherDiscriminant
+from kilogram.models.fisher.kernel_fisher import KernelFisherDiscriminant
+from kilogram.models.gaussian_process.classifier import GaussianProcessClassifier
+from kilogram.models.gaussian_process.regressor import GaussianProcessRegressor
+from kilogram.models.logistic.logistic_regression import LogisticRegression
+from kilogram.models.naive_bayes.bernoulli import BernoulliNB
+from kilogram.models.naive_bayes.gaussian import GaussianNB
+from kilogram.models.naive_bayes.multinomial import ComplementNB, MultinomialNB
+from kilogram.models.pca.pca import PCA
+from kilogram.models.ridge.kernel_predictor import KernelPredictor
+from kilogram.models.svm.multiclass import unpacked
+from kilogram.models.svm.svc import SVC
+from kilogram.models.svm.svr import SVR
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def scores(g: Graph, model: Any, x: str) -> Scores:
         for step in model[:-1]:
             x = mapped(g, step, x)
         return scores(g, model[-1], x)
-    if isinstance(model, TwinSearch):
-        return _twin(g, model, x)
+    if isinstance(model, RidgeSearch):
+        return _ridge_search(g, model, x)
     if hasattr(model, "best_estimator_"):
         return scores(g, model.best_estimator_, x)
     if "arrays_" in (state := _state(model)):
@@ -94,7 +94,7 @@ def _state(model: Any) -> dict[str, Any]:
     return state if isinstance(state, dict) else {}
 
 
-def _twin(g: Graph, model: TwinSearch, x: str) -> Scores:
+def _ridge_search(g: Graph, model: RidgeSearch, x: str) -> Scores:
     found = scores(g, model.model_, x)
     if not getattr(model, "log_target", False):
         return found
@@ -111,7 +111,7 @@ def _linear(g: Graph, model: Any, x: str) -> Scores:
 
 def _dual(g: Graph, model: Any, x: str) -> Scores:
     b = np.atleast_1d(np.asarray(model.intercept_, dtype=float))[None, :]
-    if hasattr(model, "features_"):  # a road over features: they say what they are
+    if hasattr(model, "features_"):  # fitted on features of its own
         a = np.reshape(np.asarray(model.coef_, dtype=float), (len(model.coef_), -1))
         phi = model.features_
         z = _cosines(g, x, phi.W, phi.b, phi.scale) if hasattr(phi, "W") else mapped(g, phi, x)
@@ -135,7 +135,7 @@ def _process(g: Graph, model: GaussianProcessRegressor, x: str) -> Scores:
 
 
 def _standardised(model: Any, targets: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scale and mean that `normalize_y` took off, seen from two answers far from all rows."""
+    """Scale and mean that `normalize_y` took off, from two predictions far from all rows."""
     far = np.full((1, model.X_train_.shape[1]), 1e9)
     shift = np.reshape(np.asarray(model.predict(far), dtype=float), (1, targets))
     scale = np.ones((1, targets))
@@ -212,7 +212,7 @@ def _process_classes(g: Graph, model: GaussianProcessClassifier, x: str) -> Scor
 
 
 def _always(g: Graph, model: Any, x: str) -> Scores:
-    """The same answer for every row."""
+    """The same prediction for every row."""
     if is_classifier(model):
         held = np.log(np.maximum(np.ravel(model.class_prior_), 1e-300))
     else:

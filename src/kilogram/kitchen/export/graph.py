@@ -33,7 +33,7 @@ class Graph:
         return name
 
     def constant(self, values: Any, dtype: Any = None) -> str:
-        """An array in the graph, of the model's type unless said."""
+        """An array in the graph, of the model's type by default."""
         name = f"c{len(self.constants)}"
         if isinstance(values, list) and values and isinstance(values[0], str):
             array = np.asarray(values, dtype=object)
@@ -59,7 +59,7 @@ class Graph:
         self.outputs.append(self.helper.make_tensor_value_info(name, elements, shape))
 
     def cast(self, value: str, dtype: Any = None) -> str:
-        """To the model's type unless said."""
+        """To the model's type by default."""
         kinds = {"float32": self.proto.FLOAT, "float64": self.proto.DOUBLE,
                  "int64": self.proto.INT64}  # fmt: skip
         return self.add("Cast", value, to=kinds[np.dtype(dtype or self.dtype).name])

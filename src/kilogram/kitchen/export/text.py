@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.kitchen.export.graph import RUNTIME, Graph, no_graph
-from kilogram.kitchen.featurise import Compressed, TermCounts, TermWeights
+from kilogram.kitchen.features import DenseComponents, TermCounts, TermWeights
 
 DOUBLE = np.float64
 WORD = r"[\p{L}\p{N}_][\p{L}\p{N}_]+"
@@ -41,7 +41,7 @@ def text_features(g: Graph, part: Any, x: str) -> str:
     for step in part[1:]:
         if isinstance(step, TermWeights):
             x = _weights(g, step, x)
-        elif isinstance(step, Compressed):
+        elif isinstance(step, DenseComponents):
             x = _compressed(g, step, x)
         else:
             raise no_graph(step)
@@ -150,7 +150,7 @@ def _weights(g: Graph, part: TermWeights, x: str) -> str:
     return g.add("Div", x, g.add("Where", none, g.constant([1.0], DOUBLE), length))
 
 
-def _compressed(g: Graph, part: Compressed, x: str) -> str:
+def _compressed(g: Graph, part: DenseComponents, x: str) -> str:
     if part.svd_ is not None:
         x = g.add("MatMul", x, g.constant(part.svd_.components_.T, DOUBLE))
     return g.add("Div", x, g.constant([part.scale_], DOUBLE))

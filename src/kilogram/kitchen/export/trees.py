@@ -1,4 +1,4 @@
-"""Forests and boosted trees as one ONNX node, from the arrays of `kilogram.kitchen.tree_arrays`."""
+"""Forests and boosted trees as one ONNX node, from `kilogram.models.trees.tree_arrays`."""
 
 from __future__ import annotations
 

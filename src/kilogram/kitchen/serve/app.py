@@ -1,59 +1,70 @@
 """The paths of a served model.
 
-POST /predict   rows in, answers out          GET /health   is it there, how busy
-GET  /model     columns, scores, card         GET /         a page to read and to try it on
-GET  /openapi.json                            all of it for machines
+POST /predict   rows in, predictions out      GET /health   status and load
+GET  /model     columns, scores, card         GET /         a page to try it on
+GET  /openapi.json                            the OpenAPI document
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
+import re
 import secrets
+import socket
 from functools import partial
 from typing import Any
 
 from kilogram import __version__
-from kilogram.kitchen.card import card_of
+from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.errors import KitchenError
-from kilogram.kitchen.model import Model
-from kilogram.kitchen.pages import render
-from kilogram.kitchen.serve.answers import answered, plain
-from kilogram.kitchen.serve.bodies import CSV, JSON, media_type
-from kilogram.kitchen.serve.describe import described, example, how, openapi
-from kilogram.kitchen.serve.limits import Limits, Places, Refused
+from kilogram.kitchen.report.model_card import card_of
+from kilogram.kitchen.report.templates import render
+from kilogram.kitchen.serve.limits import Limits, RequestError, RequestQueue
+from kilogram.kitchen.serve.openapi import described, example, how, openapi
+from kilogram.kitchen.serve.request_rows import CSV, JSON, media_type
+from kilogram.kitchen.serve.responses import Predictor, plain
 
-# A client that is told 413 while it still sends may not look before it is done: for so long, what
-# it sends is thrown away, so that the answer reaches it.
+# A client that is refused while it still sends may not read before it is done: for so many seconds
+# what it sends is discarded, so that the response reaches it.
 LINGER = 5.0
 _SAFE = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
-def make_app(model: Model, limits: Limits | None = None) -> Any:
-    """An ASGI application that answers for one model; its `state.places` counts."""
-    refuse_pictures(model)
-    Starlette, Route = _starlette()
-    desk = Desk(model, limits or Limits())
+def make_app(model: Model, limits: Limits | None = None, *, check_host: bool = False) -> Any:
+    """An ASGI application that serves one model; `state.queue` has the counts.
+
+    With `check_host`, requests must name localhost, an IP address, this machine or one of
+    `limits.hosts` in their Host header.
+    """
+    refuse_images(model)
+    Starlette, Route, Middleware = _starlette()
+    limits = limits or Limits()
+    service = ModelService(model, limits)
+    middleware = [Middleware(HostCheck, allowed=limits.hosts)] if check_host else []
     app = Starlette(
         routes=[
-            Route("/predict", desk.predict, methods=["POST"]),
-            Route("/health", desk.health),
-            Route("/model", desk.about),
-            Route("/openapi.json", desk.openapi),
-            Route("/", desk.page),
-            Route("/docs", desk.page),
+            Route("/predict", service.predict, methods=["POST"]),
+            Route("/health", service.health),
+            Route("/model", service.about),
+            Route("/openapi.json", service.openapi),
+            Route("/", service.page),
+            Route("/docs", service.page),
         ],
+        middleware=middleware,
         exception_handlers={404: _nothing_here, 405: _other_method},
     )
-    app.state.places = desk.places
+    app.state.queue = service.queue
     return app
 
 
-class Desk:
-    """One model and the places it is asked at; a method per path."""
+class ModelService:
+    """One model and its queue of requests; a method per path."""
 
     def __init__(self, model: Model, limits: Limits):
-        self.model, self.limits, self.places = model, limits, Places(limits)
+        self.model, self.limits, self.queue = model, limits, RequestQueue(limits)
+        self.predictor = Predictor(model, limits)
         self.document = openapi(model, limits, __version__)
         from starlette.responses import Response
 
@@ -64,20 +75,19 @@ class Desk:
             kind = media_type(request.headers.get("content-type"))
             wanted = CSV if CSV in request.headers.get("accept", "") else JSON
             coverage = _coverage(request.query_params.get("coverage"))
-            work = partial(answered, kind=kind, wanted=wanted, model=self.model,
-                           limits=self.limits, coverage=coverage)  # fmt: skip
+            work = partial(self.predictor.respond, kind=kind, wanted=wanted, coverage=coverage)
             length = request.headers.get("content-length")
-            content = await self.places.answer(request.stream(), length, work)
-        except Refused as bad:
-            self.places.refused += 1
+            content = await self.queue.process(request.stream(), length, work)
+        except RequestError as bad:
+            self.queue.refused += 1
             return self._refusal(bad)
-        self.places.answered += 1
+        self.queue.answered += 1
         return self._response(content, media_type=f"{wanted}; charset=utf-8", headers=_SAFE)
 
     async def health(self, request: Any) -> Any:
-        places = self.places
-        return self._json({"status": "ok", "target": self.model.target, "at_work": places.taken,
-                           "answered": places.answered, "refused": places.refused})  # fmt: skip
+        queue = self.queue
+        return self._json({"status": "ok", "target": self.model.target, "at_work": queue.active,
+                           "answered": queue.answered, "refused": queue.refused})  # fmt: skip
 
     async def about(self, request: Any) -> Any:
         if "text/markdown" in request.headers.get("accept", ""):
@@ -99,48 +109,76 @@ class Desk:
         return self._response(text, media_type=JSON, headers=_SAFE)
 
 
-def refuse_pictures(model: Model) -> None:
-    """A cell of such a column is a path of this machine: over HTTP it would open any file."""
+class HostCheck:
+    """Refuses requests for another host: a page whose name was rebound to this machine."""
+
+    def __init__(self, app: Any, allowed: tuple[str, ...] = ()):
+        self.app = app
+        self.allowed = {name.lower() for name in (*allowed, "localhost", socket.gethostname())}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not self._accepts(scope["headers"]):
+            refused = _refused(421, "The Host header names another host. See --allow-host.")
+            await refused(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _accepts(self, headers: Any) -> bool:
+        found = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(found) != 1:
+            return False
+        name = re.sub(r":\d*$", "", found[0].strip().lower())
+        try:
+            ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+        except ValueError:
+            return name.rstrip(".") in self.allowed
+        return True
+
+
+def refuse_images(model: Model) -> None:
+    """An error for image columns: over HTTP their paths would open any file of this machine."""
     pictures = [c.name for c in model.layout.used if c.kind == "image"]
     if pictures:
         raise KitchenError(
-            f"The column {pictures[0]!r} holds paths of pictures. A server that opens paths it is "
-            "sent would read any file of this machine, so this model is not served; use kg predict."
+            f"The column {pictures[0]!r} holds paths of images. A server that opens paths it is "
+            f"sent "
+            "would read any file of this machine, so this model is not served; use kg predict."
         )
 
 
-def _starlette() -> tuple[Any, Any]:
+def _starlette() -> tuple[Any, Any, Any]:
     try:
         from starlette.applications import Starlette
+        from starlette.middleware import Middleware
         from starlette.routing import Route
     except ImportError:
         raise KitchenError(
             "Serving needs the packages Starlette and uvicorn: pip install kilogram[serve]."
         ) from None
-    return Starlette, Route
+    return Starlette, Route, Middleware
 
 
 async def _nothing_here(request: Any, bad: Any) -> Any:
     where = "POST /predict, GET /model, /health, /openapi.json, or / in a browser"
-    return _said(404, f"There is nothing at {request.url.path}; try {where}.")
+    return _refused(404, f"There is nothing at {request.url.path}; try {where}.")
 
 
 async def _other_method(request: Any, bad: Any) -> Any:
     needed = bad.headers.get("Allow", "another method") if bad.headers else "another method"
-    return _said(405, f"{request.url.path} does not take {request.method}; use {needed}.")
+    return _refused(405, f"{request.url.path} does not take {request.method}; use {needed}.")
 
 
-def _said(status: int, message: str) -> Any:
+def _refused(status: int, message: str) -> Any:
     from starlette.responses import Response
 
-    return _refusal(Response)(Refused(status, message))
+    return _refusal(Response)(RequestError(status, message))
 
 
 def _refusal(Response: Any) -> Any:
-    """A response class that answers first and lets the client finish after."""
+    """A response class that responds first and then lets the client finish sending."""
 
     class Refusal(Response):
-        def __init__(self, bad: Refused):
+        def __init__(self, bad: RequestError):
             self.lingers = bad.status in (408, 413, 415, 503)
             more = {"retry-after": "1"} if bad.status == 503 else {}
             more |= {"connection": "close"} if self.lingers else {}
@@ -160,7 +198,7 @@ def _refusal(Response: Any) -> Any:
 
 
 async def _drain(receive: Any) -> None:
-    """Throw away what still comes, for a while."""
+    """Discard what still arrives, for a while."""
     try:
         async with asyncio.timeout(LINGER):
             while (await receive()).get("more_body"):
@@ -175,7 +213,7 @@ def _coverage(text: str | None) -> float:
     except ValueError:
         found = -1.0
     if not 0 < found < 1:
-        raise Refused(422, f"coverage is a share between 0 and 1, such as 0.9, not {text!r}.")
+        raise RequestError(422, f"coverage must be a float between 0 and 1, got {text!r}.")
     return found
 
 

@@ -1,11 +1,13 @@
-"""What a request may take, and how many are let in.
+"""The limits of a request, and the queue of requests.
 
-size      a body longer than `max_bytes` is refused by its declared length, or when it gets
-          there: no more than that is ever held
-places    `threads` requests are answered at once, `waiting` more may wait; the rest get 503
-          and Retry-After at once, so the memory in use is bounded by places x max_bytes
-time      `timeout` seconds to send a body, and as many to get an answer; an answer that takes
-          longer keeps its place until its thread is done, so late ones cannot pile up
+size      a body longer than `max_bytes` is refused by its declared length, or as soon as it is
+          exceeded
+queue     `threads` requests are processed at once, `waiting` more may wait; the bodies of all of
+          them take at most `max_queued_bytes`. Further requests get 503 and Retry-After at once
+time      `timeout` seconds to send a body, and as many to get a response; a request that takes
+          longer keeps its slot until its thread is done, so that late ones cannot accumulate
+hosts     names in the Host header that are accepted beside localhost and IP addresses: a web page
+          that rebinds its own name to this machine is refused
 """
 
 from __future__ import annotations
@@ -21,99 +23,105 @@ from kilogram.kitchen.errors import KitchenError
 
 @dataclass(frozen=True)
 class Limits:
-    """What one server spends on its guests."""
+    """The limits of one server."""
 
     max_bytes: int = 8 << 20
     max_rows: int = 10_000
     max_columns: int = 10_000
     threads: int = 2
-    waiting: int = 32
+    waiting: int = 256
     timeout: float = 30.0
+    max_queued_bytes: int = 256 << 20
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_rows", "max_columns", "threads"):
+        for name in ("max_bytes", "max_rows", "max_columns", "threads", "max_queued_bytes"):
             if getattr(self, name) < 1:
-                raise KitchenError(f"{name} must be 1 or more, got {getattr(self, name)}.")
+                raise KitchenError(f"{name} must be a positive integer, got {getattr(self, name)}.")
         if self.waiting < 0 or not self.timeout > 0:
-            raise KitchenError("waiting must be 0 or more and timeout more than 0 seconds.")
+            raise KitchenError("waiting must not be negative, and timeout must be positive.")
 
 
-class Refused(Exception):
-    """A request that gets no answer: HTTP status, and what to do about it."""
+class RequestError(Exception):
+    """A request that is refused: HTTP status, message, and where the error is."""
 
     def __init__(self, status: int, message: str, **where: Any):
         super().__init__(message)
         self.status, self.message, self.where = status, message, where
 
 
-class Places:
-    """The places of a server; counted on the event loop, worked on in threads."""
+class RequestQueue:
+    """The requests in progress; counted on the event loop, processed in threads."""
 
     def __init__(self, limits: Limits):
         self.limits = limits
-        self.taken = self.answered = self.refused = 0
+        self.active = self.answered = self.refused = self.queued_bytes = 0
         self._pool = ThreadPoolExecutor(limits.threads, thread_name_prefix="kilogram")
 
-    async def answer(
+    async def process(
         self, chunks: AsyncIterator[bytes], declared: str | None, work: Callable[[bytes], Any]
     ) -> Any:
-        """`work` of the body in a thread, once there is a place and all of the body is here."""
+        """`work` applied to the body in a thread, once all of the body has arrived."""
         limits = self.limits
         check_length(declared, limits)
-        if self.taken >= limits.threads + limits.waiting:
-            raise Refused(503, "Too many requests at once. Try again in a moment.")
-        self.taken += 1
+        if self.active >= limits.threads + limits.waiting:
+            raise RequestError(503, "Too many requests at once. Try again in a moment.")
+        self.active += 1
         future: Future | None = None
+        body = bytearray()
         try:
-            body = await asyncio.wait_for(_whole(chunks, limits), limits.timeout)
-            future = self._pool.submit(work, body)
+            await asyncio.wait_for(self._receive(chunks, body), limits.timeout)
+            future = self._pool.submit(work, bytes(body))
             return await asyncio.wait_for(
                 asyncio.shield(asyncio.wrap_future(future)), limits.timeout
             )
         except TimeoutError:
             raise _late(future, limits) from None
         finally:
-            self._leave(future)
+            self._leave(future, len(body))
 
-    def _leave(self, future: Future | None) -> None:
+    async def _receive(self, chunks: AsyncIterator[bytes], body: bytearray) -> None:
+        async for chunk in chunks:
+            body += chunk
+            self.queued_bytes += len(chunk)
+            if len(body) > self.limits.max_bytes:
+                raise too_long(self.limits)
+            if self.queued_bytes > self.limits.max_queued_bytes:
+                raise RequestError(503, "Too many requests at once. Try again in a moment.")
+
+    def _leave(self, future: Future | None, size: int) -> None:
         if future is None or future.done() or future.cancel():
-            self._left()
+            self._left(size)
             return
         loop = asyncio.get_running_loop()
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._left))
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._left, size))
 
-    def _left(self) -> None:
-        self.taken -= 1
+    def _left(self, size: int) -> None:
+        self.active -= 1
+        self.queued_bytes -= size
 
     def close(self) -> None:
-        """Let no more work begin."""
+        """Start no further work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def check_length(declared: str | None, limits: Limits) -> None:
-    """Refuse a body by the length it says it has, before any of it is read."""
+    """Refuse a body by its declared length, before any of it is read."""
     if declared is not None and declared.isdecimal() and int(declared) > limits.max_bytes:
         raise too_long(limits)
 
 
-def too_long(limits: Limits) -> Refused:
-    return Refused(
+def too_long(limits: Limits) -> RequestError:
+    return RequestError(
         413,
-        f"A request may hold {limits.max_bytes / 2**20:g} MiB. Send fewer rows at a time, or use "
+        f"A request may have {limits.max_bytes / 2**20:g} MiB. Send fewer rows at a time, or use "
         "kg predict, which reads tables of any length.",
     )
 
 
-async def _whole(chunks: AsyncIterator[bytes], limits: Limits) -> bytes:
-    body = bytearray()
-    async for chunk in chunks:
-        body += chunk
-        if len(body) > limits.max_bytes:
-            raise too_long(limits)
-    return bytes(body)
-
-
-def _late(future: Future | None, limits: Limits) -> Refused:
+def _late(future: Future | None, limits: Limits) -> RequestError:
     if future is None:
-        return Refused(408, f"The body took more than {limits.timeout:g} s to arrive. Send less.")
-    return Refused(503, f"No answer within {limits.timeout:g} s. Send fewer rows at a time.")
+        return RequestError(
+            408, f"The body took more than {limits.timeout:g} s to arrive. Send less."
+        )
+    return RequestError(503, f"No response within {limits.timeout:g} s. Send fewer rows at a time.")

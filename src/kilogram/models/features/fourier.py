@@ -5,12 +5,12 @@
 The columns of W are drawn from the kernel's spectrum: normal for the Gaussian kernel (variance
 1 / sigma^2), Cauchy for the Laplacian, multivariate t for Matern; a mixture for sums of kernels,
 sums of draws for products. A linear method on z(X) is then the kernel method on X.
-`random_maps.py` has the theory and the error.
+`fourier_map.py` has the theory and the error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,17 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count, sample_rows
 from kilogram.base import Estimate, Laws
+from kilogram.base.constraints import Boolean, Constraint, Integer, RandomState
 from kilogram.base.estimate import within
+from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, as_kernel
-from kilogram.models.features.random_maps import (
-    FeatureError,
-    FourierMap,
-    check_count,
-    generator,
-    kernel_error,
-)
+from kilogram.models.features.fourier_map import FeatureError, FourierMap, check_count, kernel_error
 from kilogram.models.features.row_features import RowFeatures
-from kilogram.operators.memory_plan import rates
+from kilogram.operators.cost import rates
 
 
 class FourierFeatures(RowFeatures):
@@ -51,7 +47,7 @@ class FourierFeatures(RowFeatures):
         Draw directions in orthogonal blocks: the same expectation with less variance, for kernels
         with a rotation-invariant spectrum (Gaussian, Matern, RationalQuadratic).
     random_state : int, RandomState or None, default=None
-        Seed of the draw.
+        Seed of the random draw.
 
     Attributes
     ----------
@@ -64,7 +60,7 @@ class FourierFeatures(RowFeatures):
     scale_ : float
         sqrt(2 k(0) / D).
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
@@ -86,10 +82,15 @@ class FourierFeatures(RowFeatures):
 
     laws: ClassVar[Laws] = Laws(
         shift="the phases of random features move with the data; only inner products stay",
-        weight="the draw does not look at the rows, so weights have nothing to weigh",
+        weight="the random draw does not depend on the rows",
         permutation="the random directions are drawn for the columns in their order",
         example={"n_components": 20, "random_state": 0},
     )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_components": Integer(1),
+        "orthogonal": Boolean(),
+        "random_state": RandomState(),
+    }
 
     def __init__(
         self,
@@ -108,15 +109,15 @@ class FourierFeatures(RowFeatures):
 
     def _learn(self, X: Any) -> None:
         """Draw the features."""
-        D = check_count("n_components", self.n_components)
-        self.kernel_ = as_kernel(self.kernel, gamma=self.gamma).resolve(X)
+        kernel = as_kernel(self.kernel, gamma=self.gamma).resolve(X)
         phi = FourierMap.draw(
-            self.kernel_,
+            kernel,
             column_count(X),
-            D,
-            generator(self.random_state),
+            int(self.n_components),
+            as_generator(self.random_state),
             orthogonal=self.orthogonal,
         )
+        self.kernel_ = kernel
         self.random_weights_, self.random_offset_, self.scale_ = phi.W, phi.b, phi.scale
 
     def _features(self) -> Callable[[Any], Any]:
@@ -139,7 +140,7 @@ class FourierFeatures(RowFeatures):
             components.
         """
         check_is_fitted(self)
-        X = self._enter(X, reset=False, min_samples=2).X
+        X = self._validate(X, reset=False, min_samples=2).X
         rows = sample_rows(X, check_count("n_rows", n_rows), np.random.default_rng(0))
         rows = rows.toarray() if is_sparse(rows) else to_numpy(rows)
         return kernel_error(self.kernel_, self._map(), np.asarray(rows, dtype=np.float64))

@@ -9,7 +9,7 @@ offset, features and targets are centred; without one they are taken as they are
 prints. For classes, -1 and +1 are regressed and the sign, or the largest of several, is taken.
 
 Z is never stored: Z'Z, Z'y and the means are moments, made from a block of rows at a time and
-added, so one block, many blocks, `partial_fit` and a Dask cluster take the same road.
+added, so one block, many blocks, `partial_fit` and a Dask cluster use the same code.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.base import Laws
 from kilogram.base.labels import (
     distinct_classes,
-    enter_labels,
     largest,
     refuse_unknown,
     signs,
+    validate_labels,
 )
 from kilogram.base.progress import with_callbacks
+from kilogram.base.regression_data import validate_regression_data
 from kilogram.base.warnings import begins_anew
-from kilogram.models.features.sinks import KitchenSinks
-from kilogram.models.regression.targets import enter_rows
+from kilogram.models.features.kitchen_sinks_base import KitchenSinks
 
 LAWS = Laws(
     shift="the phases of random features move with the data; only inner products stay",
@@ -85,7 +85,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
@@ -121,8 +121,8 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         -------
         self
         """
-        rows = enter_rows(self, X, y, sample_weight, finite=is_sparse(X))
-        return self._learn(rows.X, rows.Y, rows.w, flat=rows.flat)
+        rows = validate_regression_data(self, X, y, sample_weight, finite=is_sparse(X))
+        return self._fit_rows(rows.X, rows.Y, rows.w, flat=rows.flat)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen by earlier calls of `partial_fit` and fit them all.
@@ -138,11 +138,11 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         self
         """
         first = begins_anew(self, "moments_", "coef_")
-        rows = enter_rows(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
-        return self._learn(rows.X, rows.Y, rows.w, flat=rows.flat, add=True)
+        rows = validate_regression_data(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
+        return self._fit_rows(rows.X, rows.Y, rows.w, flat=rows.flat, add=True)
 
     def predict(self, X: Any) -> Any:
-        """The predictions for the rows of X.
+        """Predict the targets of the rows of X.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
     def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """sum_i w_i |y_i - f(x_i)|^2 + alpha |a|^2 of the fitted model on these rows."""
         check_is_fitted(self)
-        rows = enter_rows(self, X, y, sample_weight, reset=False)
+        rows = validate_regression_data(self, X, y, sample_weight, reset=False)
         return self._objective(self.predict(rows.X), rows.Y, rows.w)
 
 
@@ -202,7 +202,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
@@ -218,6 +218,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     """
 
     laws: ClassVar[Laws] = LAWS
+    _keeps_target_precision: ClassVar[bool] = False
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -235,9 +236,11 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         -------
         self
         """
-        X, y, w = enter_labels(self, X, y, sample_weight, finite=is_sparse(X))
-        self.classes_ = distinct_classes(y)
-        return self._learn(X, y, w, flat=len(self.classes_) == 2)
+        X, y, w = validate_labels(self, X, y, sample_weight, finite=is_sparse(X))
+        self._coded = distinct_classes(y)
+        self._fit_rows(X, y, w, flat=len(self._coded) == 2)
+        self.classes_ = self._coded
+        return self
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -258,11 +261,13 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         self
         """
         first = begins_anew(self, "moments_", "coef_")
-        X, y, w = enter_labels(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
+        X, y, w = validate_labels(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         if first:
-            self.classes_ = distinct_classes(y if classes is None else np.asarray(classes))
-        refuse_unknown(y, self.classes_)
-        return self._learn(X, y, w, flat=len(self.classes_) == 2, add=True)
+            self._coded = distinct_classes(y if classes is None else np.asarray(classes))
+        refuse_unknown(y, self._coded)
+        self._fit_rows(X, y, w, flat=len(self._coded) == 2, add=True)
+        self.classes_ = self._coded
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """The regressed scores of the rows of X: of the second of two classes, or one per class.
@@ -288,10 +293,9 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     def objective(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """sum_i w_i |t_i - f(x_i)|^2 + alpha |a|^2 with targets t of -1 and +1, on these rows."""
         check_is_fitted(self)
-        X, y, w = enter_labels(self, X, y, sample_weight, reset=False)
+        X, y, w = validate_labels(self, X, y, sample_weight, reset=False)
         scores = to_numpy(self.decision_function(X))
         return self._objective(scores, signs(y, self.classes_), to_numpy(w))
 
-    def _coding(self) -> Any:
-        classes = self.classes_
-        return lambda y: signs(y, classes)
+    def _numbers(self, Y: Any, X: Any) -> Any:
+        return like(signs(Y, self._coded), X)

@@ -1,4 +1,4 @@
-"""Nystroem features: a kernel seen from m landmarks.
+"""Nystroem features: a kernel approximated from m landmarks.
 
 With landmarks c_1 ... c_m among the rows and C = k(C, C),
 
@@ -18,7 +18,7 @@ References: Williams and Seeger 2001; Arthur and Vassilvitskii 2007.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,13 +27,14 @@ from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count, take_rows
 from kilogram.base import Estimate, Laws
+from kilogram.base.constraints import Constraint, Integer, OneOf, RandomState
 from kilogram.base.estimate import within
+from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, Precomputed, as_kernel
-from kilogram.models.features.random_maps import check_count, generator
 from kilogram.models.features.row_features import RowFeatures
-from kilogram.operators.memory_plan import rates
+from kilogram.operators.cost import rates
 
-SPREAD_ROWS = 20_000  # k-means++ looks at a uniform sample of this many rows, or 10 per landmark
+SPREAD_ROWS = 20_000  # k-means++ uses a uniform sample of this many rows, or 10 per landmark
 
 
 def inverse_root(C: Any, eps: float) -> np.ndarray:
@@ -112,13 +113,13 @@ class Nystroem(RowFeatures):
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
     See Also
     --------
-    FourierFeatures : Random features, which do not look at the data.
+    FourierFeatures : Random features, independent of the data.
 
     Examples
     --------
@@ -137,6 +138,11 @@ class Nystroem(RowFeatures):
         example={"n_components": 20, "random_state": 0},
         rtol=1e-6,
     )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_components": Integer(1),
+        "landmarks": OneOf("uniform", "kmeans++"),
+        "random_state": RandomState(),
+    }
 
     def __init__(
         self,
@@ -164,13 +170,14 @@ class Nystroem(RowFeatures):
         kernel = self._kernel()
         if not (is_streamed(X) or isinstance(kernel, Precomputed)):
             self._ensure_squares(X)
-        self.kernel_ = kernel.resolve(X)
-        self.component_indices_ = self._chosen(X)
-        self.components_ = take_rows(X, self.component_indices_)
-        C = _host(self.kernel_, self.components_)
-        single = "float32" in str(self.components_.dtype)
-        root = inverse_root(C, float(np.finfo(np.float32 if single else np.float64).eps))
-        self.normalization_ = like(root, self.components_)
+        kernel = kernel.resolve(X)
+        chosen = self._landmarks(kernel, X)
+        components = take_rows(X, chosen)
+        single = "float32" in str(components.dtype)
+        eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        root = inverse_root(_host(kernel, components), eps)
+        self.kernel_, self.component_indices_, self.components_ = kernel, chosen, components
+        self.normalization_ = like(root, components)
 
     def _features(self) -> Callable[[Any], Any]:
         kernel, C, root = self.kernel_, self.components_, self.normalization_
@@ -193,15 +200,15 @@ class Nystroem(RowFeatures):
         )
         if isinstance(kernel, Precomputed):
             raise ValueError(
-                "Nystroem picks landmarks among the rows of X, which a precomputed kernel hides; "
-                "give the kernel itself."
+                "Nystroem draws landmarks from the rows of X, which a precomputed kernel does not "
+                "contain. Pass the kernel itself."
             )
         return kernel
 
-    def _chosen(self, X: Any) -> np.ndarray:
+    def _landmarks(self, kernel: Kernel, X: Any) -> np.ndarray:
         """Positions of the landmarks."""
-        n, m = row_count(X), check_count("n_components", self.n_components)
-        rng = generator(self.random_state)
+        n, m = row_count(X), int(self.n_components)
+        rng = as_generator(self.random_state)
         if m > n:
             warnings.warn(
                 f"n_components={m} is more than the {n} rows; all of them become landmarks.",
@@ -210,9 +217,7 @@ class Nystroem(RowFeatures):
             m = n
         if self.landmarks == "uniform":
             return uniform_landmarks(n, m, rng)
-        if self.landmarks == "kmeans++":
-            return spread_landmarks(self.kernel_, X, m, rng)
-        raise ValueError(f"landmarks must be 'uniform' or 'kmeans++', got {self.landmarks!r}.")
+        return spread_landmarks(kernel, X, m, rng)
 
     @property
     def _n_features_out(self) -> int:

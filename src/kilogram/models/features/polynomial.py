@@ -4,14 +4,14 @@
 
 A linear method on phi is a polynomial in x. With `weights="kernel"` every monomial of degree k is
 multiplied by sqrt(p! / ((p - k)! i_1! ... i_d!)); then <phi(x), phi(y)> = (1 + <x, y>)^p, and a
-ridge on phi is kernel ridge with that kernel: the penalties of the monomials are the kernel's.
+ridge on phi is kernel ridge with that kernel: both penalise the monomials alike.
 
 A monomial of degree k is one of degree k - 1 times a column: one product each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import combinations, combinations_with_replacement
 from math import comb, factorial, prod
 from numbers import Integral
@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import column_count
 from kilogram.base import Laws
+from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, OneOf
 from kilogram.models.features.row_features import RowFeatures
 
 MAX_FEATURES = 1_000_000
@@ -83,7 +84,7 @@ class PolynomialFeatures(RowFeatures):
     powers_ : ndarray of shape (n_output_features_, d)
         The exponent of every column in every feature.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
@@ -100,11 +101,18 @@ class PolynomialFeatures(RowFeatures):
 
     laws: ClassVar[Laws] = Laws(
         shift="powers of shifted columns are other columns",
-        weight="nothing is estimated, so weights have nothing to weigh",
+        weight="nothing is estimated from the rows",
         permutation="the features follow the order of the columns",
-        textbook="a list of monomials: summary A2.2, which tests/books holds it against",
+        textbook="a list of monomials: summary A2.2, which tests/books compares it with",
         sparse="sparse rows give sparse features, as in scikit-learn; tests/models compares them",
     )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "degree": Integer(0) | ArrayLike(),
+        "interaction_only": Boolean(),
+        "include_bias": Boolean(),
+        "order": OneOf("C", "F"),
+        "weights": OneOf("none", "kernel"),
+    }
 
     def __init__(
         self,
@@ -136,20 +144,19 @@ class PolynomialFeatures(RowFeatures):
             )
         one = max(1, lowest)
         picks = monomial_picks(d, one, highest, interaction_only=self.interaction_only)
-        self._picks = ((), *picks) if self.include_bias else picks
-        if not self._picks:
-            raise ValueError("degree 0 without the bias leaves no features: set include_bias=True.")
-        self.n_output_features_ = len(self._picks)
+        picks = ((), *picks) if self.include_bias else picks
+        if not picks:
+            raise ValueError("degree=0 without the bias has no features: set include_bias=True.")
+        self._picks, self.n_output_features_ = picks, len(picks)
 
     def _degrees(self) -> tuple[int, int]:
         pair = self.degree if isinstance(self.degree, tuple | list) else (0, self.degree)
         good = len(pair) == 2 and all(isinstance(k, Integral) and int(k) >= 0 for k in pair)
         if not good or pair[0] > pair[1]:
             raise ValueError(
-                f"degree must be an integer >= 0, or a pair (lowest, highest), got {self.degree!r}."
+                "degree must be an integer of at least 0 or a pair (lowest, highest), got "
+                f"{self.degree!r}."
             )
-        if self.weights not in ("none", "kernel"):
-            raise ValueError(f"weights must be 'none' or 'kernel', got {self.weights!r}.")
         if self.weights == "kernel" and (
             pair[0] != 0 or self.interaction_only or not self.include_bias
         ):
@@ -157,8 +164,6 @@ class PolynomialFeatures(RowFeatures):
                 "weights='kernel' needs every monomial: one degree, include_bias=True and "
                 "interaction_only=False."
             )
-        if self.order not in ("C", "F"):
-            raise ValueError(f"order must be 'C' or 'F', got {self.order!r}.")
         return int(pair[0]), int(pair[1])
 
     @property

@@ -4,13 +4,14 @@
 
 With every row a centre there are more columns than rows: least squares has many solutions (the
 smallest is given), ridge has one. The columns are k(x, c) of a Gaussian kernel; any other kernel
-does as well. `Nystroem` turns them so that their inner product is the kernel.
+does as well. `Nystroem` transforms them so that their inner product is the kernel.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, row_count, sample_rows
 from kilogram.base import Laws
-from kilogram.kernels import Gaussian, Kernel
-from kilogram.models.features.random_maps import check_count, generator
+from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, Null, RandomState
+from kilogram.base.random_state import as_generator
+from kilogram.kernels import Gaussian, Kernel, Precomputed, as_kernel
 from kilogram.models.features.row_features import RowFeatures
 
 
@@ -33,12 +35,12 @@ class RadialBasisFeatures(RowFeatures):
         takes every row.
     sigma : float or "median", default=1.0
         Width of the bumps, as in `Gaussian`.
-    kernel : Kernel or None, default=None
+    kernel : str, Kernel, callable or None, default=None
         Another function of x and centre than the Gaussian one; `sigma` is then not used.
     include_bias : bool, default=True
         A column of ones in front.
     random_state : int, RandomState or None, default=None
-        Seed of the draw of centres.
+        Seed of the choice of centres.
 
     Attributes
     ----------
@@ -46,7 +48,7 @@ class RadialBasisFeatures(RowFeatures):
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
 
@@ -65,17 +67,22 @@ class RadialBasisFeatures(RowFeatures):
     laws: ClassVar[Laws] = Laws(
         weight="centres are rows drawn with equal probability",
         permutation="which rows become centres depends on their order",
-        textbook="one formula: summary A2.3, which tests/books holds it against",
+        textbook="one formula: summary A2.3, which tests/books compares it with",
         example={"centers": 15, "random_state": 0},
         rtol=1e-6,
     )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "centers": Null() | Integer(1) | ArrayLike(),
+        "include_bias": Boolean(),
+        "random_state": RandomState(),
+    }
 
     def __init__(
         self,
         centers: Any = None,
         *,
         sigma: float | str = 1.0,
-        kernel: Kernel | None = None,
+        kernel: str | Kernel | Callable[..., float] | None = None,
         include_bias: bool = True,
         random_state: Any = None,
     ):
@@ -87,23 +94,28 @@ class RadialBasisFeatures(RowFeatures):
 
     def _learn(self, X: Any) -> None:
         """Choose the centres."""
-        kernel = Gaussian(self.sigma) if self.kernel is None else self.kernel
+        kernel = Gaussian(self.sigma) if self.kernel is None else as_kernel(self.kernel)
+        if isinstance(kernel, Precomputed):
+            raise ValueError(
+                "kernel='precomputed' has no values between rows and centres: pass the kernel."
+            )
         if not is_streamed(X):
             self._ensure_squares(X)
-        self.kernel_ = kernel.resolve(X)
-        if self.centers is None or isinstance(self.centers, int | np.integer):
-            m = row_count(X) if self.centers is None else check_count("centers", self.centers)
-            self.centers_ = sample_rows(X, m, generator(self.random_state))
-            if self.centers_.shape[0] < m:
+        kernel = kernel.resolve(X)
+        if self.centers is None or isinstance(self.centers, Integral):
+            m = row_count(X) if self.centers is None else int(self.centers)
+            centers = sample_rows(X, m, as_generator(self.random_state))
+            if centers.shape[0] < m:
                 warnings.warn(
-                    f"RadialBasisFeatures: centers={m} asks for more rows than X has; all "
-                    f"{self.centers_.shape[0]} of them are centres now.",
+                    f"RadialBasisFeatures: centers={m} is more than the {centers.shape[0]} rows "
+                    "of X; all of them are centres.",
                     stacklevel=2,
                 )
         else:
-            self.centers_ = self._given(self.centers)
+            centers = self._checked_centers(self.centers)
+        self.kernel_, self.centers_ = kernel, centers
 
-    def _given(self, centers: Any) -> Any:
+    def _checked_centers(self, centers: Any) -> Any:
         found = np.asarray(centers, dtype=np.float64)
         if found.ndim != 2 or found.shape[1] != self.n_features_in_ or not len(found):
             raise ValueError(

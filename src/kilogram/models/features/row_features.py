@@ -1,7 +1,7 @@
-"""What every feature map is: something learned from the rows once, and a function of one row.
+"""The base class of feature maps: parameters learned in `fit`, and a function of single rows.
 
-A map says what it learns (`_learn`) and what it does to a block of rows (`_features`); which
-containers there are, and that blocks of them are mapped one by one, is told here for all.
+A map defines what it learns (`_learn`) and the features of a block of rows (`_features`); the
+containers of rows are handled here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RowFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @abstractmethod
     def _learn(self, X: Any) -> None:
-        """Keep what `_features` needs of rows that passed the door."""
+        """Store what `_features` needs of validated rows; set attributes last."""
 
     @abstractmethod
     def _features(self) -> Callable[[Any], Any]:
@@ -41,7 +41,7 @@ class RowFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         self
         """
-        self._learn(self._enter(X).X)
+        self._learn(self._validate(X).X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -57,7 +57,7 @@ class RowFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             In X's library and float type; lazy if X is a Dask collection or comes in blocks.
         """
         check_is_fitted(self)
-        return map_rows(self._features(), self._enter(X, reset=False).X)
+        return map_rows(self._features(), self._validate(X, reset=False).X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,1 +1,5 @@
-"""Decision trees and forests."""
+"""Decision trees and random forests."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,12 +1,12 @@
 """Canonical pairs: the directions in which two views agree.
 
-    max_{A, B}  tr(A' C_xy B)     s.t.   A'(C_x + alpha I) A = I,   B'(C_y + alpha I) B = I
+    max_{A, B}  tr(A' C_xy B)     s.t.   A'(C_x + alpha_x I) A = I,   B'(C_y + alpha_y I) B = I
 
-Whitening turns it into one SVD (Bjoerck and Golub 1973): with T_x'(C_x + alpha I) T_x = I,
+Whitening turns it into one SVD (Bjoerck and Golub 1973): with T_x'(C_x + alpha_x I) T_x = I,
 
     T_x' C_xy T_y = P diag(s) Q',      A = T_x P,      B = T_y Q.
 
-Three roads to the same pairs:
+Three ways to compute the same pairs:
 
     from_moments    C_x, C_xy, C_y of one pass over the rows; squares the condition number
     from_rows       orthonormal bases of the centred rows; keeps it
@@ -32,15 +32,20 @@ class Pairs(NamedTuple):
 
 
 def from_moments(
-    C_x: Any, C_xy: Any, C_y: Any, k: int, alpha: float = 0.0, *, factors: Any = None
+    C_x: Any,
+    C_xy: Any,
+    C_y: Any,
+    k: int,
+    alpha: tuple[float, float] = (0.0, 0.0),
+    *,
+    factors: tuple[Any, Any] = (None, None),
 ) -> Pairs:
     """Pairs from covariances; directions without variance are left out, not divided by.
 
-    `factors` are safe Cholesky factors of C_x and C_y, each None where there is none, if the
-    caller has tried; they are of use at alpha = 0 only.
+    `alpha` are the penalties of the two views, `factors` safe Cholesky factors of their penalised
+    covariances, each None where there is none or the caller has not tried.
     """
-    L_x, L_y = (None, None) if factors is None else factors
-    T_x, T_y = whitener(C_x, alpha, L_x), whitener(C_y, alpha, L_y)
+    T_x, T_y = whitener(C_x, alpha[0], factors[0]), whitener(C_y, alpha[1], factors[1])
     P, s, Qt = svd(T_x.T @ C_xy @ T_y)
     return Pairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
 
@@ -80,7 +85,7 @@ def from_rows(X: Any, Y: Any, k: int) -> Pairs:
 def _basis(X: Any) -> tuple[Any, Any]:
     """U (n, r) orthonormal and T (d, r) with U = X T."""
     xp = namespace(X)
-    U, s, Vt = xp.linalg.svd(X, full_matrices=False)
+    U, s, Vt = svd(X)
     kept = int(xp.sum(xp.astype(s > max(X.shape) * _eps(X) * s[0], xp.int64)))
     return U[:, :kept], Vt[:kept, :].T / s[:kept]
 
@@ -93,7 +98,7 @@ Smoother = Callable[[Any], Any]
 
 
 class SmootherPairs(NamedTuple):
-    """V_x, V_y (n, k) with V_x' R_x V_x = I, values s (k,), steps, and the last change of s."""
+    """V_x, V_y (n, k) with V_x' R_x V_x = I, values s (k,), iterations, the last change of s."""
 
     V_x: Any
     V_y: Any

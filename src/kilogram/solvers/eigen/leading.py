@@ -1,7 +1,7 @@
 """The k largest eigenpairs of a symmetric operator that is known only by A @ V.
 
 Block Lanczos: an orthonormal basis Q of the Krylov space span{V, A V, A^2 V, ...} grows by one
-block a step, and A is seen through it,
+block an iteration, and A is seen through it,
 
     A Q = Q T + P B E',      T = Q'A Q,      Q'Q = I,      Q'P = 0,
 
@@ -33,7 +33,7 @@ from kilogram.solvers.solution import Solution
 # Columns of one block: a pass over a stored A costs little more for 16 columns than for one, and
 # beyond 32 the arithmetic of the product outweighs the steps saved.
 NARROWEST_BLOCK, WIDEST_BLOCK = 16, 32
-WEAK = 1e-3  # share left of a product below which a column is made orthogonal to the basis again
+WEAK = 1e-3  # fraction left of a product below which a column is made orthogonal to the basis again
 CHECKED_COLUMNS = 16  # the basis grows by as many before its Ritz pairs are computed again
 
 

@@ -7,9 +7,10 @@ Objective    min_X  1/2 <X, A X> - <B, X>       whose gradient is A X - B
              X = X + s P,   R = R - s A P,   Z = M R
              P = Z + (<R, Z>_new / <R, Z>_old) P
 
-Every column is a problem of its own, with its own steps; they share the products with A, which are
-what costs. M approximates the inverse of A. After k steps the error in the A-norm has shrunk by
-2 ((sqrt c - 1) / (sqrt c + 1))^k with c the condition number of M A, whence the preconditioners.
+Every column is a problem of its own, with its own step lengths; they share the products with A,
+which are what costs. M approximates the inverse of A. After k iterations the error in the A-norm
+has shrunk by 2 ((sqrt c - 1) / (sqrt c + 1))^k with c the condition number of M A, whence the
+preconditioners.
 
 Reference: Golub and Van Loan, Matrix Computations, 4th ed., section 11.5.
 """
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
+from kilogram.operators.operator import OutOfTime
 from kilogram.solvers.solution import Solution
 
 Tick = Callable[[int, float | None], bool]
@@ -39,8 +41,8 @@ def cg(
 ) -> Solution:
     """Solve A X = B, B of shape (n,) or (n, t), until |B - A X| <= tol |B| in every column.
 
-    A and `preconditioner` are anything with `@`. `callback(step, objective)` may answer True to
-    stop; `deadline` is a moment of `time.perf_counter`. The best X so far is always returned.
+    A and `preconditioner` are anything with `@`. `callback(step, objective)` may return True to
+    stop; `deadline` is a time of `time.perf_counter`. The best X so far is always returned.
     """
     xp = namespace(B)
     flat = B.ndim == 1
@@ -55,10 +57,14 @@ def cg(
     while bool(xp.any(open_ := xp.linalg.vector_norm(R, axis=0) > goal)):
         why = out_of_budget(step, limit, deadline)
         if not why and callback is not None and callback(step, _objective(X, B, R, xp)):
-            why = "it was asked to stop (time was up, or a callback said so)."
+            why = "stopped by max_time or by a callback."
         if why:
             break
-        Q = A @ P
+        try:
+            Q = A @ P
+        except OutOfTime:
+            why = "max_time was reached."
+            break
         curvature = xp.sum(P * Q, axis=0)
         if not bool(xp.all(~open_ | (curvature > 0))):  # NaN is not above zero either
             why = "the matrix is not positive definite."
@@ -84,9 +90,9 @@ def _objective(X: Any, B: Any, R: Any, xp: Any) -> float:
 def out_of_budget(step: int, limit: int, deadline: float | None) -> str:
     """Why an iterative solver must stop now, as a sentence; empty while it may go on."""
     if step >= limit:
-        return f"its limit of {limit} steps was reached."
+        return f"max_iter={limit} was reached."
     if deadline is not None and time.perf_counter() >= deadline:
-        return "its time was up."
+        return "max_time was reached."
     return ""
 
 

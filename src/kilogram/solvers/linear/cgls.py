@@ -10,7 +10,7 @@ Objective    min_X  |B - A X|^2 + sum_j alpha_j |x_j|^2        (column j has its
 In exact arithmetic these are the iterates of LSQR, and of conjugate gradients on the normal
 equations; keeping R itself, rather than A'R, is what keeps the accuracy (Bjorck, Numerical Methods
 for Least Squares Problems, section 7.4). M divides by the diagonal of A'A + alpha I where that is
-given: columns of very different length (word counts) would otherwise cost hundreds of steps.
+given: columns of very different length (word counts) would otherwise cost hundreds of iterations.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def cgls(
     alpha: Any,
     *,
     squared_columns: Any = None,
+    preconditioned: bool = True,
     tol: float = 1e-6,
     max_iter: int | None = None,
     callback: Tick | None = None,
@@ -35,12 +36,14 @@ def cgls(
 ) -> Solution:
     """X (d, t) for A with `@` and `.T @`, B (n, t), alpha (t,), until |G| <= tol |A'B|.
 
-    `squared_columns` (d,) are the squared lengths of A's columns, for the preconditioner.
+    `squared_columns` (d,) are the squared lengths of A's columns, for the preconditioner and for
+    the rounding of the gradient. Without the preconditioner the iterates stay in the row space of
+    A, and the limit for alpha = 0 is the solution of smallest norm.
     """
     xp = namespace(B)
     G = A.T @ B
     goal = tol * xp.linalg.vector_norm(G, axis=0)
-    M = _inverse_diagonal(squared_columns, alpha, G, xp)
+    M = _inverse_diagonal(squared_columns if preconditioned else None, alpha, G, xp)
     X, R, P = xp.zeros_like(G), B, M * G
     gz = xp.sum(G * P, axis=0)
     size = 0.0 if squared_columns is None else float(xp.sum(squared_columns)) ** 0.5
@@ -49,7 +52,7 @@ def cgls(
     while bool(xp.any(open_ := _open(G, R, X, goal, size, alpha, xp))):
         why = out_of_budget(step, limit, deadline)
         if not why and callback is not None and callback(step, _objective(X, R, alpha, xp)):
-            why = "it was asked to stop (time was up, or a callback said so)."
+            why = "stopped by max_time or by a callback."
         if why:
             break
         Q = A @ P

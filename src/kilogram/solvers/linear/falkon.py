@@ -14,7 +14,7 @@ which is what N would be if the centres stood for all rows, the unknowns c = L'^
 
     P^-1 (L^-1 N L'^-1 + alpha I) P'^-1 v = P^-1 L^-1 g
 
-well conditioned: some tens of steps of conjugate gradients, each one pass over K_nm. With every
+well conditioned: some tens of conjugate gradient iterations, each one pass over K_nm. With every
 row a centre the solution is that of the full problem.
 
 Reference: Rudi, Carratino and Rosasco, FALKON: an optimal large scale kernel method, NIPS 2017.
@@ -31,14 +31,14 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.arrays.rows import reduce_rows, row_blocks
 from kilogram.kernels import Kernel
 from kilogram.solvers.linear.cg import Tick, cg
-from kilogram.solvers.linear.nystroem import jittered_factor
+from kilogram.solvers.linear.nystroem_preconditioner import jittered_factor
 from kilogram.solvers.solution import Solution
 
 ROWS = 4096  # rows of K_nm projected at once, their sums kept in float64
 
 
 class Columns(Protocol):
-    """K_nm with weights: what the iteration asks of it."""
+    """K_nm with weights: the products that the iteration needs."""
 
     def normal(self, V: Any) -> Any:
         """K_nm' W K_nm V, (m, t)."""
@@ -76,7 +76,7 @@ def _projected(dtype: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StreamedColumns:
-    """K_nm computed anew, tile by tile, at every product."""
+    """K_nm recomputed, tile by tile, at every product."""
 
     kernel: Kernel
     X: Any
@@ -107,7 +107,7 @@ class StreamedColumns:
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """The preconditioned matrix of the page, as a linear map of v (m, t)."""
+    """The preconditioned matrix above, as a linear map of v (m, t)."""
 
     columns: Columns
     L: Any

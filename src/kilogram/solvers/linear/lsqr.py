@@ -63,7 +63,7 @@ def lsqr(
     while bool(xp.any(open_)):
         why = out_of_budget(step, limit, deadline)
         if not why and callback is not None and callback(step, float(xp.sum(phi_bar**2))):
-            why = "it was asked to stop (time was up, or a callback said so)."
+            why = "stopped by max_time or by a callback."
         if why:
             break
         U, beta = _unit(A @ V - alpha * U, xp)

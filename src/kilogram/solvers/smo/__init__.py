@@ -2,17 +2,17 @@
 
 from kilogram.solvers.smo.block import BlockOptions, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
-from kilogram.solvers.smo.machine import Machine, fit_machine, scaled
-from kilogram.solvers.smo.problem import Problem, soft_margin, tube
+from kilogram.solvers.smo.machine import BinaryMachine, fit_machine, scaled
+from kilogram.solvers.smo.problem import DualProblem, soft_margin, tube
 from kilogram.solvers.smo.rows import kernel_rows
 from kilogram.solvers.smo.stored import KernelRows, StoredRows
 
 __all__ = [
+    "BinaryMachine",
     "BlockOptions",
     "Certificate",
+    "DualProblem",
     "KernelRows",
-    "Machine",
-    "Problem",
     "StoredRows",
     "certify",
     "fit_machine",

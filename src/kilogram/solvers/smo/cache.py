@@ -1,4 +1,4 @@
-"""Which kernel rows are kept where: least recently used rows give way."""
+"""Least-recently-used cache of kernel rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray
 
 
 class Placed(NamedTuple):
-    """Positions in the request that are kept already, that are not, and slots for the latter."""
+    """Positions in the request of cached and missing rows, and slots for the missing ones."""
 
     found: Array
     missing: Array
@@ -21,7 +21,7 @@ class SlotCache:
     """Slots for rows of `row_bytes` each, as many as `limit` bytes hold, n at most.
 
     `open` of them are in use, `first` at the start. They double where more than `patience` times
-    as many rows had to be made a second time: keeping more rows is then worth fresh memory.
+    as many rows had to be recomputed: keeping more rows is then worth new memory.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class SlotCache:
         self.owner = np.full(self.capacity, -1, dtype=np.int64)
         self.used = np.zeros(self.capacity, dtype=np.int64)
         self.known = np.zeros(n, dtype=bool)
-        self.clock = self.filled = self.remade = 0
+        self.clock = self.filled = self.recomputed = 0
 
     def place(self, points: Array, again: Array | None = None) -> Placed:
-        """Find the rows of `points`; give the missing ones slots, as far as they go (-1: none).
+        """Find the rows of `points`; assign slots to the missing ones, -1 where there is none.
 
         Where `again` is given, only the missing rows it marks are to be kept.
         """
@@ -48,22 +48,22 @@ class SlotCache:
         self._widen(points[missing])
         places = np.full(missing.shape[0], -1, dtype=np.int64)
         wanted = np.arange(missing.shape[0]) if again is None else np.nonzero(again[missing])[0]
-        room = self._room(wanted.shape[0])
-        wanted = wanted[: room.shape[0]]
-        places[wanted] = room
-        self.owner[room] = points[missing[wanted]]
-        self.slot[points[missing[wanted]]] = room
-        self.used[room] = self.clock
+        slots_for = self._slots_for(wanted.shape[0])
+        wanted = wanted[: slots_for.shape[0]]
+        places[wanted] = slots_for
+        self.owner[slots_for] = points[missing[wanted]]
+        self.slot[points[missing[wanted]]] = slots_for
+        self.used[slots_for] = self.clock
         return Placed(found, missing, places)
 
     def _widen(self, missing: Array) -> None:
-        """Open more slots where too many rows are made again."""
-        self.remade += int(np.count_nonzero(self.known[missing]))
+        """Open more slots where too many rows are recomputed."""
+        self.recomputed += int(np.count_nonzero(self.known[missing]))
         self.known[missing] = True
-        if self.remade > self.patience * self.open and self.open < self.capacity:
-            self.open, self.remade = min(2 * self.open, self.capacity), 0
+        if self.recomputed > self.patience * self.open and self.open < self.capacity:
+            self.open, self.recomputed = min(2 * self.open, self.capacity), 0
 
-    def _room(self, count: int) -> Array:
+    def _slots_for(self, count: int) -> Array:
         """At most `count` slots: free ones, then those of the rows not used for longest."""
         fresh = np.arange(self.filled, min(self.filled + count, self.open))
         self.filled += fresh.shape[0]

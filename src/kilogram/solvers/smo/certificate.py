@@ -1,9 +1,9 @@
-"""How good a dual point is: bias, objective, duality gap, violation of the KKT conditions.
+"""Certificate of a dual point: bias, objective, duality gap, violation of the KKT conditions.
 
 With g = K b, gradient f = g + s b - t and residual r_i = t_i - g_i - bias:
 
     bias       -mean of f over the free variables (lower < b < upper); where there is none, the
-               middle of the interval that the conditions leave
+               middle of the interval that the conditions allow
     primal     1/2 b'K b + sum_i sup_{lower <= u <= upper} (u r_i - s_i u^2 / 2)
     dual       t'b - 1/2 b'(K + diag(s)) b
     KKT        max f over {b > lower} - min f over {b < upper}, 0 at the optimum
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.solvers.smo.problem import Array, Problem
+from kilogram.solvers.smo.problem import Array, DualProblem
 
 
 class Certificate(NamedTuple):
@@ -30,12 +30,12 @@ class Certificate(NamedTuple):
     violation: float
 
 
-def gradient(P: Problem, b: Array, g: Array) -> Array:
+def gradient(P: DualProblem, b: Array, g: Array) -> Array:
     """f = (K + diag(s)) b - t from g = K b."""
     return g[P.point] + P.s * b - P.t
 
 
-def bias_of(P: Problem, b: Array, f: Array) -> float:
+def bias_of(P: DualProblem, b: Array, f: Array) -> float:
     """-mean of f over the free variables, or the middle of what the others allow."""
     up, low = b < P.upper, b > P.lower
     free = up & low
@@ -46,15 +46,15 @@ def bias_of(P: Problem, b: Array, f: Array) -> float:
     return -sum(finite) / len(finite) if finite else 0.0
 
 
-def losses(P: Problem, r: Array) -> Array:
-    """sup over the box of u r - s u^2 / 2, (m,): what each residual costs."""
+def losses(P: DualProblem, r: Array) -> Array:
+    """sup over the box of u r - s u^2 / 2, (m,): the loss of each residual."""
     with np.errstate(divide="ignore", invalid="ignore"):
         free = np.where(P.s > 0, r / P.s, np.where(r == 0, 0.0, np.copysign(np.inf, r)))
         u = np.clip(free, P.lower, P.upper)
         return np.where(u == 0, 0.0, u * r - np.where(P.s > 0, 0.5 * P.s * u * u, 0.0))
 
 
-def violation_of(P: Problem, b: Array, f: Array) -> float:
+def violation_of(P: DualProblem, b: Array, f: Array) -> float:
     """max f over {b > lower} - min f over {b < upper}, not below 0."""
     up, low = b < P.upper, b > P.lower
     if not up.any() or not low.any():
@@ -62,7 +62,7 @@ def violation_of(P: Problem, b: Array, f: Array) -> float:
     return max(0.0, float(f[low].max() - f[up].min()))
 
 
-def certify(P: Problem, b: Array, g: Array) -> Certificate:
+def certify(P: DualProblem, b: Array, g: Array) -> Certificate:
     """The certificate of b with g = K b."""
     f = gradient(P, b, g)
     bias = bias_of(P, b, f)

@@ -1,13 +1,13 @@
 """Kernel rows of dense points by compiled loops.
 
-    NativeRows   rows are made in tiles, used while the tile is in cache, and those that are likely
-                 to be asked for again are kept in a cache of bounded size
+    NativeRows   rows are computed in tiles, used while the tile is in the CPU cache, and those
+                 likely to be needed again are kept in a cache of bounded size
     BitRows      points of zeros and ones, 64 coordinates in a word: a kernel of distances or inner
                  products then takes d + 1 values only, and a row is counted bits and a table
 
-Fresh memory is dearer than arithmetic: a page touched for the first time costs as much as tens of
+New memory costs more than arithmetic: a page touched for the first time takes as long as tens of
 kernel values in its place. So few rows are kept at first, those of free variables, and the cache
-grows where rows have to be made again.
+grows where rows have to be recomputed.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from kilogram.solvers.smo.stored import Array, KernelRows, affordable
 
 DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
 PRODUCT_KINDS = ("linear", "polynomial")
-FIRST = 512  # rows kept before any was made twice
-TOUCH = 200  # multiplications that take as long as touching fresh memory for their result
-NARROW = 256  # coordinates up to which making a square outruns gathering it from kept rows
-WIDE_WHOLE = 512  # with more coordinates than that, points up to which K is made at once,
-WIDE_BLOCK = 384  # and variables in a block: every kernel value is dear
-LOOKED = 64  # rows looked at before all rows are read for zeros and ones
+FIRST = 512  # rows kept before any was recomputed
+TOUCH = 200  # multiplications that take as long as the first write to their memory
+NARROW = 256  # features up to which computing a square is faster than gathering kept rows
+WIDE_WHOLE = 512  # with more features than that, points up to which K is computed at once,
+WIDE_BLOCK = 384  # and variables in a block: every kernel value is expensive
+FIRST_ROWS = 64  # rows checked for zeros and ones before all rows are
 
 
-class Paper:
-    """Memory of a square, written over by the next one."""
+class Workspace:
+    """Memory of a square, overwritten by the next one."""
 
     def __init__(self, dtype: Any):
         self.values: Array = np.empty(0, dtype=dtype)
@@ -70,14 +70,14 @@ class NativeRows(KernelRows):
         patience = TOUCH / (d + 16)
         self.slots = SlotCache(self.n, limit, self.X.itemsize * self.n, FIRST, patience)
         self.kept: Array = np.empty((self.slots.capacity, self.n), dtype=self.X.dtype)
-        self.paper = Paper(self.X.dtype)
+        self.workspace = Workspace(self.X.dtype)
 
     def square(self, points: Array) -> Array:
         slots = self.slots.slot[points]
         narrow = self.X.shape[1] <= NARROW
-        lacking = self.X[points if narrow else points[slots < 0]]
-        made = kernel_block(self.kind, lacking, None, self.params, self.paper.of(len(lacking)))
-        if lacking.shape[0] == points.shape[0]:
+        missing = self.X[points if narrow else points[slots < 0]]
+        made = kernel_block(self.kind, missing, None, self.params, self.workspace.of(len(missing)))
+        if missing.shape[0] == points.shape[0]:
             return made
         return square_from(self.kept, slots, points, made)
 
@@ -92,10 +92,10 @@ class NativeRows(KernelRows):
 
 
 class BitRows(KernelRows):
-    """k(X, X) of rows of zeros and ones; nothing is kept, as making a row is as fast as reading it.
+    """k(X, X) of rows of zeros and ones; no row is kept, as computing one is as fast as reading.
 
-    bits (n, words) holds the rows; table[h] is the kernel of two rows that differ in h coordinates
-    (of distances), or share h ones (of inner products).
+    bits (n, words) holds the rows; table[h] is the kernel of two rows that differ in h features
+    (of distances), or have h ones in common (of inner products).
     """
 
     def __init__(self, kernel: Kernel, X: Array, bits: Array):
@@ -106,10 +106,10 @@ class BitRows(KernelRows):
         one = np.zeros((1, 1)) if self.differing else np.ones((1, 1))
         self.table = kernel_block(kind, one, np.sqrt(h) if self.differing else h, params)[0]
         self.ones = np.asarray(X.sum(axis=1), dtype=np.int64)
-        self.paper = Paper(X.dtype)
+        self.workspace = Workspace(X.dtype)
 
     def square(self, points: Array) -> Array:
-        out = self.paper.of(len(points))
+        out = self.workspace.of(len(points))
         table = self.table.astype(out.dtype)
         return bit_square(self.bits[points], table, out, differing=self.differing)
 
@@ -122,7 +122,7 @@ class BitRows(KernelRows):
 
 def packed_bits(X: Array) -> Array | None:
     """Rows of zeros and ones as words (n, words) of 64 bits; None where X has other values."""
-    for rows in (X[:LOOKED], X):
+    for rows in (X[:FIRST_ROWS], X):
         ones = rows != 0
         if not (rows == ones).all():
             return None

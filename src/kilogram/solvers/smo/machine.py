@@ -1,9 +1,9 @@
-"""One machine from start to certificate, with kernel rows in float32 where that is enough.
+"""One binary machine, with kernel rows in float32 where their precision suffices.
 
-Rows in float32 are made twice as fast and half of them fit; their error enters the gradient as
-sum_j b_j (K_ij - K~_ij). Before the work it is bounded from the size of the kernel values and of
-C, afterwards it is measured on some of the points in float64; where it could be seen beside `tol`,
-the work is finished with float64 rows from the point reached.
+Rows in float32 are computed twice as fast and twice as many fit in memory; their error enters the
+gradient as sum_j b_j (K_ij - K~_ij). It is bounded beforehand from the size of the kernel values
+and of C, and measured afterwards on some of the points in float64; where it is not negligible
+beside `tol`, the solver continues with float64 rows from the point reached.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kilogram.operators.operator import picked
 from kilogram.solvers.smo.block import BlockOptions, Dual, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
 from kilogram.solvers.smo.compiled import DISTANCE_KINDS
-from kilogram.solvers.smo.problem import Array, Problem
+from kilogram.solvers.smo.problem import Array, DualProblem
 from kilogram.solvers.smo.rows import kernel_rows, whole_up_to
 from kilogram.solvers.smo.stored import KernelRows
 from kilogram.solvers.solution import Solution
 
 ROUNDING = 2.0**-24
-SEEN = 0.25  # part of tol that rounding of the rows may take
-SAMPLE = 256  # points on which the rounding is measured
+ROUNDING_FRACTION = 0.25  # fraction of tol that the rounding error of the rows may take
+SAMPLE = 256  # points on which the rounding error is measured
 
 
-class Machine(NamedTuple):
+class BinaryMachine(NamedTuple):
     """A fitted machine: coefficients of the points (n,), its dual point and its certificate."""
 
     coef: Array
@@ -40,17 +40,17 @@ class Machine(NamedTuple):
 
     @property
     def summary(self) -> Solution:
-        """How the work ended."""
+        """How the solver ended."""
         return self.found
 
 
-def coefficients(P: Problem, b: Array, n: int) -> Array:
+def coefficients(P: DualProblem, b: Array, n: int) -> Array:
     """beta (n,), the sum of the variables on each point."""
     return np.bincount(P.point, weights=b, minlength=n)
 
 
-def may_round(kernel: Kernel, X: Any, P: Problem, tol: float) -> bool:
-    """Whether float32 rows of float64 points may be expected to stay unseen beside tol."""
+def may_round(kernel: Kernel, X: Any, P: DualProblem, tol: float) -> bool:
+    """Whether the error of float32 rows of float64 points is expected to be negligible for tol."""
     if not is_numpy(X) or X.dtype == np.float32 or X.shape[0] <= whole_up_to(kernel, X):
         return False
     plan = kernel.native(X.shape[1])
@@ -67,7 +67,7 @@ def may_round(kernel: Kernel, X: Any, P: Problem, tol: float) -> bool:
     return ROUNDING * reach * size < tol
 
 
-def rounding_seen(kernel: Kernel, X: Any, P: Problem, dual: Dual) -> float:
+def rounding_error(kernel: Kernel, X: Any, P: DualProblem, dual: Dual) -> float:
     """The largest error of g on some points, measured in the precision of X."""
     beta = coefficients(P, dual.b, X.shape[0])
     support = np.nonzero(beta)[0]
@@ -76,7 +76,7 @@ def rounding_seen(kernel: Kernel, X: Any, P: Problem, dual: Dual) -> float:
     return float(np.abs(exact - dual.g[some]).max()) if support.size else 0.0
 
 
-def start_from(rows: KernelRows, P: Problem, b: Array) -> Dual:
+def start_from(rows: KernelRows, P: DualProblem, b: Array) -> Dual:
     """The dual point b with its g = K b."""
     beta = coefficients(P, b, rows.n)
     support = np.nonzero(beta)[0]
@@ -90,25 +90,27 @@ def start_from(rows: KernelRows, P: Problem, b: Array) -> Dual:
 def fit_machine(
     kernel: Kernel,
     X: Any,
-    P: Problem,
+    P: DualProblem,
     options: BlockOptions,
     *,
     limit: int,
     rows: KernelRows | None = None,
     start: Array | Dual | None = None,
-) -> Machine:
+) -> BinaryMachine:
     """Solve P on the points X (n, d), from the dual point `start` if given."""
     if rows is None:
         rows = kernel_rows(kernel, X, limit=limit, single=may_round(kernel, X, P, options.tol))
     begin = start_from(rows, P, start) if isinstance(start, np.ndarray) else start
     found = solve_block(rows, P, options, begin)
-    if rows.rounded and rounding_seen(kernel, X, P, found.value) > SEEN * options.tol:
+    if rows.rounded and rounding_error(kernel, X, P, found.value) > ROUNDING_FRACTION * options.tol:
         rows = kernel_rows(kernel, X, limit=limit)
         found = solve_block(rows, P, options, start_from(rows, P, found.value.b))
     certificate = certify(P, *found.value)
-    return Machine(coefficients(P, found.value.b, rows.n), found.value, certificate, found, rows)
+    return BinaryMachine(
+        coefficients(P, found.value.b, rows.n), found.value, certificate, found, rows
+    )
 
 
 def scaled(dual: Dual, factor: float) -> Dual:
-    """A start for penalties times `factor`: the sum stays 0, the box is kept, and g comes free."""
+    """A start for penalties times `factor`: feasible, and g = K b scales with it."""
     return Dual(factor * dual.b, factor * dual.g)

@@ -2,7 +2,7 @@
 
     min  1/2 b'(K + diag(s)) b - t'b    subject to    sum b = 0,  lower <= b <= upper
 
-with f(x) = sum_i b_i k(x_i, x) + bias. What the machines put in:
+with f(x) = sum_i b_i k(x_i, x) + bias. The machines:
 
     classification, linear slack     C_i xi_i                t = y, b in [0, C_i] or [-C_i, 0]
     classification, quadratic slack  C_i xi_i^2              the same, no upper end, s_i = 1/(2 C_i)
@@ -24,7 +24,7 @@ import numpy as np
 Array = np.ndarray
 
 
-class Problem(NamedTuple):
+class DualProblem(NamedTuple):
     """m variables: the point each stands on, and t, s, lower, upper, all (m,)."""
 
     point: Array
@@ -39,7 +39,7 @@ class Problem(NamedTuple):
         return int(self.point.max()) + 1 if self.point.size else 0
 
 
-def soft_margin(y: Array, C: Array, *, slack: int) -> Problem:
+def soft_margin(y: Array, C: Array, *, slack: int) -> DualProblem:
     """Classification of y = +-1 with penalties C > 0 (inf: hard margin), both (n,)."""
     n = y.shape[0]
     positive, zero = y > 0, np.zeros(n)
@@ -47,7 +47,7 @@ def soft_margin(y: Array, C: Array, *, slack: int) -> Problem:
         ceiling, s = np.full(n, np.inf), 0.5 / C
     else:
         ceiling, s = C, zero
-    return Problem(
+    return DualProblem(
         np.arange(n),
         np.where(positive, 1.0, -1.0),
         np.ascontiguousarray(s, dtype=np.float64),
@@ -56,13 +56,13 @@ def soft_margin(y: Array, C: Array, *, slack: int) -> Problem:
     )
 
 
-def tube(y: Array, C: Array, epsilon: float, *, slack: int) -> Problem:
+def tube(y: Array, C: Array, epsilon: float, *, slack: int) -> DualProblem:
     """Regression on y (n,) with a tube of half-width epsilon and penalties C > 0."""
     n = y.shape[0]
     y = np.asarray(y, dtype=np.float64)
     zero = np.zeros(n)
     ceiling, s = (np.full(n, np.inf), 1.0 / C) if slack == 2 else (C, zero)
-    return Problem(
+    return DualProblem(
         np.concatenate([np.arange(n), np.arange(n)]),
         np.concatenate([y - epsilon, y + epsilon]),
         np.concatenate([s, s]).astype(np.float64),

@@ -1,13 +1,13 @@
 """The kernel rows of block SMO: small squares K[W, W], and g += K[:, W] delta.
 
-    StoredRows   K is in memory: given, or small enough to be made whole
+    StoredRows   K is in memory: given, or small enough to be computed at once
     NativeRows   dense NumPy rows and a compiled kernel
     BitRows      the same, rows of zeros and ones
     ArrayRows    any other kernel or container: sparse, callable, arrays of another library, whose
-                 rows are made and kept on their device
+                 rows are computed and kept on their device
 
-Sums are float64 everywhere. Rows may be made and kept in float32 (`single`): the caller asks for it
-only where the rounding stays below the tolerance, and checks afterwards.
+Sums are float64 everywhere. Rows may be computed and kept in float32 (`single`), where the caller
+expects the rounding error to stay below the tolerance; it checks afterwards.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kilogram.operators.operator import picked
 from kilogram.solvers.smo.compiled import NARROW, WIDE_WHOLE, compiled_rows
 from kilogram.solvers.smo.stored import Array, KernelRows, StoredRows, affordable
 
-WHOLE = 2048  # up to this many points K is made at once: 32 MiB, and no row is ever made twice
-MADE = 1024  # rows made at once outside the compiled kernels
+WHOLE = 2048  # points up to which K is computed at once: 32 MiB, and no row is computed twice
+ROWS_AT_ONCE = 1024  # rows computed at once outside the compiled kernels
 
 
 class ArrayRows(KernelRows):
     """k(X, X) by the kernel's own formula, in the library and on the device of X.
 
-    Rows are kept as the blocks they were made in, and the oldest blocks leave when memory is full:
-    the library need not be able to write into arrays. Only squares and sums come to the host.
+    Rows are kept in the blocks they were computed in, and the oldest blocks are dropped when memory
+    is full: the library need not support writes. Only squares and sums are copied to the host.
     """
 
     def __init__(self, kernel: Kernel, X: Any, limit: int):
@@ -57,8 +57,8 @@ class ArrayRows(KernelRows):
             weights[self.place[points[here]]] = delta[here]
             total = _plus(total, _weighted(self.blocks[int(name)], weights))
         new = np.nonzero(holds < 0)[0]
-        for at in range(0, new.shape[0], MADE):
-            part = new[at : at + MADE]
+        for at in range(0, new.shape[0], ROWS_AT_ONCE):
+            part = new[at : at + ROWS_AT_ONCE]
             K = self.kernel(picked(self.X, points[part]), self.X)
             total = _plus(total, _weighted(K, delta[part]))
             self._keep(points[part], K)
@@ -66,7 +66,7 @@ class ArrayRows(KernelRows):
             g += to_numpy(total).astype(np.float64)
 
     def _keep(self, points: Array, K: Any) -> None:
-        """Keep the rows just made, and let the oldest go where they are too many."""
+        """Keep the rows just computed, and drop the oldest blocks where they are too many."""
         if points.shape[0] > self.capacity:
             return
         while self.filled + points.shape[0] > self.capacity:
@@ -109,12 +109,12 @@ def kernel_rows(
 
 
 def whole_up_to(kernel: Kernel, X: Any) -> int:
-    """The number of points up to which K is made at once for a single machine."""
+    """The number of points up to which K is computed at once for a single machine."""
     wide = is_numpy(X) and X.shape[1] > NARROW and kernel.native(X.shape[1]) is not None
     return min(WHOLE, WIDE_WHOLE) if wide else WHOLE
 
 
 def dense_is_cheaper(X: Any, limit: int) -> bool:
-    """Above one entry in a hundred, dense products of these rows outrun sparse ones."""
+    """Above a density of 1 %, dense products of these rows are faster than sparse ones."""
     n, d = X.shape
     return X.nnz > 0.01 * n * d and 8 * n * d < limit // 4

@@ -1,7 +1,7 @@
-"""What block SMO asks of kernel rows, and the rows of a matrix in memory.
+"""The interface of kernel rows for block SMO, and the rows of a matrix in memory.
 
     square   K[W, W] for the points W of a block
-    add      g += K[:, W] delta for those that moved
+    add      g += K[:, W] delta for those that changed
 
 Sums are float64 everywhere.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.native.svm import add_rows, square_of
 
 Array = np.ndarray
-FEW_RUNS = 4  # runs of points up to which a square is copied patch by patch
+FEW_RUNS = 4  # runs of consecutive points up to which a square is copied block by block
 
 
 class KernelRows(ABC):
@@ -25,7 +25,7 @@ class KernelRows(ABC):
     n: int
     #: The most points whose square may be kept beside the rows.
     reach: int = 2**31
-    #: The most points whose whole matrix is worth making at once, and the most in a block.
+    #: The most points whose whole matrix is worth computing at once, and the most in a block.
     whole: int = 2**31
     block_limit: int = 2**31
     #: Whether rows are rounded to float32 although the points are float64.
@@ -33,11 +33,11 @@ class KernelRows(ABC):
 
     @abstractmethod
     def square(self, points: Array) -> Array:
-        """K[points, points], (q, q), float32 or float64, C-contiguous; good until the next one."""
+        """K[points, points], (q, q), float32 or float64, C-contiguous; until the next call."""
 
     @abstractmethod
     def add(self, points: Array, delta: Array, g: Array, again: Array | None = None) -> None:
-        """g (n,) += K[:, points] delta; `again` marks points likely to be asked for once more."""
+        """g (n,) += K[:, points] delta; `again` marks points likely to be needed again."""
 
     @abstractmethod
     def diag(self) -> Array:
@@ -45,7 +45,7 @@ class KernelRows(ABC):
 
 
 def affordable(limit: int, size: int) -> int:
-    """How many points have a square of values of `size` bytes within a quarter of the limit."""
+    """The number of points whose square of `size`-byte values takes a quarter of the limit."""
     return int((limit / (4 * size)) ** 0.5)
 
 
@@ -66,7 +66,7 @@ class StoredRows(KernelRows):
         return self._patches(points, [slice(a, b) for a, b in pairwise([0, *breaks.tolist(), m])])
 
     def _patches(self, points: Array, runs: list[slice]) -> Array:
-        """The square of points that follow one another in runs, as those of two classes do."""
+        """The square of points in runs of consecutive ones, as those of two classes are."""
         out = np.empty((points.shape[0], points.shape[0]), dtype=self.K.dtype)
         at = [slice(int(points[r.start]), int(points[r.stop - 1]) + 1) for r in runs]
         for rows, from_rows in zip(runs, at, strict=True):

@@ -1,10 +1,10 @@
-"""Steps of stochastic gradients on t linear machines, one against the rest each.
+"""Stochastic gradient steps on t linear one-vs-rest classifiers.
 
     w_k <- (1 - eta l2) w_k - eta (1/|B|) sum_{i in B} c_i loss'(y_ik, f_ik) x_i
     eta  = eta0 / (1 + s / tau)^power         s: steps so far
 
-A step of the squared loss never goes beyond the row's own target (eta <= 1 / (|x|^2 + 1)), so rows
-of any scale are survived. One row a step runs in native code, batches in NumPy. The mean of all
+A step of the squared loss never overshoots the row's own target (eta <= 1 / (|x|^2 + 1)), so rows
+of any scale are handled. One row a step runs in native code, batches in NumPy. The mean of all
 iterates is kept by adding each change times the number of steps before it.
 
 References: Robbins and Monro 1951; Rosenblatt 1958; Widrow and Hoff 1960; Polyak and Juditsky 1992.
@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse
-from kilogram.functions.online import LOSSES
+from kilogram.functions.online_losses import LOSSES
 from kilogram.native.logistic import OnlineMean, OnlineRows, online_pass
 
 Array = np.ndarray
 
 
 class Pace(NamedTuple):
-    """Step sizes and shrinkage."""
+    """Step sizes eta0 / (1 + s / tau)^power and the l2 penalty."""
 
     eta0: float
     tau: float
@@ -37,7 +37,7 @@ class Pace(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a step does."""
+    """The loss, the step sizes, whether there is an intercept, and the rows in a batch."""
 
     loss: str
     pace: Pace
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
 
 
 @dataclass
-class Machines:
+class OnlineMachines:
     """W (t, d) and b (t,), changed in place; the steps taken; the sums for the mean of iterates."""
 
     W: Array
@@ -55,9 +55,14 @@ class Machines:
     mean: OnlineMean | None = field(default=None)
 
     @classmethod
-    def zero(cls, t: int, d: int, averaged: bool) -> Machines:
+    def zero(cls, t: int, d: int, averaged: bool) -> OnlineMachines:
         mean = OnlineMean(np.zeros((t, d)), np.zeros(t)) if averaged else None
         return cls(np.zeros((t, d)), np.zeros(t), 0.0, mean)
+
+    def copy(self) -> OnlineMachines:
+        """A copy, to be changed while this one stays as it is."""
+        mean = None if self.mean is None else OnlineMean(self.mean.W.copy(), self.mean.b.copy())
+        return OnlineMachines(self.W.copy(), self.b.copy(), self.steps, mean)
 
     def averaged(self) -> tuple[Array, Array]:
         """The mean over the steps of W and b; the latest where none is kept."""
@@ -66,7 +71,7 @@ class Machines:
         return self.W - self.mean.W / self.steps, self.b - self.mean.b / self.steps
 
 
-class Data(NamedTuple):
+class OnlineData(NamedTuple):
     """Rows in memory, codes of their classes (0..), weights (or None)."""
 
     X: Any
@@ -74,7 +79,9 @@ class Data(NamedTuple):
     c: Array | None
 
 
-def one_pass(data: Data, order: Array, rule: Rule, machines: Machines) -> tuple[float, int]:
+def one_pass(
+    data: OnlineData, order: Array, rule: Rule, machines: OnlineMachines
+) -> tuple[float, int]:
     """Steps over the rows in this order: the summed loss before each step, and the changes."""
     order = np.ascontiguousarray(order, dtype=np.int64)
     if rule.batch > 1:
@@ -93,7 +100,9 @@ def one_pass(data: Data, order: Array, rule: Rule, machines: Machines) -> tuple[
     return found
 
 
-def _in_batches(data: Data, order: Array, rule: Rule, machines: Machines) -> tuple[float, int]:
+def _in_batches(
+    data: OnlineData, order: Array, rule: Rule, machines: OnlineMachines
+) -> tuple[float, int]:
     loss, t = LOSSES[rule.loss], len(machines.b)
     total, changes = 0.0, 0
     for start in range(0, len(order), rule.batch):
@@ -101,14 +110,14 @@ def _in_batches(data: Data, order: Array, rule: Rule, machines: Machines) -> tup
         X = data.X[at]
         own = (data.codes[at] == 1)[:, None] if t == 1 else data.codes[at][:, None] == np.arange(t)
         Y = np.where(own, 1.0, -1.0)
-        price = np.ones((len(at), 1)) if data.c is None else data.c[at][:, None]
+        weight = np.ones((len(at), 1)) if data.c is None else data.c[at][:, None]
         F = np.asarray(X @ machines.W.T, dtype=np.float64) + machines.b
-        slopes = price * loss.slope(Y, F)
-        total, changes = total + float(np.sum(price * loss.value(Y, F))), changes + 1
+        slopes = weight * loss.slope(Y, F)
+        total, changes = total + float(np.sum(weight * loss.value(Y, F))), changes + 1
         eta = rule.pace.eta(machines.steps)
         if rule.loss == "squared":
             squares = X.multiply(X).sum() if is_sparse(X) else float(np.sum(np.square(X)))
-            eta = min(eta, len(at) / max(float(price.max()) * (squares + len(at)), 1e-300))
+            eta = min(eta, len(at) / max(float(weight.max()) * (squares + len(at)), 1e-300))
         pulled = np.asarray((X.T @ slopes).T, dtype=np.float64)
         dW = -eta * (pulled / len(at) + rule.pace.l2 * machines.W)
         db = -eta * slopes.mean(axis=0) if rule.intercept else np.zeros(t)

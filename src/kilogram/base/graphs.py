@@ -1,0 +1,75 @@
+"""Checks and warnings of the methods that build a graph of neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from kilogram.arrays.namespace import is_sparse, namespace
+from kilogram.arrays.rows import is_streamed
+from kilogram.base.constraints import Integer, check_parameter
+
+
+class DisconnectedGraphWarning(UserWarning):
+    """No path connects some rows; the message has their number and what was done."""
+
+
+def check_neighbours(k: Any, n: int, *, most: int) -> int:
+    """n_neighbors, an integer from 1 to `most`."""
+    check_parameter("n_neighbors", k, Integer(1))
+    if k > most:
+        raise ValueError(
+            f"n_neighbors={k} is too many for n_samples = {n}: at most {most} rows can be "
+            "neighbours of a row."
+        )
+    return int(k)
+
+
+def check_components(k: Any, most: int, n: int) -> int:
+    """n_components, at most `most`."""
+    if k > most:
+        raise ValueError(
+            f"n_components={k} is too many for n_samples = {n}: at most {most} can be found."
+        )
+    return int(k)
+
+
+def check_in_memory(model: Any, X: Any) -> None:
+    """Every row is compared with every other: streams cannot."""
+    if is_streamed(X):
+        raise ValueError(
+            f"{type(model).__name__} compares all rows with each other and needs them in memory."
+        )
+
+
+BLOCK_ENTRIES = 2**20  # compared at once: a matrix that fills the memory needs no copy
+
+
+def check_symmetric(A: Any, what: str) -> None:
+    """A matrix (n, n) equal to its transpose, up to rounding; `what` begins the error."""
+    if is_sparse(A):
+        gap, size = float(abs(A - A.T).max()), float(abs(A).max())
+    else:
+        xp, n = namespace(A), A.shape[0]
+        step = max(1, BLOCK_ENTRIES // max(1, n))
+        gap = size = 0.0
+        for a in range(0, n, step):
+            rows = A[a : a + step, :]
+            gap = max(gap, float(xp.max(xp.abs(rows - A[:, a : a + step].T))))
+            size = max(size, float(xp.max(xp.abs(rows))))
+    if gap > 1e-6 * size:
+        raise ValueError(f"{what} differ by up to {gap:.3g}. Use (A + A.T) / 2.")
+
+
+JOINED = "The shortest edges between parts were added."
+
+
+def warn_if_apart(model: Any, count: int, done: str = JOINED) -> None:
+    """Warn that the graph has several components, and what was done about it."""
+    if count > 1:
+        warnings.warn(
+            f"{type(model).__name__}: the graph of neighbours falls into {count} parts that no "
+            f"edge connects. {done} A larger n_neighbors may connect them.",
+            DisconnectedGraphWarning,
+            stacklevel=4,
+        )

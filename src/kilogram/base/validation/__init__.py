@@ -1,0 +1,1 @@
+"""Validation of X, y and sample weights, whatever container they come in."""

@@ -1,0 +1,78 @@
+"""Fits that pass on which rows belong together or follow each other.
+
+An estimator that searches inside its own `fit` cuts folds of its own; if rows come in groups or
+along time those have to be cut the same way, or the search is flattered by what the outer folds
+avoid. `fit_rows` hands `groups` and `moments` to whichever part of the estimator takes them;
+`inner_splits` are folds cut along them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+
+from kilogram.evaluation.splits import Splits, make_splits
+
+Along = dict[str, np.ndarray]
+
+
+def fit_rows(estimator: Any, X: Any, y: Any, along: Along | None = None) -> Any:
+    """Fit, with the groups or moments of the rows where the estimator asks for them."""
+    return estimator.fit(X, y, **accepted(estimator, along))
+
+
+def accepted(estimator: Any, along: Along | None) -> dict[str, Any]:
+    """The part of `along` that `estimator.fit` takes, named as it takes it."""
+    if not along:
+        return {}
+    last, prefix = estimator, ""
+    while isinstance(last, Pipeline):
+        prefix += f"{last.steps[-1][0]}__"
+        last = last[-1]
+    takes = inspect.signature(last.fit).parameters
+    return {prefix + name: value for name, value in along.items() if name in takes}
+
+
+def part(along: Along | None, rows: Any) -> Along | None:
+    """The groups or moments of some rows."""
+    return None if not along else {name: np.asarray(value)[rows] for name, value in along.items()}
+
+
+def inner_splits(
+    estimator: Any, X: Any, y: Any, cv: Any = None, along: Along | None = None, seed: int = 0
+) -> Splits:
+    """Folds inside a search: along groups or time where they are known, else those of `cv`."""
+    classes = is_classifier(estimator)
+    folds = 3 if cv is None else cv
+    if along and isinstance(folds, int):
+        return _cut(y, folds, classes, along, seed)
+    if isinstance(folds, int):
+        kind: Any = "random" if folds > 1 else "holdout"
+        return make_splits(
+            y, kind, folds=max(folds, 2), classes=classes, seed=seed, test_share=0.25
+        )
+    groups = along.get("groups") if along else None
+    return list(check_cv(folds, y, classifier=classes).split(X, y, groups))
+
+
+def _cut(y: Any, folds: int, classes: bool, along: Along, seed: int) -> Splits:
+    y = np.asarray(y)
+    if "moments" in along:
+        moments = np.nan_to_num(along["moments"], nan=-np.inf)
+        found = make_splits(y, "time", folds=max(folds, 2), moments=moments)
+    else:
+        count = len(np.unique(along["groups"]))
+        if count < 2:
+            raise ValueError("Folds between groups need two groups or more among the rows.")
+        found = make_splits(y, "grouped", folds=min(max(folds, 2), count), classes=classes,
+                            groups=along["groups"], seed=seed)  # fmt: skip
+    if not classes:
+        return found
+    # a class that is not among the rows to learn from cannot be searched for
+    whole = [(a, b) for a, b in found if len(np.unique(y[a])) == len(np.unique(y))]
+    return whole or found[-1:]

@@ -1,0 +1,105 @@
+"""Permutation tests of a score: could it have arisen by chance?
+
+    p = (1 + number of shuffles that score at least as well) / (1 + number of shuffles)
+
+refitted    the targets are permuted before fitting: tests whether X and y are dependent
+held out    the targets of each test part are permuted against predictions made once: the same
+            question of these models, without refitting
+
+Both take rows to be exchangeable. Where groups of rows differ in their targets, permute within the
+groups: what is then tested is whether X and y are dependent within groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv, cross_val_score
+
+
+@dataclass(frozen=True)
+class ChanceTest:
+    """The score, the scores of the shuffles, and the fraction of them that is as good."""
+
+    score: float
+    shuffled: np.ndarray
+
+    @property
+    def p_value(self) -> float:
+        # scores of shuffles that restore the same targets differ by rounding only
+        as_good = self.shuffled >= self.score - 1e-12 * max(1.0, abs(self.score))
+        return float((1 + as_good.sum()) / (1 + len(self.shuffled)))
+
+    @property
+    def chance(self) -> float:
+        """Mean score of permuted targets."""
+        return float(self.shuffled.mean())
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    groups: Any = None,
+    within: ArrayLike | None = None,
+    draws: int = 99,
+    seed: int = 0,
+) -> ChanceTest:
+    """Refit `estimator` to permuted targets `draws` times.
+
+    `groups` are for the folds; `within` names the groups that targets are permuted inside.
+    """
+    y = np.asarray(y)
+    _enough(draws)
+    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
+    splits = list(splitter.split(X, y, groups))
+    rng = np.random.default_rng(seed)
+
+    def score(targets: np.ndarray) -> float:
+        return float(cross_val_score(estimator, X, targets, cv=splits, scoring=scoring).mean())
+
+    shuffled = [score(y[_shuffle(rng, len(y), within)]) for _ in range(draws)]
+    return ChanceTest(score(y), np.array(shuffled))
+
+
+def held_out_test(
+    parts: Sequence[tuple[ArrayLike, ArrayLike]],
+    measure: Callable[[np.ndarray, np.ndarray], float],
+    *,
+    draws: int = 999,
+    seed: int = 0,
+) -> ChanceTest:
+    """Shuffle the truth inside each (truth, prediction) part; the score is the mean over parts."""
+    _enough(draws)
+    pairs = [(np.asarray(y), np.asarray(f)) for y, f in parts]
+    rng = np.random.default_rng(seed)
+    score = float(np.mean([measure(y, f) for y, f in pairs]))
+    shuffled = [
+        float(np.mean([measure(rng.permutation(y), f) for y, f in pairs])) for _ in range(draws)
+    ]
+    return ChanceTest(score, np.array(shuffled))
+
+
+def _shuffle(rng: np.random.Generator, n: int, groups: Any) -> np.ndarray:
+    order = np.arange(n)
+    if groups is None:
+        return rng.permutation(n)
+    for group in np.unique(groups):
+        rows = np.flatnonzero(np.asarray(groups) == group)
+        order[rows] = rng.permutation(rows)
+    return order
+
+
+def _enough(draws: int) -> None:
+    if draws < 19:
+        raise ValueError(
+            f"draws must be at least 19, as fewer permutations cannot show p <= 0.05, got {draws}."
+        )

@@ -1,0 +1,60 @@
+"""Margins made into probabilities.
+
+    P(c | x) = softmax_c( s f_c(x) + b_c ),     s > 0,  b = 0 unless shifts are asked for
+
+s, and b where asked, minimise the log loss on rows the model has not seen. With b = 0 the most
+probable class is the predicted one (temperature scaling); with shifts, for classifiers that were
+weighted to favour rare classes, probabilities follow how frequent the classes are (Platt scaling).
+
+Reference: C. Guo, G. Pleiss, Y. Sun, K. Weinberger, On calibration of modern neural networks, 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Scale s and (classes,) shifts b."""
+
+    scale: float
+    shifts: np.ndarray
+
+    def probabilities(self, margins: ArrayLike) -> np.ndarray:
+        """(n, classes) probabilities of (n, classes) margins, or of (n,) for two classes."""
+        return softmax(self.scale * as_columns(margins) + self.shifts, axis=1)
+
+
+def as_columns(margins: ArrayLike) -> np.ndarray:
+    """(n, classes) margins; one column, positive for the second of two classes, becomes two."""
+    F = np.asarray(margins, dtype=float)
+    return np.column_stack([-F / 2, F / 2]) if F.ndim == 1 else F
+
+
+def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> Scaling:
+    """Scaling of held-out margins, `y` being positions of the classes."""
+    F, codes = as_columns(margins), np.asarray(y, dtype=int)
+    if len(F) != len(codes) or not len(F):
+        raise ValueError(f"margins and y must have one length, got {len(F)} and {len(codes)}.")
+    unit = float(np.std(F)) or 1.0
+    Y = np.eye(F.shape[1])[codes]
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        s, b = np.exp(parameters[0]) / unit, parameters[1:] if shifts else 0.0
+        Z = s * F + b
+        G = (softmax(Z, axis=1) - Y) / len(F)
+        # a weak pull keeps separable classes from an infinite scale
+        value = -float(np.sum(Y * log_softmax(Z, axis=1))) / len(F) + 1e-4 * parameters[0] ** 2
+        slope = [s * np.sum(G * F) + 2e-4 * parameters[0]]
+        return value, np.concatenate([slope, G.sum(axis=0) if shifts else []])
+
+    start = np.zeros(1 + (F.shape[1] if shifts else 0))
+    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    b = found[1:] - found[1:].mean() if shifts else np.zeros(F.shape[1])
+    return Scaling(float(np.exp(found[0]) / unit), b)

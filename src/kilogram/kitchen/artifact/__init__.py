@@ -1,0 +1,1 @@
+"""The model file: saving, loading, predictions, checks of new rows."""

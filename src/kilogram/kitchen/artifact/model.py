@@ -1,0 +1,69 @@
+"""A fitted pipeline with the columns it needs, applicable to any table that has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from kilogram.kitchen.features.columns import Layout
+from kilogram.kitchen.question import Task
+from kilogram.kitchen.read.table import Table, read_table
+
+# Rows predicted at a time: bounds the memory on long tables.
+BLOCK = 20_000
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions for the rows of a table, with notes on new categories."""
+
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """Layout and fitted pipeline; `classes` are the labels that the pipeline's integers stand for.
+
+    `about` describes its origin; `use` holds what `artifact.uncertainty` computed.
+    """
+
+    target: str
+    task: Task
+    layout: Layout
+    pipeline: Pipeline
+    classes: tuple[str, ...] = ()
+    header: bool = True
+    about: dict[str, Any] = field(default_factory=dict)
+    use: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, source: Any) -> np.ndarray:
+        """Predictions for a path or data frame: numbers, or class labels."""
+        return self.predict_table(
+            read_table(source, header=self.header, written=self.about.get("written"))
+        ).values
+
+    def predict_table(self, table: Table) -> Prediction:
+        """Predictions for a table that has been read, with notes."""
+        values: list[np.ndarray] = []
+        new: dict[str, int] = {}
+        folder = Path(table.path).parent if table.path else None
+        for start in range(0, table.data.num_rows, BLOCK):
+            X = self.layout.array(table.data.slice(start, BLOCK), folder)
+            for name, count in self.layout.new_levels(X).items():
+                new[name] = new.get(name, 0) + count
+            values.append(self.pipeline.predict(X))
+        found = np.concatenate(values)
+        if self.classes:
+            found = np.asarray(self.classes, dtype=object)[found]
+        return Prediction(found, tuple(unseen_note(name, count) for name, count in new.items()))
+
+
+def unseen_note(name: str, count: int) -> str:
+    """A note on new categories of a column."""
+    rows = "row has" if count == 1 else "rows have"
+    return f"{count:,} {rows} a category of {name!r} that was not in the training rows."

@@ -1,0 +1,101 @@
+"""What a model file holds beside the pipeline: the uncertainty of its predictions.
+
+errors        absolute errors on held-out rows, for conformal intervals     (regression)
+scale, shifts calibration of the decision values to probabilities           (classification)
+distribution  mean, covariance and ranges of the training rows, to detect out-of-distribution rows
+examples      some training rows, to show beside new ones
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from kilogram.evaluation.conformal import conformal_quantile
+from kilogram.evaluation.probability_scaling import Scaling
+from kilogram.kitchen.artifact import example_rows, out_of_distribution
+from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.features.direct_transform import transform
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.judge.evidence import held_out_predictions
+from kilogram.kitchen.judge.trust import scaling
+
+# Absolute errors kept; more are replaced by as many quantiles.
+MAX_ERRORS = 2000
+
+
+@dataclass(frozen=True)
+class PredictionDetails:
+    """Predictions for (n, d) cells, with intervals or probabilities, and out-of-distribution rows.
+
+    `outside` marks the cells beyond the range of their column in the training rows.
+    """
+
+    values: np.ndarray
+    low: np.ndarray | None
+    high: np.ndarray | None
+    probability: np.ndarray | None
+    out_of_distribution: np.ndarray
+    outside: np.ndarray
+
+
+def usage(
+    kept: EvaluatedRecipe, X: np.ndarray, pipeline: Pipeline, *, examples: bool = True
+) -> dict[str, Any]:
+    """The uncertainty of the kept recipe from its held-out predictions; `examples` keeps rows."""
+    held_out = held_out_predictions(kept, X)
+    found: dict[str, Any] = {}
+    if kept.measure.task == "regression":
+        errors = np.sort(np.abs(held_out.truth - held_out.prediction))
+        if len(errors) > MAX_ERRORS:
+            errors = np.quantile(errors, np.linspace(0, 1, MAX_ERRORS))
+        found["errors"] = errors
+    else:
+        scaled = scaling(kept, held_out)
+        if scaled is not None:
+            found |= {"scale": scaled.scale, "shifts": scaled.shifts}
+    found["distribution"] = out_of_distribution.describe(X, features(pipeline, X))
+    if examples:
+        found["examples"] = example_rows.sample(X, kept.y)
+    return found
+
+
+def features(pipeline: Pipeline, X: np.ndarray) -> Any:
+    """The features that the last step of a pipeline gets; the baseline gets none."""
+    if len(pipeline) == 1:
+        return np.zeros((len(X), 1))
+    for _, step in pipeline.steps[:-1]:
+        X = transform(step, X)
+    return X
+
+
+def predict_with_details(model: Model, X: np.ndarray, coverage: float) -> PredictionDetails:
+    """Predictions with intervals or probabilities, and out-of-distribution flags."""
+    Z = features(model.pipeline, X)
+    last = model.pipeline[-1]
+    inner = X if len(model.pipeline) == 1 else Z
+    values = last.predict(inner)
+    use = model.use
+    low = high = probability = None
+    if "errors" in use:
+        q = conformal_quantile(use["errors"], coverage)
+        low, high = values - q, values + q
+    if "scale" in use:
+        P = Scaling(use["scale"], use["shifts"]).probabilities(last.decision_function(inner))
+        probability = P[np.arange(len(P)), values]
+    if "distribution" not in use:
+        nothing = np.zeros(len(X), dtype=bool)
+        return PredictionDetails(
+            values, low, high, probability, nothing, np.zeros(X.shape, dtype=bool)
+        )
+    return PredictionDetails(
+        values,
+        low,
+        high,
+        probability,
+        out_of_distribution.distances(use["distribution"], Z) > 1,
+        out_of_distribution.outside(use["distribution"], X),
+    )

@@ -1,0 +1,152 @@
+"""Permutation importance of the columns of a table, with intervals.
+
+    I = mean over i, j of  L(y_i, f(x_i with the cell of row j)) - L(y_i, f(x_i))
+
+L is the loss behind the model's measure: squared error over the variance of y (so I is R^2 lost),
+or errors counted (accuracy lost), weighted by class for balanced accuracy. Where the truth is not
+known, y is the model's own prediction, and I is the change of the predictions.
+
+A shuffle uses every row once as the one that gets a cell and once as the one that gives it, so both
+parts of a row in I are known, h_i = mean_k L(i, from k) and g_i = mean_k L(k, from i), and with
+Hoeffding's decomposition of a mean over pairs
+
+    var I ~ var(h_i + g_i) / n.
+
+The interval holds the uncertainty of the rows as a sample and of the shuffles. It is for this
+model; of two correlated columns either can look unimportant alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t
+
+from kilogram.base.budget import Budget
+from kilogram.evaluation.intervals import Interval
+from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.explain.responses import predicted
+
+CONFIDENCE = 0.95
+MAX_COLUMNS = 60
+BLOCK = 8000
+
+Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class RowLoss:
+    """Losses row by row; their mean over that of `unit` is on the scale of the measure."""
+
+    of: Losses
+    unit: np.ndarray
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """Columns, most important first, with their losses; `skipped` were not tested."""
+
+    columns: tuple[int, ...]
+    losses: tuple[Interval, ...]
+    skipped: int
+    known: bool
+
+
+def importance(
+    model: Model,
+    X: np.ndarray,
+    y: np.ndarray | None,
+    *,
+    shuffles: int,
+    rng: np.random.Generator,
+    budget: Budget,
+) -> ColumnImportance:
+    """Of every column, or of the most promising ones where there are many or time is short."""
+    said = predicted(model, X)
+    truth = said if y is None else y
+    loss = loss_of(model, truth, said)
+    looked = promising(X, said, len(model.classes))
+    found: dict[int, Interval] = {}
+    for k in looked:
+        if found and budget.expired:
+            break
+        found[int(k)] = one_column(model, X, truth, said, int(k), loss, shuffles, rng)
+    order = sorted(found, key=lambda k: -found[k].mean)
+    return ColumnImportance(
+        tuple(order), tuple(found[k] for k in order), X.shape[1] - len(found), y is not None
+    )
+
+
+def loss_of(model: Model, y: np.ndarray, said: np.ndarray) -> RowLoss:
+    """The loss behind the measure the model was judged by."""
+    if not model.classes:
+        unit = (y - y.mean()) ** 2
+        if not unit.any():
+            unit = np.ones(len(y))
+        return RowLoss(lambda truth, f: (truth - f) ** 2, unit)
+    weights = np.ones(len(y))
+    if model.about.get("measure") == "balanced_accuracy":
+        there, counts = np.unique(y, return_counts=True)
+        share = dict(zip(there, len(y) / (len(there) * counts), strict=True))
+        weights = np.array([share[c] for c in y])
+    return RowLoss(lambda truth, f: (truth != f).astype(float), np.ones(len(y)) / weights)
+
+
+def one_column(
+    model: Model,
+    X: np.ndarray,
+    y: np.ndarray,
+    said: np.ndarray,
+    column: int,
+    loss: RowLoss,
+    shuffles: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """What is lost without one column."""
+    n = len(X)
+    weight = 1.0 if not model.classes else 1.0 / loss.unit
+    before = loss.of(y, said) * weight
+    gets, gives = np.zeros(n), np.zeros(n)
+    at_once = max(1, BLOCK // n)
+    for start in range(0, shuffles, at_once):
+        orders = [rng.permutation(n) for _ in range(min(at_once, shuffles - start))]
+        shuffled = np.tile(X, (len(orders), 1))
+        shuffled[:, column] = np.concatenate([X[order, column] for order in orders])
+        for order, f in zip(orders, np.split(predicted(model, shuffled), len(orders)), strict=True):
+            lost = loss.of(y, f) * weight - before
+            gets += lost / shuffles
+            gives[order] += lost / shuffles
+    unit = np.ones(n) if model.classes else loss.unit
+    return _interval(gets, gives, unit)
+
+
+def _interval(gets: np.ndarray, gives: np.ndarray, unit: np.ndarray) -> Interval:
+    """Mean of `gets` over that of `unit`; both are estimated from the same rows."""
+    n, scale = len(gets), float(unit.mean())
+    mean = float(gets.mean()) / scale
+    spread = (gets + gives - 2 * gets.mean()) / scale - mean * (unit / scale - 1.0)
+    half = float(t.ppf((1 + CONFIDENCE) / 2, max(n - 1, 1)) * spread.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, mean - half, mean + half, CONFIDENCE)
+
+
+def promising(X: np.ndarray, said: np.ndarray, classes: int) -> np.ndarray:
+    """Where to look in a wide table: the columns that go with the answers; words come first."""
+    if X.shape[1] <= MAX_COLUMNS:
+        return np.arange(X.shape[1])
+    Y = np.eye(classes)[said] if classes else said.reshape(-1, 1)
+    Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
+    strength = np.array([_strength(X[:, k], Y) for k in range(X.shape[1])])
+    return np.argsort(-strength, kind="stable")[:MAX_COLUMNS]
+
+
+def _strength(cells: np.ndarray, Y: np.ndarray) -> float:
+    if isinstance(cells[0], str):
+        return np.inf
+    z = cells.astype(float)
+    known = np.isfinite(z)
+    if not known.any():
+        return 0.0
+    z = np.where(known, z - z[known].mean(), 0.0)
+    return float(np.abs(z @ Y).max() / (np.sqrt(z @ z) + 1e-300))

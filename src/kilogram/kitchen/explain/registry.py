@@ -1,0 +1,81 @@
+"""A public name explained from the registry: objective, use, cost, textbook version."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from importlib import import_module
+from typing import Any
+
+from kilogram.kitchen.errors import KitchenError, close_names
+from kilogram.registry import PUBLIC, page_of
+from kilogram.textbook import ENTRIES
+from kilogram.textbook.errata import concerning
+
+WIDTH = 96  # of a line
+
+
+def explained(name: str, *, textbook: bool = True) -> str:
+    """The page of a public name as plain text."""
+    name = _public(name)
+    thing = getattr(import_module(PUBLIC[name]), name)
+    parts = [_heading(_call(name, thing)), inspect.getdoc(thing) or ""]
+    page = page_of(name)
+    if page is not None:
+        parts += [
+            _heading(page.title),
+            _wrapped(f"Objective   {page.objective}", 12),
+            _wrapped(f"When        {page.when}", 12),
+            _wrapped(f"Cost        {page.cost}", 12),
+            _wrapped(f"Limits      {page.limits}", 12),
+            "Texts       " + "\n            ".join(page.sources),
+        ]
+    if textbook:
+        parts += _textbook(name)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _public(name: str) -> str:
+    folded = {public.casefold(): public for public in PUBLIC}
+    if name.casefold() not in folded:
+        raise KitchenError(f"There is nothing called {name!r}.{close_names(name, PUBLIC)}")
+    return folded[name.casefold()]
+
+
+def _textbook(name: str) -> list[str]:
+    """The textbook versions of the method, and the errors of the printed pages."""
+    parts = []
+    for entry in ENTRIES.values():
+        if name in entry.explains:
+            where = "; ".join(entry.sources)
+            parts += [_heading(f"Textbook version: {entry.title}"), where]
+            parts.append(inspect.getsource(entry.function))
+    found = concerning(name)
+    if found:
+        parts.append(_heading("Errata of the printed pages"))
+        parts += [_wrapped(f"{e.text} {e.where}: {e.printed}  Right: {e.right}", 4) for e in found]
+    return parts
+
+
+def _call(name: str, thing: Any) -> str:
+    """The signature without types, which the documentation below has."""
+    signature = inspect.signature(thing)
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    bare = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
+    return _wrapped(f"{name}{bare}", len(name) + 1)
+
+
+def _wrapped(text: str, indent: int) -> str:
+    """Lines of at most WIDTH, those after the first indented; words and names stay whole."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+
+
+def _heading(text: str) -> str:
+    return f"{text}\n{'-' * max(map(len, text.splitlines()))}"

@@ -1,0 +1,42 @@
+"""Numbers as text for people: scores, differences, intervals, durations."""
+
+from __future__ import annotations
+
+import math
+
+from kilogram.evaluation.intervals import Interval
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A score with three decimals, a large number with as many digits; never '-0.000'."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) >= 100:
+        return f"{value:,.0f}".replace("-", "−")
+    if abs(value) >= 10:
+        return f"{value:.1f}".replace("-", "−")
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign."""
+    text = figure(value)
+    plain = value is None or value <= 0 or text == "–" or not text.strip("0.,")
+    return text if plain else "+" + text
+
+
+def between(interval: Interval, *, sign: bool = False) -> str:
+    """The ends of an interval."""
+    write = signed if sign else figure
+    return f"{write(interval.low)} to {write(interval.high)}"
+
+
+def seconds(value: float) -> str:
+    return (
+        f"{value * 1000:.0f} ms"
+        if value < 1
+        else f"{value:.1f} s"
+        if value < 90
+        else (f"{value / 60:.1f} min")
+    )

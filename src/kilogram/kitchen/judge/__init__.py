@@ -1,0 +1,1 @@
+"""Outer folds, measures, comparison and the evidence behind the report."""

@@ -1,0 +1,224 @@
+"""The data of the plots, from held-out rows.
+
+    held_out_predictions  predicted and observed target of every row, from the fold that held it out
+    importance            loss of score when one column is permuted among the held-out rows
+    learning              score with an eighth, a quarter, a half of the training rows of each fold
+    tuning                leave-one-out score by parameter, averaged over the folds
+
+Importance shows what this model uses, not what causes the target; of two correlated columns either
+can look unimportant alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from kilogram.base.budget import Budget
+from kilogram.evaluation.grouped_fits import fit_rows, part
+from kilogram.evaluation.learning_curves import LearningCurve
+from kilogram.evaluation.nested import Fold
+from kilogram.evaluation.probability_scaling import as_columns
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.measures import Measure
+
+FRACTIONS = (0.125, 0.25, 0.5)
+MAX_COLUMNS = 60
+MAX_HELD_OUT = 2000
+SHUFFLES = 3
+MAX_BLOCK = 8000
+
+
+@dataclass(frozen=True)
+class HeldOutPredictions:
+    """Held-out rows with observed target, prediction and decision values.
+
+    `decision` holds the decision values of all classes, `margin` that of the second of two.
+    """
+
+    rows: np.ndarray
+    truth: np.ndarray
+    prediction: np.ndarray
+    margin: np.ndarray | None
+    decision: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class HeldOutImportance:
+    """Loss of score per column, (columns, folds); `skipped` columns were not tested."""
+
+    columns: tuple[str, ...]
+    losses: np.ndarray
+    skipped: int
+
+    @property
+    def typical(self) -> np.ndarray:
+        """The median over the folds: one fold with a bad model does not decide."""
+        return np.median(self.losses, axis=1)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Columns from the most to the least important."""
+        return np.argsort(-self.typical, kind="stable")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Leave-one-out score by penalty: one line per kernel width, one for the linear recipe.
+
+    `by_fisher` of `folds` assign classes by Fisher's discriminant rule, as do their lines.
+    """
+
+    recipe: str
+    alphas: np.ndarray
+    widths: tuple[float, ...]
+    path: np.ndarray
+    by_fisher: int
+    folds: int
+
+
+def held_out_predictions(judged: EvaluatedRecipe, X: np.ndarray) -> HeldOutPredictions:
+    """Out-of-fold predictions of the first repetition."""
+    folds = judged.first_round
+    margins = [
+        fold.model.decision_function(X[fold.test])
+        for fold in folds
+        if hasattr(fold.model, "decision_function")
+    ]
+    known = len(margins) == len(folds)
+    two = known and all(m.ndim == 1 for m in margins)
+    rows = np.concatenate([fold.test for fold in folds])
+    return HeldOutPredictions(
+        rows,
+        judged.y[rows],
+        np.concatenate([fold.prediction for fold in folds]),
+        np.concatenate(margins) if two else None,
+        np.concatenate([as_columns(m) for m in margins]) if known else None,
+    )
+
+
+def importance(
+    judged: EvaluatedRecipe, X: np.ndarray, names: tuple[str, ...], *, seed: int, budget: Budget
+) -> HeldOutImportance | None:
+    """Permutation importance on held-out rows of each fold, as far as time allows."""
+    looked = _promising(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
+    rng = np.random.default_rng(seed)
+    losses = []
+    for fold in judged.first_round:
+        if budget.expired:
+            break
+        test = fold.test[:MAX_HELD_OUT]
+        losses.append(_losses(fold.model, X[test], judged.y[test], looked, judged.measure, rng))
+    if not losses:
+        return None
+    shown = tuple(names[k] for k in looked)
+    return HeldOutImportance(shown, np.array(losses).T, len(names) - len(looked))
+
+
+def _losses(
+    model: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    columns: np.ndarray,
+    measure: Measure,
+    rng: np.random.Generator,
+) -> list[float]:
+    """Loss of score for each column, averaged over a few shuffles of it.
+
+    Shuffled copies are predicted together, as many as make a block: one call for many.
+    """
+    score = measure.function(y, model.predict(X))
+    wanted = np.repeat(np.arange(len(columns)), SHUFFLES)
+    copies = max(1, MAX_BLOCK // len(X))
+    after = np.empty(len(wanted))
+    for start in range(0, len(wanted), copies):
+        part = columns[wanted[start : start + copies]]
+        shuffled = np.tile(X, (len(part), 1))
+        for k, column in enumerate(part):
+            shuffled[k * len(X) : (k + 1) * len(X), column] = rng.permutation(X[:, column])
+        answered = np.split(model.predict(shuffled), len(part))
+        after[start : start + copies] = [measure.function(y, one) for one in answered]
+    return list(score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
+
+
+def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The columns most correlated with the target, missing values at the mean."""
+    if X.dtype == object:  # text has no correlation: take the first columns
+        return np.arange(MAX_COLUMNS)
+    Z = X - np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0)
+    Z = np.where(np.isfinite(Z), Z, 0.0)
+    Y = (np.eye(y.max() + 1)[y] if np.issubdtype(y.dtype, np.integer) else y[:, None]).astype(float)
+    Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
+    strength = np.abs(Z.T @ Y).max(axis=1) / (np.sqrt((Z * Z).sum(axis=0)) + 1e-300)
+    return np.sort(np.argsort(-strength)[:MAX_COLUMNS])
+
+
+def learning(
+    judged: EvaluatedRecipe,
+    X: np.ndarray,
+    *,
+    seed: int,
+    budget: Budget,
+    notify: Callable[[str], None],
+) -> LearningCurve | None:
+    """Scores of the recipe with fewer training rows; the last size is that of the folds."""
+    folds = judged.first_round
+    sizes, scores = [], []
+    for fraction in FRACTIONS:
+        notify(f"learning curve: {fraction:.0%} of the rows")
+        if budget.left < sum(fold.seconds for fold in folds) * fraction:
+            continue
+        found = [_with_fewer(judged, X, fold, fraction, seed) for fold in folds]
+        if all(score is not None for score in found):
+            sizes.append(fraction * judged.nested.rows[0])
+            scores.append(found)
+    if not sizes:
+        return None
+    sizes.append(judged.nested.rows[0])
+    scores.append([fold.score for fold in folds])
+    return LearningCurve(
+        np.round(sizes).astype(int), np.array(scores, dtype=float), judged.nested.rows[1]
+    )
+
+
+def _with_fewer(
+    judged: EvaluatedRecipe, X: np.ndarray, fold: Fold, fraction: float, seed: int
+) -> float | None:
+    """Score of one fold with a fraction of its training rows; None when too few are left."""
+    y = judged.y
+    classes = judged.measure.task == "classification"
+    count = round(fraction * len(fold.train))
+    least = 3 * len(np.unique(y[fold.train])) if classes else 10
+    # two rows of every class in each of three inner folds
+    if count < least or (classes and _smallest_class(y[fold.train]) * fraction < 6):
+        return None
+    rows, _ = train_test_split(
+        fold.train, train_size=count, random_state=seed, stratify=y[fold.train] if classes else None
+    )
+    model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], part(judged.along, rows))
+    return float(judged.measure.function(y[fold.test], model.predict(X[fold.test])))
+
+
+def _smallest_class(y: np.ndarray) -> int:
+    """Rows of the smallest class that is present."""
+    return int(np.unique(y, return_counts=True)[1].min())
+
+
+def tuning(judged: EvaluatedRecipe) -> Tuning | None:
+    """The tuning paths of the first round, averaged; None for a recipe without penalties."""
+    searches = [fold.model[-1] for fold in judged.first_round]
+    if not hasattr(searches[0], "path_"):
+        return None
+    alike = [search.path_ for search in searches if search.path_.shape == searches[0].path_.shape]
+    count = np.isfinite(alike).sum(axis=0)
+    # a width that no fold found worth trying stays without a line
+    path = np.where(count, np.nansum(alike, axis=0), np.nan) / np.maximum(count, 1)
+    widths = tuple(searches[0].widths) if searches[0].kernel == "gaussian" else ()
+    by_fisher = sum(search.rule_ == "fisher" for search in searches)
+    alphas = np.asarray(searches[0].alphas_)
+    return Tuning(judged.name, alphas, widths, path, by_fisher, len(searches))

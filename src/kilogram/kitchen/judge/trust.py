@@ -1,0 +1,236 @@
+"""Checks of the predictions on held-out rows.
+
+chance       permutation test of the score
+intervals    width and coverage of the 90 % prediction intervals
+ranking      area under the ROC curve, average precision, thresholds by cost (two classes)
+calibration  calibrated probabilities, each fold's from the other folds
+subgroups    significantly larger errors in subgroups, adjusted for multiple comparisons
+more rows    extrapolation of the learning curve
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kilogram.evaluation.calibration import Reliability, reliability
+from kilogram.evaluation.conformal import CoverageTest, conformal_quantile, coverage_test
+from kilogram.evaluation.intervals import Interval, corrected_interval
+from kilogram.evaluation.learning_curves import LearningCurve, MoreRows
+from kilogram.evaluation.losses import absolute, zero_one
+from kilogram.evaluation.permutation_tests import ChanceTest, held_out_test
+from kilogram.evaluation.probability_scaling import Scaling, fit_scaling
+from kilogram.evaluation.ranking import auc, auc_interval, average_precision, rows_interval
+from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
+from kilogram.evaluation.threshold import Threshold, best_threshold
+from kilogram.kitchen.features.columns import AS_NUMBER, Column, Layout
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
+from kilogram.kitchen.measures import quick
+
+COVERAGE = 0.9
+SHUFFLES = 999
+COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
+MAX_COLUMNS = 8
+MAX_LEVELS = 12
+
+
+@dataclass(frozen=True)
+class IntervalCheck:
+    """Regression: half width of the intervals, and their coverage of other folds."""
+
+    half: float
+    held: CoverageTest
+
+
+@dataclass(frozen=True)
+class RankingQuality:
+    """Two classes: areas with intervals, frequency of the second, thresholds by cost."""
+
+    roc: Interval
+    precision: Interval
+    share: float
+    costs: tuple[tuple[float, float, Threshold], ...]
+
+
+@dataclass(frozen=True)
+class SubgroupResult:
+    """A subgroup of the rows by one column."""
+
+    column: str
+    found: Subgroup
+
+
+@dataclass(frozen=True)
+class TrustChecks:
+    chance: ChanceTest
+    range: IntervalCheck | None
+    ranking: RankingQuality | None
+    calibration: Reliability | None
+    groups: tuple[SubgroupResult, ...]
+    more_rows: MoreRows | None
+
+
+def trust(
+    judged: EvaluatedRecipe,
+    answers: HeldOutPredictions,
+    X: np.ndarray,
+    layout: Layout,
+    *,
+    importance: HeldOutImportance | None,
+    learning: LearningCurve | None,
+    seed: int,
+) -> TrustChecks:
+    """All of it for one recipe."""
+    numbers = judged.measure.task == "regression"
+    folds = fold_numbers(judged)
+    return TrustChecks(
+        chance=_chance(judged, seed),
+        range=_range(answers, folds) if numbers else None,
+        ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
+        calibration=None if numbers else calibration(judged, answers, folds),
+        groups=_groups(judged, answers, X, layout, importance),
+        more_rows=None if learning is None else learning.more_rows(),
+    )
+
+
+def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
+    """Which fold of the first round each held-out row belongs to, in the order of the answers."""
+    folds = judged.first_round
+    return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
+
+
+def _chance(judged: EvaluatedRecipe, seed: int) -> ChanceTest:
+    parts = [(judged.y[fold.test], fold.prediction) for fold in judged.first_round]
+    return held_out_test(parts, quick(judged.measure), draws=SHUFFLES, seed=seed)
+
+
+def _range(answers: HeldOutPredictions, folds: np.ndarray) -> IntervalCheck:
+    """Intervals from all errors; how often they hold, each fold's from the errors of the others."""
+    error = np.abs(answers.truth - answers.prediction)
+    half = np.empty(len(error))
+    for k in np.unique(folds):
+        half[folds == k] = conformal_quantile(error[folds != k], COVERAGE)
+    held = coverage_test(answers.truth, answers.prediction - half, answers.prediction + half,
+                         COVERAGE)  # fmt: skip
+    return IntervalCheck(conformal_quantile(error, COVERAGE), held)
+
+
+def _ranking(
+    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray, seed: int
+) -> RankingQuality:
+    y, margin = answers.truth, answers.margin
+    assert margin is not None
+    costs = tuple((a, b, best_threshold(y, margin, false_alarm=a, miss=b)) for a, b in COSTS)
+    return RankingQuality(
+        _area(judged, y, margin, folds),
+        rows_interval(average_precision, y, margin, draws=200, seed=seed),
+        float(np.mean(y == 1)),
+        costs,
+    )
+
+
+def _area(
+    judged: EvaluatedRecipe, y: np.ndarray, margin: np.ndarray, folds: np.ndarray
+) -> Interval:
+    """ROC area, as uncertain as the rows (DeLong) and the folds (corrected) together make it."""
+    rows = auc_interval(y, margin)
+    parts = [folds == k for k in np.unique(folds)]
+    if not all(0 < np.sum(y[part] == 1) < part.sum() for part in parts):
+        return rows
+    spread = corrected_interval([auc(y[part], margin[part]) for part in parts],
+                                *judged.nested.rows).clipped(0.0, 1.0)  # fmt: skip
+    return Interval(
+        spread.mean, min(rows.low, spread.low), max(rows.high, spread.high), rows.confidence
+    )
+
+
+def shifted(judged: EvaluatedRecipe) -> bool:
+    """Balanced predictions favour rare classes: only then do probabilities need shifts."""
+    return judged.measure.name == "balanced_accuracy"
+
+
+def scaling(judged: EvaluatedRecipe, answers: HeldOutPredictions) -> Scaling | None:
+    """Margins to probabilities, from all held-out rows."""
+    if answers.decision is None:
+        return None
+    return fit_scaling(answers.decision, answers.truth, shifts=shifted(judged))
+
+
+def calibration(
+    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray
+) -> Reliability | None:
+    """Two classes: of the second. More: of the most probable one, whether it was right."""
+    if answers.decision is None:
+        return None
+    P = np.empty_like(answers.decision)
+    for k in np.unique(folds):
+        rest = folds != k
+        found = fit_scaling(answers.decision[rest], answers.truth[rest], shifts=shifted(judged))
+        P[~rest] = found.probabilities(answers.decision[~rest])
+    if answers.margin is not None:
+        return reliability(answers.truth == 1, P[:, 1])
+    return reliability(np.argmax(P, axis=1) == answers.truth, P.max(axis=1))
+
+
+def _groups(
+    judged: EvaluatedRecipe,
+    answers: HeldOutPredictions,
+    X: np.ndarray,
+    layout: Layout,
+    importance: HeldOutImportance | None,
+) -> tuple[SubgroupResult, ...]:
+    """Subgroups of the columns that matter most, the worst first."""
+    loss = absolute if judged.measure.task == "regression" else zero_one
+    losses = loss(answers.truth, answers.prediction)
+    columns = list(enumerate(layout.used))
+    if importance is not None:
+        place = {importance.columns[k]: rank for rank, k in enumerate(importance.order)}
+        columns.sort(key=lambda pair: place.get(pair[1].name, len(place)))
+    found: list[SubgroupResult] = []
+    looked = 0
+    for k, column in columns:
+        names = group_names(column, X[answers.rows, k])
+        if names is None or looked == MAX_COLUMNS:
+            continue
+        groups = subgroup_losses(losses, names, least=max(10, len(losses) // 50))
+        looked += bool(groups)
+        found += [SubgroupResult(column.name, group) for group in groups]
+    # Holm within a column, Bonferroni between columns
+    together = [
+        replace(g, found=replace(g.found, p_value=min(1.0, looked * g.found.p_value)))
+        for g in found
+    ]
+    return tuple(sorted(together, key=lambda group: (group.found.p_value, -group.found.loss)))
+
+
+def group_names(column: Column, cells: np.ndarray) -> np.ndarray | None:
+    """Words as they are, numbers as low, middle and high thirds; None where neither serves."""
+    if column.kind in ("text", "image"):
+        return None
+    cells = cells.astype(float)
+    known = np.isfinite(cells)
+    if column.kind in ("categorical", "ordinal"):
+        if not 2 <= len(column.levels) <= MAX_LEVELS:
+            return None
+        scale = len(column.levels) if column.kind == "ordinal" else 1
+        place = np.where(known, cells * scale - (column.kind == "ordinal"), -1)
+        levels = np.array([*column.levels, "missing"], dtype=object)
+        return levels[np.round(place).astype(int)]
+    if known.sum() < 30 or len(np.unique(cells[known])) < 3:
+        return None
+    low, high = np.quantile(cells[known], [1 / 3, 2 / 3])
+    if not low < high:
+        return None
+    first, last = (_written(column, end) for end in (low, high))
+    names = np.where(cells <= low, f"up to {first}",
+                     np.where(cells > high, f"above {last}", f"{first} to {last}"))  # fmt: skip
+    return np.where(known, names, "missing").astype(object)
+
+
+def _written(column: Column, value: float) -> str:
+    """An end of a third: days as a date."""
+    if column.kind in ("date", "time") and column.form != AS_NUMBER:
+        return str(np.datetime64(int(np.floor(value)), "D"))
+    return f"{value:.4g}".replace("-", "−")

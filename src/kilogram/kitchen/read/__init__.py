@@ -1,0 +1,1 @@
+"""Tables from files, databases and data frames."""

@@ -1,0 +1,1 @@
+"""Recipes: preprocessing, model and search space, compared by `kg cook`."""

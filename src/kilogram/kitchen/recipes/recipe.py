@@ -1,0 +1,211 @@
+"""The recipes that are compared: from the raw (n, d) array of a layout to predictions.
+
+    columns   preprocessed by `kilogram.kitchen.features`
+    baseline  the mean of the target, or its most frequent class
+    linear    ridge regression on these features (classes as indicator targets)
+    kernel    the same objective with a Gaussian kernel
+    trees     a random forest or gradient boosted trees, where there are columns to split
+
+Linear and kernel recipe differ in the kernel alone, so their difference measures the non-linear
+dependence. Only text is treated differently: the linear recipe takes all its terms, the kernel
+version their leading components. Everything is fitted inside the folds.
+
+The preprocessing (scale, terms, weights) and whether the logarithm of the target is fitted are
+searched together with the parameters of the models, by the method of `SearchSettings`; "path" keeps
+the default preprocessing and tunes penalty and kernel width alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.pipeline import Pipeline
+
+from kilogram.evaluation.search import Search
+from kilogram.kitchen.features import FeatureSettings, featurise, featurise_for_trees, grid, start
+from kilogram.kitchen.features.columns import Layout
+from kilogram.kitchen.features.transform_cache import TransformCache
+from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
+from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
+from kilogram.kitchen.settings import SearchMethod
+
+# Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
+TRIALS = 9
+COMPONENTS = 200
+SHORT = 1000
+# Halving starts with a ninth of the rows, and the learning curve with an eighth of them: fewer rows
+# of a class than this may leave none.
+FEW_OF_CLASS = 216
+# Another preprocessing than the default must be better by this over the root of the rows.
+MARGIN = 0.3
+# A target whose 5 % and 95 % quantiles differ by more than this ratio may be fitted by its log.
+SPREAD = 10.0
+# Boosting grows a tree per class and scans all columns for every split.
+MAX_TREE_WORK = 3000
+# With more characters of text, counting character n-grams takes minutes.
+MANY_LETTERS = 4_000_000
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How parameters are searched: method, seed, seconds for one search, characters of text."""
+
+    method: SearchMethod = "halving"
+    seed: int = 0
+    max_time: float | None = None
+    letters: int = 0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A name, a description, and the unfitted pipeline, or the search for one."""
+
+    name: str
+    title: str
+    about: str
+    pipeline: Any
+
+
+def recipes(
+    layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings | None = None
+) -> tuple[Recipe, ...]:
+    """Baseline, linear, kernel and trees, simplest first."""
+    search = search or SearchSettings()
+    numbers = measure.task == "regression"
+    dummy = DummyRegressor() if numbers else DummyClassifier(strategy="most_frequent")
+    constant = "the mean" if numbers else "the most frequent class"
+    kind = "Ridge regression" if numbers else "Ridge regression on class indicators"
+    if not numbers and len(np.unique(y)) > 2:
+        kind += "; class by the largest value or by Fisher's discriminant rule"
+    by = "leave-one-out" if not layout.positions("text") else "a validation set"
+    shared = TransformCache()
+    found = [
+        Recipe(
+            "baseline", "Baseline", f"Always predicts {constant}.", Pipeline([("model", dummy)])
+        ),
+        Recipe(
+            "linear",
+            "Linear",
+            f"{kind}; penalty by {by}.",
+            _ridge("linear", layout, measure, y, search, shared),
+        ),
+        Recipe(
+            "kernel",
+            "Kernel version",
+            f"{kind} with a Gaussian kernel; penalty and width by leave-one-out.",
+            _ridge("gaussian", layout, measure, y, search, shared),
+        ),
+    ]
+    if trees_serve(layout, measure, y):
+        found.append(Recipe("trees", "Trees", "A random forest; gradient boosted trees above 3,000 "
+                            "rows, the better of both from 1,000 on; parameters tuned.",
+                            _trees(layout, measure, search)))  # fmt: skip
+    return tuple(found)
+
+
+def left_out(menu: tuple[Recipe, ...], layout: Layout, letters: int = 0) -> list[str]:
+    """Notes on recipes that are left out, and on terms that are not counted."""
+    notes = []
+    if letters > MANY_LETTERS:
+        notes.append("Text was split into words only: with so much text, character n-grams would "
+                     "take too long.")  # fmt: skip
+    plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
+    if not plain or any(recipe.name == "trees" for recipe in menu):
+        return notes
+    return [*notes, "The trees recipe was left out: with so many columns it would take too long."]
+
+
+def letters(layout: Layout, X: np.ndarray) -> int:
+    """Number of characters in the text columns."""
+    return sum(len(cell) for k in layout.positions("text") for cell in X[:, k])
+
+
+def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:
+    """Are there columns to split, and not too many of them for all classes?"""
+    plain = len(layout.positions("numeric", "ordinal", "categorical", "date", "time"))
+    classes = 1 if measure.task == "regression" else len(np.unique(y))
+    return 0 < plain * (classes if classes > 2 else 1) <= MAX_TREE_WORK
+
+
+def _ridge(
+    kernel: str,
+    layout: Layout,
+    measure: Measure,
+    y: np.ndarray,
+    search: SearchSettings,
+    shared: TransformCache,
+) -> Any:
+    """The linear or kernel pipeline, inside a search of its preprocessing."""
+    numbers, rows = measure.task == "regression", len(y)
+    sparse = kernel == "linear" and bool(layout.positions("text"))
+    plan = FeatureSettings(components=None if sparse else COMPONENTS)
+    parameters: dict[str, Any] = {"random_state": search.seed}
+    if kernel == "gaussian":
+        parameters["n_landmarks"] = landmarks(rows)
+    if numbers:
+        model: Any = RidgeSearchRegressor(kernel, **parameters)
+    else:
+        balanced = measure.name == "balanced_accuracy"
+        model = RidgeSearchClassifier(kernel, balanced=balanced, **parameters)
+    steps = [("columns", featurise(layout, rows, plan)), ("model", model)]
+    pipeline = Pipeline(steps, memory=shared)
+    if search.method == "path":
+        return pipeline
+    space = grid(layout, sparse=sparse)
+    drop = ("circles", "counts__analyzer") if search.letters > MANY_LETTERS else ("circles",)
+    space = {name: values for name, values in space.items() if not name.endswith(drop)}
+    first = {name: value for name, value in start(layout, plan).items() if name in space}
+    if numbers and _spread(y):
+        space["model__log_target"] = [False, True]
+        first["model__log_target"] = False
+    if not space:
+        return pipeline
+    method = search.method
+    # with few rows, halving them decides nothing; random search covers a short list
+    if method == "halving" and (rows <= SHORT or _smallest_class(y, measure) < FEW_OF_CLASS):
+        method = "random"
+    return Search(pipeline, space, method=method, n_iter=TRIALS, cv="own", start=(first,),
+                  margin=MARGIN / np.sqrt(rows), max_time=search.max_time,
+                  random_state=search.seed)  # fmt: skip
+
+
+def _trees(layout: Layout, measure: Measure, search: SearchSettings) -> Pipeline:
+    # few rows favour small trees: halving would drop the large ones too early
+    method = "random" if search.method in ("path", "halving") else search.method
+    parameters: dict[str, Any] = {"method": method, "max_time": search.max_time,
+                            "random_state": search.seed}  # fmt: skip
+    model: Any
+    if measure.task == "regression":
+        model = TreeSearchRegressor(**parameters)
+    else:
+        balanced = measure.name == "balanced_accuracy"
+        model = TreeSearchClassifier(balanced=balanced, **parameters)
+    return Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
+
+
+def _smallest_class(y: np.ndarray, measure: Measure) -> float:
+    """Rows of the smallest class; no limit for numbers."""
+    if measure.task == "regression":
+        return np.inf
+    return int(np.unique(y, return_counts=True)[1].min())
+
+
+def _spread(y: np.ndarray) -> bool:
+    """Is the target positive and spread over orders of magnitude?"""
+    low, high = np.quantile(y, [0.05, 0.95])
+    return bool(np.min(y) > 0 and high > SPREAD * low)
+
+
+def fitted_pipeline(model: Any) -> Pipeline:
+    """The fitted pipeline of a recipe: the best one of a search."""
+    found = model.best_estimator_ if isinstance(model, Search) else model
+    return found.set_params(memory=None)
+
+
+def landmarks(rows: int) -> int:
+    """Nystroem features for a table of so many rows: fewer for longer tables, to bound the time."""
+    return 600 if rows <= 20_000 else 400

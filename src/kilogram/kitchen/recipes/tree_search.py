@@ -1,0 +1,240 @@
+"""Trees as an outside opinion: forests for short tables, boosting for long ones, both between.
+
+    forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
+    boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
+
+Forests are ours, boosting is scikit-learn's. They cut one column at a time, so jumps, thresholds
+and columns on odd scales cost them nothing, where a linear or smooth function has to bend. If they
+win, that is the structure there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kilogram.evaluation.search import Search
+from kilogram.kitchen.features.direct_transform import validate_cells
+from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor, MissingValueForest
+from kilogram.kitchen.recipes.tree_predictions import predict_trees
+from kilogram.models.trees.tree_arrays import from_boosting
+
+# Up to so many rows a forest is grown; from FORESTS_ONLY on boosting is tried too.
+SHORT, FORESTS_ONLY = 3000, 1000
+# One round of boosting cuts every column once a class: beyond so many it costs more than all else.
+MANY_CUTS = 500
+LEAVES = (1, 5)
+# So many trees tell which size of leaf is best; the forest has all.
+FEW_TREES, TREES = 30, 100
+# Beyond so many rows one cut stands for three folds.
+MANY_ROWS = 5000
+# Rounds end when so many brought nothing to a tenth of the rows kept aside, at the latest after
+# the most; where groups or time forbid such a tenth, numbers of rounds are tried.
+PATIENCE, MOST_ROUNDS = 15, 1000
+ROUNDS = [100, 200, 400]
+BOOSTING = {
+    "learning_rate": [0.05, 0.1],
+    "max_leaf_nodes": [15, 31, 63],
+    "min_samples_leaf": [5, 20, 60],
+    "l2_regularization": [0.0, 1.0, 10.0],
+    "max_features": [0.5, 1.0],
+}
+START = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
+         "l2_regularization": 1.0, "max_features": 0.5}  # fmt: skip
+# Other settings than these must be better by this over the root of the rows.
+MARGIN = 0.3
+
+
+class TreeSearch(BaseEstimator):
+    """What both searches share.
+
+    Parameters
+    ----------
+    balanced : bool, default=False
+        Every class weighs the same in fit and score. Classes only.
+    method, trials : str, int
+        How the parameters of boosting are searched.
+    max_time : float or None, default=None
+        Seconds after which the search goes no further.
+    random_state : int, default=0
+
+    Attributes
+    ----------
+    best_score_, best_params_ : of the winner
+    model_ : the fitted winner; in a file it is `arrays_` instead
+    tried_ : how many settings were tried
+    """
+
+    def __init__(
+        self,
+        *,
+        balanced: bool = False,
+        method: str = "random",
+        trials: int = 4,
+        max_time: float | None = None,
+        random_state: int = 0,
+    ):
+        self.balanced = balanced
+        self.method = method
+        self.trials = trials
+        self.max_time = max_time
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None, moments: Any = None) -> Self:
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan",
+                             y_numeric=is_regressor(self))  # fmt: skip
+        if not is_regressor(self):
+            self.classes_ = np.unique(y)
+        dependent = groups is not None or moments is not None
+        # drawn by weight, rows of a rare class are in nearly every tree: none is left to judge them
+        if len(y) <= SHORT and not dependent and not self.balanced:
+            self._forest(X, y)
+            cuts = X.shape[1] * (1 if is_regressor(self) else len(self.classes_))
+            both = len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
+            return self._or_boosting(X, y) if both else self
+        short = len(y) <= SHORT
+        model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not dependent)
+        space: Any = {"min_samples_leaf": list(LEAVES)}
+        start: dict[str, Any] = {"min_samples_leaf": 1}
+        if not short:
+            space = BOOSTING | ({"max_iter": ROUNDS} if dependent else {})
+            start = {name: START[name] for name in space}
+        search = Search(
+            model,
+            space,
+            method="grid" if short else self.method,
+            n_iter=self.trials,
+            cv=1 if len(y) > MANY_ROWS and not dependent else 3,
+            scoring=self._scoring(),
+            max_time=self.max_time,
+            random_state=self.random_state,
+            start=(start,),
+            margin=0.0 if short else MARGIN / np.sqrt(len(y)),
+        )
+        search.fit(X, y, groups=groups, moments=moments)
+        self.best_score_, self.best_params_ = search.best_score_, search.best_params_
+        self.model_, self.tried_ = search.best_estimator_, len(search.trials_)
+        self.forest_ = short
+        if not short and not dependent:  # as many rounds again, on all rows
+            rounds = {"max_iter": int(self.model_.n_iter_)}
+            self.model_ = clone(self.model_).set_params(early_stopping=False, **rounds).fit(X, y)
+            self.best_params_ = self.best_params_ | rounds
+        return self
+
+    def _forest(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """The forest with the best out-of-bag score, by its first trees."""
+        found = []
+        for leaf in LEAVES:
+            model = self._grown(leaf).set_params(n_estimators=FEW_TREES).fit(X, y)
+            found.append((self._left_out(model, y), leaf))
+        _, leaf = max(found, key=lambda one: one[0])
+        self.model_ = self._grown(leaf).fit(X, y)
+        self.best_score_ = self._left_out(self.model_, y)
+        self.best_params_, self.tried_ = {"min_samples_leaf": leaf}, len(LEAVES)
+        self.forest_ = True
+        return self
+
+    def _or_boosting(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """Boosting with its default parameters, if better than the forest in three folds."""
+        search = Search(self._boosted(), {name: [v] for name, v in START.items()}, method="grid",
+                        cv=3, scoring=self._scoring(), max_time=self.max_time,
+                        random_state=self.random_state).fit(X, y)  # fmt: skip
+        self.tried_ += 1
+        if search.best_score_ > self.best_score_:
+            self.best_score_, self.best_params_ = search.best_score_, search.best_params_
+            self.model_, self.forest_ = search.best_estimator_, False
+        return self
+
+    def _left_out(self, model: Any, y: np.ndarray) -> float:
+        if is_regressor(self):
+            return float(r2_score(y, np.nan_to_num(model.oob_prediction_, nan=y.mean())))
+        votes = np.nan_to_num(model.oob_decision_function_)
+        return float(accuracy_score(y, self.classes_[np.argmax(votes, axis=1)]))
+
+    def _grown(self, leaf: int, *, judged: bool = True) -> Any:
+        parameters: dict[str, Any] = {"n_estimators": TREES, "min_samples_leaf": leaf,
+                                "oob_score": judged, "random_state": self.random_state}  # fmt: skip
+        if is_regressor(self):
+            return ForestRegressor(max_features=0.5, **parameters)
+        return ForestClassifier(class_weight="balanced" if self.balanced else None, **parameters)
+
+    def _boosted(self, *, patient: bool = False) -> Any:
+        parameters: dict[str, Any] = {"random_state": self.random_state, "early_stopping": patient}
+        if patient:
+            trees = 1 if is_regressor(self) or len(self.classes_) == 2 else len(self.classes_)
+            most = max(MOST_ROUNDS // trees, ROUNDS[0])
+            parameters |= {
+                "n_iter_no_change": PATIENCE,
+                "validation_fraction": 0.1,
+                "max_iter": most,
+            }
+        if is_regressor(self):
+            return HistGradientBoostingRegressor(**parameters)
+        weight = "balanced" if self.balanced else None
+        return HistGradientBoostingClassifier(class_weight=weight, **parameters)
+
+    def _scoring(self) -> str:
+        if is_regressor(self):
+            return "r2"
+        return "balanced_accuracy" if self.balanced else "accuracy"
+
+    def _validated(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "model_")
+        return validate_cells(self, X)
+
+    def _raw(self, X: Any) -> np.ndarray:
+        """(n, columns) predictions of the trees: numbers, fractions of votes, or raw scores."""
+        X = self._validated(X)
+        if self.model_ is None:
+            return predict_trees(self.arrays_, X)
+        if isinstance(self.model_, ForestClassifier):
+            return self.model_.predict_proba(X)
+        if isinstance(self.model_, HistGradientBoostingClassifier):
+            return np.reshape(self.model_.decision_function(X), (len(X), -1))
+        return self.model_.predict(X)[:, None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With trees as plain arrays: nothing compiled goes into a file."""
+        state = super().__getstate__()
+        model = state.get("model_")
+        if model is None:
+            return state
+        arrays = model.arrays() if isinstance(model, MissingValueForest) else from_boosting(model)
+        return state | {"model_": None, "arrays_": arrays}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class TreeSearchRegressor(RegressorMixin, TreeSearch):
+    """A forest or boosted trees for a number. Parameters: see TreeSearch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._raw(X)[:, 0]
+
+
+class TreeSearchClassifier(ClassifierMixin, TreeSearch):
+    """A forest or boosted trees for classes. Parameters: see TreeSearch."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        F = self.decision_function(X)
+        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else np.argmax(F, axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n, classes) logarithms of chances, or for two classes (n,): positive for the second."""
+        F = self._raw(X)
+        if self.forest_:
+            # 0 and 1 where all trees agree: one vote in a thousand against it
+            F = np.log(np.clip(F, 1e-3, None))
+            return F[:, 1] - F[:, 0] if F.shape[1] == 2 else F
+        return F[:, 0] if F.shape[1] == 1 else F

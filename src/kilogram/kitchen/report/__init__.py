@@ -1,0 +1,1 @@
+"""The report: HTML, JSON, model card, plots and sentences."""

@@ -1,0 +1,230 @@
+"""The report: one HTML file with the conclusion, then plots, then tables.
+
+Nothing is loaded from elsewhere: styles and plots are in the file, which stays far below 2 MB
+because a plot holds at most some hundred points. All text from the table is escaped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+from typing import Any
+
+from kilogram.kitchen import formatting
+from kilogram.kitchen.bundled import is_bundled
+from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.report import sentences as words
+from kilogram.kitchen.report.facts import candidates, versions
+from kilogram.kitchen.report.plots import plots, scores
+from kilogram.kitchen.report.svg import short
+from kilogram.kitchen.report.templates import render
+from kilogram.kitchen.result import CookResult
+
+MAX_BYTES = 2_000_000
+MAX_COLUMNS_LISTED = 200
+MAX_GROUPS = 12
+
+
+def as_html(cooked: CookResult) -> bytes:
+    """The report as the content of a file."""
+    return _render("report.html", cooked, plots=plots(cooked))
+
+
+def as_card(cooked: CookResult) -> str:
+    """The conclusion, the scores and one plot, for a notebook."""
+    return _render("card.html", cooked, plots=[scores(cooked)]).decode()
+
+
+def _render(template: str, cooked: CookResult, **more: Any) -> bytes:
+    return render(template, **_context(cooked), **more)
+
+
+def _context(cooked: CookResult) -> dict[str, Any]:
+    columns = cooked.model.layout.columns
+    return {
+        "cooked": cooked,
+        "measure": cooked.measure,
+        "question": cooked.question,
+        "rows": recipe_rows(cooked),
+        "cards": cards(cooked),
+        "sides": [MEASURES[name] for name in cooked.chosen.side()],
+        "columns": columns[:MAX_COLUMNS_LISTED],
+        "columns_more": max(0, len(columns) - MAX_COLUMNS_LISTED),
+        "left_out": sum(not column.used for column in columns),
+        "column_note": column_note,
+        "subgroup_verdict": words.subgroup_verdict,
+        "winners": winners(cooked),
+        "trusts": words.trust_lines(cooked.evidence.trust, cooked.measure),
+        "groups": cooked.evidence.trust.groups[:MAX_GROUPS],
+        "tried": tried(cooked),
+        "changes": what_would_change(cooked),
+        "command": command(cooked),
+        "made": datetime.fromtimestamp(cooked.made, UTC).strftime("%-d %B %Y, %H:%M UTC"),
+        "versions": versions(),
+    }
+
+
+def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:
+    """The table of the recipes as text; the terminal shows the same one."""
+    baseline = cooked.judged[0]
+    return [
+        {
+            "name": one.name,
+            "title": one.recipe.title,
+            "about": one.recipe.about,
+            "chosen": one is cooked.chosen,
+            "score": formatting.figure(one.score.mean),
+            "interval": formatting.between(one.score),
+            "gain": words.compared(None if one is baseline else one.against(baseline)),
+            "optimism": formatting.signed(one.nested.optimism),
+            "sides": [formatting.figure(side.mean) for side in one.side().values()],
+            "seconds": formatting.seconds(one.seconds),
+        }
+        for one in cooked.judged
+    ]
+
+
+def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
+    """The key figures: name, value, uncertainty."""
+    by_name = {one.name: one for one in cooked.judged}
+    shown = cooked.shown
+    found = [
+        (
+            f"{cooked.measure.title} on new rows",
+            formatting.figure(shown.score.mean),
+            formatting.between(shown.score),
+        )
+    ]
+    gain = shown.against(by_name["baseline"])
+    found.append(("improvement over the baseline", *_gain(gain)))
+    if {"linear", "kernel"} <= set(by_name):
+        found.append(("improvement of the kernel version",
+                      *_gain(by_name["kernel"].against(by_name["linear"]))))  # fmt: skip
+    optimism = formatting.signed(shown.nested.optimism)
+    found.append(("optimism of the tuning score", optimism, "inner minus outer score"))
+    trust = cooked.evidence.trust
+    if trust.range is not None:
+        found.append(
+            (
+                "90 % prediction interval",
+                "±" + formatting.figure(trust.range.half),
+                f"covered {trust.range.held.covered:.0%} of the held-out rows",
+            )
+        )
+    if trust.ranking is not None:
+        found.append(("area under the ROC curve", formatting.figure(trust.ranking.roc.mean),
+                      formatting.between(trust.ranking.roc)))  # fmt: skip
+    return found
+
+
+def tried(cooked: CookResult) -> list[dict[str, Any]]:
+    """Parameter settings tried, models fitted and time used, by recipe."""
+    return [
+        {
+            "title": one.recipe.title,
+            "about": one.recipe.about,
+            "settings": candidates(one),
+            "fits": candidates(one) * len(one.nested.folds),
+            "seconds": formatting.seconds(one.seconds),
+        }
+        for one in cooked.judged
+    ]
+
+
+def _gain(gain: Any) -> tuple[str, str]:
+    word = "not significant" if gain.verdict == "tie" else f"significantly {gain.verdict}"
+    return (
+        formatting.signed(gain.difference.mean),
+        f"{formatting.between(gain.difference, sign=True)}: {word}",
+    )
+
+
+def winners(cooked: CookResult) -> list[dict[str, Any]]:
+    """What the inner searches selected, most frequent first, and how stable the selection was."""
+    found = []
+    for one in cooked.judged:
+        if one.nested.stability is None:
+            continue
+        texts = [words.winner_words(winner) for winner in one.nested.winners]
+        counts = sorted({text: texts.count(text) for text in texts}.items(), key=lambda p: -p[1])
+        found.append({"title": one.recipe.title, "stability": one.nested.stability,
+                      "counts": counts[:6], "edge": _at_edge(one)})  # fmt: skip
+    return found
+
+
+def _at_edge(one: EvaluatedRecipe) -> bool:
+    """Did most folds select the smallest or largest penalty of the grid?"""
+    alphas = getattr(one.first_round[0].model[-1], "alphas_", None)
+    if alphas is None:
+        return False
+    chosen = [winner["alpha"] for winner in one.nested.winners]
+    return sum(alpha in (alphas[0], alphas[-1]) for alpha in chosen) > len(chosen) / 2
+
+
+def what_would_change(cooked: CookResult) -> list[str]:
+    """The assumptions that the conclusion depends on."""
+    settings = cooked.settings
+    if settings.time is not None:
+        alike = "the distribution may change after the last of these rows."
+    elif settings.group is not None:
+        alike = f"values of {settings.group} from another population; folds kept its groups apart."
+    else:
+        alike = (
+            "the folds were random, so the score may be optimistic for rows of new groups "
+            "(use --group) or later rows (use --time)."
+        )
+    assumptions = [
+        f"New rows from another distribution: {alike}",
+        "Inputs that are not known at prediction time: leave them out with --drop.",
+    ]
+    more = cooked.evidence.trust.more_rows
+    if more is not None and more.verdict != "would hardly help":
+        assumptions.insert(
+            0,
+            f"More rows: twice as many are expected to change the score by "
+            f"{formatting.signed(more.expected)}.",
+        )
+    if cooked.chosen.score.high - cooked.chosen.score.low > 0.1 and settings.repeats is None:
+        assumptions.append(
+            "The interval is wide: more rows would narrow it, and --repeats a little."
+        )
+    return assumptions
+
+
+def column_note(column: Column) -> str:
+    """Missing values of a column."""
+    return f"{column.missing:,} missing" if column.missing else ""
+
+
+def command(cooked: CookResult) -> str:
+    """The command that repeats the run, in a shell or, for a data frame, in Python."""
+    s = cooked.settings
+    changed = {
+        name: value
+        for name, value, default in (
+            ("task", s.task, None), ("measure", s.measure, None), ("folds", s.folds, 5),
+            ("repeats", s.repeats, None), ("seed", s.seed, 0), ("max_rows", s.max_rows, 50_000),
+            ("keep", s.keep, None), ("search", s.search, "halving"),
+            ("numeric", list(s.numeric), []),
+            ("categorical", list(s.categorical), []), ("ignore", list(s.ignore), []),
+            ("ordinal", list(s.ordinal), []), ("text", list(s.text), []),
+            ("date", list(s.date), []), ("image", list(s.image), []), ("group", s.group, None),
+            ("time", s.time, None), ("accept", list(s.accept), []),
+            ("drop_duplicates", s.drop_duplicates, False), ("examples", s.examples, True),
+        )
+        if value != default
+    }  # fmt: skip
+    if cooked.table.path is None:
+        extra = "".join(f", {name}={value!r}" for name, value in changed.items())
+        return f"kilogram.cook(table, {cooked.question.target!r}{extra})"
+    bundled = is_bundled(cooked.table.path)
+    parts = ["kg", "cook", *([] if bundled else [cooked.table.path])]
+    parts += ["--target", cooked.question.target]
+    for name, value in changed.items():
+        for one in value if isinstance(value, list) else [value]:
+            say = "no-" * (one is False) + name.replace("_", "-")
+            parts += [f"--{say}", *([] if isinstance(one, bool) else [str(one)])]
+    parts += [] if cooked.table.header else ["--no-header"]
+    return short(" ".join(shlex.quote(part) for part in parts), 2000)

@@ -1,0 +1,182 @@
+"""The plots of the report.
+
+scores      score of each recipe with its 95 % interval
+answers     predicted against observed        (regression: scatter; classes: confusion matrix)
+errors      residuals against predictions     (two classes: the ROC curve)
+columns     permutation importance of the columns
+learning    learning curve
+tuning      score by penalty during tuning, compared with the score on held-out rows
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from kilogram.evaluation.learning_curves import LearningCurve
+from kilogram.kitchen.formatting import between, figure, signed
+from kilogram.kitchen.judge.evidence import HeldOutImportance, Tuning
+from kilogram.kitchen.report.prediction_plots import of_answers, shown
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, log_ticks, short, sober
+from kilogram.kitchen.result import CookResult
+
+TOP = 12
+# A loss of score below this counts as none.
+LEAST_LOSS = 1e-3
+
+
+def plots(cooked: CookResult) -> list[Plot]:
+    """All plots that the evidence allows, in reading order."""
+    found = [scores(cooked), *of_answers(cooked)]
+    if cooked.evidence.importance is not None:
+        found.append(columns(cooked, cooked.evidence.importance))
+    if cooked.evidence.learning is not None:
+        found.append(learning(cooked, cooked.evidence.learning))
+    found.append(tuning(cooked))
+    return found
+
+
+def scores(cooked: CookResult) -> Plot:
+    measure = cooked.measure
+    with drawing(height=2.4) as fig:
+        ax = fig.subplots()
+        for k, one in enumerate(reversed(cooked.judged)):
+            colour, s = INK[one.name], one.score
+            folds = one.nested.scores
+            ax.plot(folds, np.full(len(folds), k) - 0.22, "|", color=colour, ms=6, alpha=0.6)
+            ax.plot([s.low, s.high], [k, k], color=colour, lw=3, solid_capstyle="round")
+            ax.plot(s.mean, k, "o", color=colour, ms=8, mec=INK["raised"], mew=1.5)
+            ax.annotate(figure(s.mean), (s.mean, k), (0, 9), textcoords="offset points",
+                        ha="center", weight="bold")  # fmt: skip
+        names = [one.recipe.title for one in reversed(cooked.judged)]
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(-0.5, len(names) - 0.4)
+        ax.set_xlabel(f"{measure.title} on held-out rows")
+        ax.grid(axis="x")
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.tick_params(axis="y", length=0)
+        values = "; ".join(
+            f"{one.recipe.title} {figure(one.score.mean)} ({between(one.score)})"
+            for one in cooked.judged
+        )
+        return Plot(
+            "scores",
+            "Scores of the recipes",
+            f"Mean {measure.title} with its 95 % interval; small marks: the outer folds. "
+            f"{measure.title.capitalize()}: {measure.meaning}.",
+            f"{measure.title} of the recipes with 95 % intervals: {values}.",
+            inline(fig, "scores", values),
+        )
+
+
+def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
+    best = found.order[:TOP]
+    with drawing(height=max(2.2, 0.9 + 0.23 * len(best))) as fig:
+        ax = fig.subplots()
+        for k, column in enumerate(reversed(best)):
+            loss = found.losses[column]
+            ax.barh(k, found.typical[column], color=INK[cooked.shown.name], alpha=0.75, height=0.62)
+            ax.plot([loss.min(), loss.max()], [k, k], color=INK["ink"], lw=1.2)
+        ax.axvline(0, color=INK["soft"], lw=0.8)
+        ax.set_yticks(range(len(best)), [short(found.columns[c], 22) for c in reversed(best)])
+        ax.tick_params(axis="y", length=0)
+        longest = float(max(found.typical[best].max(), LEAST_LOSS))
+        ax.set_xlim(max(-longest, min(0.0, found.losses[best].min())) - 0.02 * longest,
+                    min(2.0 * longest, found.losses[best].max()) + 0.05 * longest)  # fmt: skip
+        ax.set_xlabel(f"loss of {cooked.measure.title} when permuted")
+        ax.grid(axis="x")
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        values = ", ".join(f"{found.columns[c]} {signed(found.typical[c])}" for c in best[:5])
+        rest = len(found.columns) - len(best)
+        more = f" The {TOP} largest of {len(found.columns)}." if rest > 0 else ""
+        more += f" {found.skipped} columns were not tested." if found.skipped else ""
+        if found.typical[best].max() < LEAST_LOSS:
+            more += " No single column is needed: the others carry the same information."
+        alt = f"Permutation importance, most important column first: {values}."
+        return Plot(
+            "columns",
+            "Permutation importance",
+            f"Loss of score on held-out rows when the values of a column are permuted "
+            f"({shown(cooked)}). Bars: median of the folds; lines: their range. It shows what the "
+            f"model uses, not what causes {cooked.question.target}; correlated columns share "
+            f"their importance.{more}",
+            alt,
+            inline(fig, "columns", alt),
+        )
+
+
+def learning(cooked: CookResult, found: LearningCurve) -> Plot:
+    mean, low, high = found.scores.mean(1), found.scores.min(1), found.scores.max(1)
+    with drawing() as fig:
+        ax = fig.subplots()
+        colour = INK[cooked.shown.name]
+        ax.fill_between(found.sizes, low, high, color=colour, alpha=0.15, lw=0)
+        ax.plot(found.sizes, mean, "o-", color=colour, ms=5, lw=2)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(found.sizes, [f"{size:,}" for size in found.sizes])
+        ax.minorticks_off()
+        ax.set_xlabel("training rows")
+        ax.set_ylabel(cooked.measure.title)
+        sober(ax)
+        more = found.more_rows()
+        alt = f"Learning curve: {', '.join(figure(m) for m in mean)} at {list(found.sizes)} rows."
+        return Plot(
+            "learning",
+            "Learning curve",
+            f"The last doubling of the training rows changed the score by "
+            f"{signed(more.last.mean)} ({between(more.last, sign=True)}): more rows "
+            f"{more.verdict}. Line: mean of the folds; band: their range ({shown(cooked)}).",
+            alt,
+            inline(fig, "learning", alt),
+        )
+
+
+def tuning(cooked: CookResult) -> Plot:
+    by_name = {one.name: one for one in cooked.judged}
+    paths = cooked.evidence.tuning
+    with drawing() as fig:
+        axes = fig.subplots(1, len(paths), sharey=True, squeeze=False)[0]
+        best = max(float(np.nanmax(p.path)) for p in paths)
+        worst = min(float(np.nanmedian(p.path)) for p in paths)
+        for ax, path in zip(axes, paths, strict=True):
+            colour, outer = INK[path.recipe], by_name[path.recipe].score.mean
+            for k, line in enumerate(path.path):
+                strength = 0.35 + 0.65 * (k + 1) / len(path.path)
+                ax.plot(path.alphas, line, color=colour, alpha=strength, lw=1.6)
+            ax.axhline(outer, color=INK["ink"], lw=1, ls="--")
+            log_ticks(ax)
+            ax.set_title(by_name[path.recipe].recipe.title)
+            ax.set_xlabel("penalty")
+            sober(ax)
+        axes[0].set_ylim(worst - 0.1 * (best - worst), best + 0.12 * (best - worst) + 1e-6)
+        axes[0].set_ylabel(cooked.measure.title)
+        values = "; ".join(
+            f"{by_name[p.recipe].recipe.title}: best {figure(float(np.nanmax(p.path)))} while "
+            f"tuning, {figure(by_name[p.recipe].score.mean)} on held-out rows" for p in paths
+        )  # fmt: skip
+        widths = next((p.widths for p in paths if p.widths), ())
+        lines = (
+            f" One line per kernel width, from {min(widths)} (faint) to {max(widths)} (strong) "
+            "times the median distance; with many rows, only promising widths." if widths else ""
+        )  # fmt: skip
+        titles = {name: one.recipe.title for name, one in by_name.items()}
+        read = _read(paths, titles)
+        return Plot(
+            "tuning",
+            "Score by penalty during tuning",
+            "Leave-one-out score by penalty, as used for tuning; dashed: score on held-out rows. "
+            f"Where a line is above the dashed one, the tuning score is optimistic.{lines}{read}",
+            f"Tuning curves. {values}.{read}",
+            inline(fig, "tuning", values),
+        )
+
+
+def _read(paths: tuple[Tuning, ...], titles: dict[str, str]) -> str:
+    """In how many folds Fisher's discriminant rule replaced the largest value."""
+    if not any(p.by_fisher for p in paths):
+        return ""
+    folds = "; ".join(f"{titles[p.recipe].lower()} in {p.by_fisher} of {p.folds}" for p in paths)
+    return (
+        " Classes are assigned by the largest value, or by Fisher's discriminant rule where that is"
+        f" more accurate (folds: {folds}); the penalty was selected with the largest value."
+    )

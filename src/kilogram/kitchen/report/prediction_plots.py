@@ -1,0 +1,226 @@
+"""Plots of the predictions on held-out rows: agreement and errors, of numbers and of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from sklearn.metrics import confusion_matrix, roc_curve
+
+from kilogram.evaluation.calibration import Reliability
+from kilogram.kitchen.formatting import between, figure
+from kilogram.kitchen.judge.trust import RankingQuality
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short, sober
+from kilogram.kitchen.result import CookResult
+
+MAX_POINTS = 1200
+MAX_CLASSES = 12
+
+
+def of_answers(cooked: CookResult) -> list[Plot]:
+    """The plots that fit the task."""
+    if cooked.measure.task == "regression":
+        return [scatter(cooked), residuals(cooked)]
+    found = [confusion(cooked)]
+    if cooked.evidence.trust.ranking is not None:
+        found += [roc(cooked, cooked.evidence.trust.ranking)]
+    if cooked.evidence.trust.calibration is not None:
+        found += [probabilities(cooked, cooked.evidence.trust.calibration)]
+    return found
+
+
+def shown(cooked: CookResult) -> str:
+    """Which recipe a plot is of."""
+    return f"{cooked.shown.recipe.title.lower()} recipe"
+
+
+def scatter(cooked: CookResult) -> Plot:
+    found = cooked.evidence.answers
+    few = _thinned(len(found.truth))
+    truth, prediction = found.truth[few], found.prediction[few]
+    with drawing() as fig:
+        ax = fig.subplots()
+        ends = np.array([found.truth.min(), found.truth.max()])
+        half = cooked.evidence.trust.range.half if cooked.evidence.trust.range else 0.0
+        ax.fill_between(ends, ends - half, ends + half, color=INK["soft"], alpha=0.1, lw=0)
+        ax.plot(ends, ends, color=INK["soft"], lw=1)
+        ax.plot(truth, prediction, "o", color=INK[cooked.shown.name], ms=3, alpha=0.45, mew=0)
+        ax.set_xlabel(f"{short(cooked.question.target)}, observed")
+        ax.set_ylabel("predicted")
+        sober(ax)
+        r = float(np.corrcoef(found.truth, found.prediction)[0, 1])
+        alt = (
+            f"Scatter of predicted against observed {cooked.question.target} for "
+            f"{len(truth)} held-out rows; correlation {figure(r)}."
+        )
+        return Plot(
+            "answers",
+            "Predicted against observed",
+            f"Each point is a held-out row ({shown(cooked)}{_of(few, found.truth)}). On the line "
+            f"the prediction is exact; the band is the 90 % prediction interval, ±{figure(half)}.",
+            alt,
+            inline(fig, "answers", alt),
+        )
+
+
+def residuals(cooked: CookResult) -> Plot:
+    found = cooked.evidence.answers
+    error = found.truth - found.prediction
+    few = _thinned(len(error))
+    with drawing() as fig:
+        ax = fig.subplots()
+        ax.axhline(0, color=INK["soft"], lw=1)
+        ax.plot(found.prediction[few], error[few], "o", color=INK[cooked.shown.name], ms=3,
+                alpha=0.35, mew=0)  # fmt: skip
+        at, (lower, middle, upper) = _running(found.prediction, error)
+        ax.fill_between(at, lower, upper, color=INK["ink"], alpha=0.12, lw=0)
+        ax.plot(at, middle, color=INK["ink"], lw=1.6)
+        ax.set_xlabel("predicted")
+        ax.set_ylabel("residual")
+        sober(ax)
+        half = figure(float(np.median(np.abs(error))))
+        tenth = figure(float(np.quantile(np.abs(error), 0.9)))
+        alt = (
+            f"Residuals against predictions with a running median and quartile band: half of the "
+            f"absolute errors are below {half}, 90 % below {tenth}."
+        )
+        return Plot(
+            "errors",
+            "Residuals",
+            f"Observed minus predicted. The median absolute error is {half}, the 90 % quantile "
+            f"{tenth}. A running median (line) that bends away from zero means structure the "
+            "recipe missed; an interquartile band that widens means unequal variance.",
+            alt,
+            inline(fig, "errors", alt),
+        )
+
+
+def confusion(cooked: CookResult) -> Plot:
+    found, classes = cooked.evidence.answers, cooked.question.classes
+    counts = confusion_matrix(found.truth, found.prediction, labels=range(len(classes)))
+    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES])
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    names = [short(classes[k], 14) for k in kept]
+    with drawing(height=max(2.4, min(4.4, 1.2 + 0.34 * len(names)))) as fig:
+        _cells(fig.subplots(), share[np.ix_(kept, kept)], names)
+        hit = ", ".join(f"{classes[k]} {share[k, k]:.0%}" for k in kept)
+        less = len(classes) - len(kept)
+        more = f" The {MAX_CLASSES} largest of {len(classes)} classes are shown." if less else ""
+        alt = f"Recall by class: {hit}."
+        return Plot(
+            "answers",
+            "Confusion matrix",
+            f"Each row is an observed class, with the fractions of its held-out rows predicted as "
+            f"each class ({shown(cooked)}).{more}",
+            alt,
+            inline(fig, "answers", alt),
+        )
+
+
+def _cells(ax: Axes, share: np.ndarray, names: list[str]) -> None:
+    """The table of fractions: the diagonal in one colour, errors in another."""
+    few = len(names) <= 6
+    for i, j in np.ndindex(share.shape):
+        colour, part = INK["good" if i == j else "kernel"], float(share[i, j])
+        ax.add_patch(
+            Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=0.06 + 0.6 * part, lw=0)
+        )
+        if few or part >= 0.05:
+            text = f"{part:.0%}" if few else f"{100 * part:.0f}"
+            ax.text(j, i, text, ha="center", va="center", size=9 if few else 7)
+    ax.set_xlim(-0.5, len(names) - 0.5)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    turn = 0 if len(names) <= 3 else 40
+    ax.set_xticks(range(len(names)), names, rotation=turn, ha="right" if turn else "center")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("observed")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
+    found, classes = cooked.evidence.answers, cooked.question.classes
+    false, true, _ = roc_curve(found.truth, found.margin)
+    area = f"{figure(ranking.roc.mean)} ({between(ranking.roc)})"
+    if len(false) > MAX_POINTS:
+        few = np.linspace(0, len(false) - 1, MAX_POINTS).astype(int)
+        false, true = false[few], true[few]
+    at = found.prediction == 1
+    here = (float(np.mean(at[found.truth == 0])), float(np.mean(at[found.truth == 1])))
+    with drawing() as fig:
+        ax = fig.subplots()
+        ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
+        ax.fill_between(false, true, color=INK[cooked.shown.name], alpha=0.12, lw=0)
+        ax.plot(false, true, color=INK[cooked.shown.name], lw=2)
+        ax.plot(*here, "o", color=INK["ink"], ms=6, mec=INK["raised"])
+        ax.annotate("this model", here, (8, -10), textcoords="offset points", size=8)
+        ax.set_xlabel("false positive rate")
+        ax.set_ylabel(f"true positive rate ({short(classes[1], 20)})")
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        sober(ax)
+        alt = f"ROC curve of held-out rows, area {area}."
+        return Plot(
+            "errors",
+            "ROC curve",
+            f"Area under the curve {area}; 0.5 is random guessing, 1 is perfect. The dot is the "
+            f"model at its own threshold: true positive rate {here[1]:.0%} for {classes[1]!r}, "
+            f"false "
+            f"positive rate {here[0]:.0%}.",
+            alt,
+            inline(fig, "errors", alt),
+        )
+
+
+def probabilities(cooked: CookResult, found: Reliability) -> Plot:
+    """Predicted probability and observed frequency, bin by bin."""
+    two = len(cooked.question.classes) == 2
+    what = f"probability of {cooked.question.classes[1] if two else 'the prediction'}"
+    values = np.array([b.said for b in found.bins])
+    true = np.array([b.came_true for b in found.bins])
+    ends = np.array([[b.low, b.high] for b in found.bins]).T
+    with drawing() as fig:
+        ax = fig.subplots()
+        colour = INK[cooked.shown.name]
+        ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
+        ax.vlines(values, *ends, color=colour, lw=1.4, alpha=0.6)
+        ax.plot(values, true, "o-", color=colour, ms=5, lw=1.6)
+        ax.set_xlabel(short(f"predicted {what}", 44))
+        ax.set_ylabel("observed frequency")
+        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        sober(ax)
+        pairs = "; ".join(
+            f"predicted {a:.0%}, observed {b:.0%}" for a, b in zip(values, true, strict=True)
+        )
+        alt = f"Reliability diagram with {len(values)} bins: {pairs}."
+        return Plot(
+            "probabilities",
+            "Reliability diagram",
+            f"On the dotted line probabilities are calibrated. Expected calibration error "
+            f"{figure(found.calibration_error)}; Brier score {figure(found.brier)}, "
+            f"{figure(found.uncertainty)} for always predicting the frequency. Bars: 95 % "
+            f"intervals ({shown(cooked)}).",
+            alt,
+            inline(fig, "probabilities", alt),
+        )
+
+
+def _running(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slices of equally many x: their means (s,), and quartiles (3, s) of y in them."""
+    order = np.argsort(x, kind="stable")
+    slices = [part for part in np.array_split(order, min(12, max(2, len(x) // 15))) if len(part)]
+    at = np.array([x[part].mean() for part in slices])
+    q = np.array([np.quantile(y[part], [0.25, 0.5, 0.75]) for part in slices])
+    return at, q.T
+
+
+def _thinned(count: int) -> np.ndarray:
+    if count <= MAX_POINTS:
+        return np.arange(count)
+    return np.random.default_rng(0).choice(count, MAX_POINTS, replace=False)
+
+
+def _of(few: np.ndarray, rows: np.ndarray) -> str:
+    return f", {len(few):,} of {len(rows):,} rows" if len(few) < len(rows) else ""

@@ -1,0 +1,5 @@
+"""Canonical correlation analysis: two views, kernels, several views."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,1 +1,0 @@
-"""Densities: histograms, sums of kernels, trees, forests, copulas, and classifiers made of them."""

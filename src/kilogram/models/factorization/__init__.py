@@ -1,0 +1,5 @@
+"""Matrix factorisation: NMF, independent components, robust PCA."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

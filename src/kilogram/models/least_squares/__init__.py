@@ -1,0 +1,5 @@
+"""Least squares: ordinary, generalised, reweighted and total, with coefficient tables."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

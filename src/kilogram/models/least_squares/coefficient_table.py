@@ -1,0 +1,304 @@
+"""Standard errors, t, p and confidence intervals of least-squares coefficients.
+
+With z = (1, x), S = sum_i w_i z_i z_i', residuals r_i and leverages h_i = w_i z_i'S^-1 z_i,
+
+    classical   Cov = sigma^2 S^-1,  sigma^2 = sum_i w_i r_i^2 / (n - rank)     equal variances
+    HC0         Cov = S^-1 (sum_i w_i^2 r_i^2 z_i z_i') S^-1                    the sandwich
+    HC1         HC0 times n / (n - rank)
+    HC2, HC3    r_i^2 divided by 1 - h_i, by (1 - h_i)^2                        small samples
+    bootstrap   the covariance of refits on rows drawn with replacement (pairs)
+
+t = estimate / error is compared with Student's t with n - rank degrees of freedom. The sums are
+taken about the means, Z about (1, m), and turned back: nothing but sums over rows is needed, so
+rows may come in blocks or live on a cluster. Only the bootstrap needs them in memory.
+
+Weights mean precisions (1 / variance up to a factor, n counts rows), or frequencies (w_i rows like
+this one, n = sum w; then h and r^2 belong to one of them).
+
+References: White 1980; MacKinnon and White 1985; Efron 1979.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, reduce_rows
+from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
+from kilogram.base.random_state import as_generator
+from kilogram.base.regression_data import validate_regression_data
+from kilogram.models.least_squares.residual_sums import Residuals, residual_sums
+from kilogram.solvers.least_squares import factorizations as factors
+from kilogram.solvers.least_squares.data import RegressionData
+from kilogram.solvers.least_squares.least_squares import solve_moments
+from kilogram.solvers.least_squares.normal_equations import Normal
+from kilogram.solvers.least_squares.ridge import joint_moments
+from kilogram.statistics import JointMoments
+
+KINDS = ("classical", "HC0", "HC1", "HC2", "HC3", "bootstrap")
+WEIGHTS = ("precision", "frequency")
+BLOCK_ENTRIES = 2**22  # entries of the deviations of a block held at once
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientTable:
+    """Coefficients and their errors; arrays (p,), or (p, t) for t targets."""
+
+    names: tuple[str, ...]
+    estimate: np.ndarray
+    error: np.ndarray
+    t: np.ndarray
+    p: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    kind: str
+    level: float
+    #: n - rank.
+    degrees: float
+    #: Standard deviation of the residuals, one per target.
+    sigma: np.ndarray
+    #: (p, p) or (t, p, p).
+    covariance: np.ndarray = field(repr=False)
+
+    def __repr__(self) -> str:
+        head = f"{'':<16}{'estimate':>12}{'error':>12}{'t':>9}{'p':>9}"
+        head += f"{f'{self.level:.0%} low':>13}{'high':>12}"
+        lines = [f"coefficients, {self.kind} errors, {self.degrees:g} degrees of freedom", head]
+        for target, row in self._rows():
+            if target is not None and row[0] == self.names[0]:
+                lines.append(f"target {target}")
+            name, a, b, t, p, low, high = row
+            lines.append(
+                f"{name[:15]:<16}{a:>12.5g}{b:>12.4g}{t:>9.3g}{p:>9.3g}{low:>13.5g}{high:>12.5g}"
+            )
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """A pandas or polars data frame, whichever is installed; one row per coefficient."""
+        keys = ("name", "estimate", "error", "t", "p", "low", "high")
+        rows = list(self._rows())
+        columns = {key: [row[j] for _, row in rows] for j, key in enumerate(keys)}
+        if self.estimate.ndim == 2:
+            columns = {"target": [target for target, _ in rows], **columns}
+        for library in ("pandas", "polars"):
+            if find_spec(library):
+                return import_module(library).DataFrame(columns)
+        raise ImportError("to_frame needs pandas or polars; the table's attributes need neither.")
+
+    def _rows(self) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
+        parts = (self.estimate, self.error, self.t, self.p, self.low, self.high)
+        flat = self.estimate.ndim == 1
+        for j in range(1 if flat else self.estimate.shape[1]):
+            for i, name in enumerate(self.names):
+                numbers = (float(a[i] if flat else a[i, j]) for a in parts)
+                yield (None if flat else j), (name, *numbers)
+
+
+def coefficient_table(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    kind: str = "classical",
+    level: float = 0.95,
+    weights: str = "precision",
+    n_bootstrap: int = 1000,
+    random_state: Any = None,
+) -> CoefficientTable:
+    """Standard errors, t, p and confidence intervals of a fitted `LinearRegression`.
+
+    Parameters
+    ----------
+    model : LinearRegression
+    X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
+        The rows it was fitted on.
+    y : array-like of shape (n,) or (n, n_targets)
+    sample_weight : array-like of shape (n,), default=None
+    kind : {"classical", "HC0", "HC1", "HC2", "HC3", "bootstrap"}, default="classical"
+        "classical" takes the errors of all rows as equally large (after weighting); the sandwich
+        ("HC3" is the careful one) and the bootstrap do not.
+    level : float, default=0.95
+        Confidence of the intervals.
+    weights : {"precision", "frequency"}, default="precision"
+        What a weight means.
+    n_bootstrap : int, default=1000
+        Refits of the bootstrap; its intervals are the quantiles of their coefficients.
+    random_state : int, Generator or None, default=None
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    CoefficientTable
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import LinearRegression, coefficient_table
+    >>> X = np.arange(6.0)[:, None]
+    >>> y = np.array([1.0, 2.9, 5.1, 7.2, 8.8, 11.0])
+    >>> table = coefficient_table(LinearRegression().fit(X, y), X, y)
+    >>> table.names
+    ('intercept', 'x0')
+    >>> table.error.round(3)
+    array([0.114, 0.038])
+    """
+    _check(model, kind, level, weights, n_bootstrap)
+    rows = validate_regression_data(model, X, y, sample_weight, reset=False, finite=False)
+    found, _ = joint_moments(rows)
+    model._ensure_finite(found.scatter, rows.X)
+    bread, rank = _bread(model, found, rows)
+    meaty, precise = kind.startswith("HC"), weights == "precision"
+    statistic = partial(
+        residual_sums,
+        coef=np.atleast_2d(to_numpy(model.coef_).astype(np.float64)),
+        intercept=np.ravel(np.asarray(to_numpy(model.intercept_), dtype=np.float64)),
+        fit_intercept=model.fit_intercept,
+        mean=found.mean,
+        bread=bread,
+        kind=kind,
+        precise=precise,
+    )
+    block = max(256, BLOCK_ENTRIES // (model.n_features_in_ + 1)) if meaty else None
+    sums = reduce_rows(statistic, rows.X, rows.Y, rows.w, block_rows=block)
+    n = sums.n if precise else found.weight
+    if n <= rank:
+        raise ValueError(
+            f"{n:g} rows leave no degrees of freedom for {rank} coefficients: there is nothing to "
+            "estimate their errors from. Give more rows, or fewer columns."
+        )
+    turn = _turn(to_numpy(found.mean), model.fit_intercept)
+    draws: np.ndarray | None = None
+    if kind == "bootstrap":
+        rng = as_generator(random_state)
+        draws = _bootstrap(model, rows, n_bootstrap, precise, rng)
+        covariance = np.stack(
+            [np.atleast_2d(np.cov(draws[:, :, j].T)) for j in range(draws.shape[2])]
+        )
+    else:
+        covariance = turn @ _covariance(sums, bread, kind, n, rank) @ turn.T
+    return _table(model, covariance, draws, sums, kind, level, n - rank)
+
+
+def _check(model: Any, kind: str, level: float, weights: str, n_bootstrap: int) -> None:
+    check_is_fitted(model)
+    if hasattr(model, "alpha") or not hasattr(model, "rank_"):
+        raise ValueError(
+            f"{type(model).__name__} is not plain least squares: a penalty or another loss biases "
+            "the coefficients, and these errors would not hold. Fit a LinearRegression."
+        )
+    if model.positive:
+        raise ValueError(
+            "coefficients bounded by positive=True have no normal errors: fit without it."
+        )
+    check_parameter("kind", kind, OneOf(*KINDS))
+    check_parameter("weights", weights, OneOf(*WEIGHTS))
+    check_parameter("level", level, Real(0, 1, closed="neither"))
+    check_parameter("n_bootstrap", n_bootstrap, Integer(2))
+
+
+def _bread(model: Any, found: JointMoments, rows: RegressionData) -> tuple[np.ndarray, int]:
+    """S^-1 about the means, (p, p), and the rank with the intercept."""
+    normal = Normal.of(found, model.fit_intercept)
+    xp = namespace(normal.S)
+    floor = factors.rounding(normal, found.weight, sparse=is_sparse(rows.X))
+    D = to_numpy(factors.scales(xp.linalg.diagonal(normal.S), floor))
+    if model.condition_ > 1e3:  # the triangle keeps digits that S has lost
+        R = to_numpy(factors.triangle_of(normal, rows))[:, : D.shape[0]]
+    else:
+        R = to_numpy(normal.S) * D[:, None]
+    _, s, Vt = np.linalg.svd(R * D[None, :])
+    s = s if model.condition_ > 1e3 else np.sqrt(s)
+    rank = model.rank_
+    if rank < D.shape[0]:
+        warnings.warn(
+            f"only {rank} of {D.shape[0]} columns are independent: the errors are those of the "
+            "solution of smallest norm, not of single columns.",
+            stacklevel=3,
+        )
+    half = D[:, None] * (Vt[:rank].T / s[:rank])
+    inverse = half @ half.T
+    if not model.fit_intercept:
+        return inverse, rank
+    bread = np.zeros((D.shape[0] + 1, D.shape[0] + 1))
+    bread[0, 0], bread[1:, 1:] = 1.0 / found.weight, inverse
+    return bread, rank + 1
+
+
+def _covariance(sums: Residuals, bread: np.ndarray, kind: str, n: float, rank: int) -> np.ndarray:
+    """(t, p, p), about the means."""
+    if kind == "classical":
+        return to_numpy(sums.squares)[:, None, None] / (n - rank) * bread
+    return (n / (n - rank) if kind == "HC1" else 1.0) * (bread @ to_numpy(sums.meat) @ bread)
+
+
+def _turn(mean: np.ndarray, fit_intercept: bool) -> np.ndarray:
+    """(b, W) = T (b about the means, W)."""
+    if not fit_intercept:
+        return np.eye(mean.shape[0])
+    T = np.eye(mean.shape[0] + 1)
+    T[0, 1:] = -mean
+    return T
+
+
+def _bootstrap(
+    model: Any, rows: RegressionData, n_bootstrap: int, precise: bool, rng: np.random.Generator
+) -> np.ndarray:
+    """Coefficients (B, p, t) of refits on rows drawn with replacement."""
+    if is_streamed(rows.X):
+        raise ValueError(
+            "the bootstrap draws the rows again and again and needs them in memory; rows that "
+            "come in blocks have kind='HC3', which allows unequal variances too."
+        )
+    n = rows.Y.shape[0]
+    w = np.ones(n) if rows.w is None else to_numpy(rows.w).astype(np.float64)
+    total, odds = (n, np.ones(n) / n) if precise else (round(float(w.sum())), w / w.sum())
+    draws = []
+    for _ in range(n_bootstrap):
+        counts = rng.multinomial(total, odds) * (w if precise else 1.0)
+        drawn = JointMoments.of(rows.X, rows.Y, like(counts, rows.Y))
+        W, b = solve_moments(drawn, model.fit_intercept, sparse=is_sparse(rows.X)).found.value
+        W, b = to_numpy(W), to_numpy(b)
+        draws.append(np.vstack([b[None, :], W]) if model.fit_intercept else W)
+    return np.stack(draws)
+
+
+def _table(
+    model: Any,
+    covariance: np.ndarray,
+    draws: np.ndarray | None,
+    sums: Residuals,
+    kind: str,
+    level: float,
+    degrees: float,
+) -> CoefficientTable:
+    coef = to_numpy(model.coef_).astype(np.float64)
+    one = coef.ndim == 1
+    estimate = coef[:, None] if one else coef.T
+    names = [str(n) for n in getattr(model, "feature_names_in_", [])]
+    names = names or [f"x{j}" for j in range(estimate.shape[0])]
+    if model.fit_intercept:
+        b = np.ravel(np.asarray(to_numpy(model.intercept_), dtype=np.float64))
+        estimate, names = np.vstack([b[None, :], estimate]), ["intercept", *names]
+    error = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = estimate / error
+    p = 2.0 * scipy.stats.t.sf(np.abs(t), degrees)
+    reach = scipy.stats.t.ppf(0.5 + level / 2, degrees) * error
+    low, high = estimate - reach, estimate + reach
+    if draws is not None:
+        low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    sigma = np.sqrt(to_numpy(sums.squares) / degrees)
+    sigma, covariance = (sigma[0], covariance[0]) if one else (sigma, covariance)
+    a, b, c, d, e, f = (v[:, 0] if one else v for v in (estimate, error, t, p, low, high))
+    return CoefficientTable(tuple(names), a, b, c, d, e, f, kind, level, degrees, sigma, covariance)

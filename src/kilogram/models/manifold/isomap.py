@@ -1,0 +1,246 @@
+"""Isomap: classical scaling of the distances along the data.
+
+Distances    g(i, j): the shortest path from row i to row j through a graph of the k nearest rows
+Objective    min_Z  |B - Z Z'|_F^2,    B = -1/2 H G^2 H,  H = I - 1 1'/n   as in `classical_mds`
+
+All paths take n log n operations from each of n rows and an n by n matrix. With m landmarks only
+the paths from these are needed: the landmarks are scaled, and every other row is placed by Gower's
+formula from its m distances (landmark MDS). A new row reaches the data through its neighbours,
+g(x, j) = min_i (|x - x_i| + g(i, j)).
+References: Tenenbaum, de Silva and Langford 2000; de Silva and Tenenbaum 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.memory import human_bytes
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.threads import n_threads, one_team
+from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
+from kilogram.base.constraints import Constraint, Integer, Null, RandomState
+from kilogram.base.estimate import within
+from kilogram.base.graphs import (
+    check_components,
+    check_in_memory,
+    check_neighbours,
+    warn_if_apart,
+)
+from kilogram.base.progress import ticking, with_callbacks
+from kilogram.base.random_state import as_generator
+from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
+from kilogram.native.graph import shortest_paths
+from kilogram.operators.cost import rates
+from kilogram.operators.half_squared_distances import half_squares
+from kilogram.solvers.eigen.kernel_components import EigenSearch
+from kilogram.solvers.neighbors import nearest as neighbours
+from kilogram.solvers.scaling.classical import classical_scaling, distances_until
+
+# n x n matrices at the peak: the paths, and their mean with the transposed ones
+COPIES = 2.2
+PATH_ENTRIES = 2**22  # edges looked at between two looks at the clock: about 0.2 s of one core
+
+
+class Isomap(EmbeddingMixin, Estimator):
+    """Coordinates whose distances are lengths of paths along the data.
+
+    Minimises ``|B - Z Z'|^2`` as `ClassicalMDS` does, with lengths of paths through the graph of
+    neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    n_components : int, default=2
+        Dimensions of the embedding.
+    n_landmarks : int or None, default=None
+        Number of rows whose paths are computed; None: all. For many rows some hundreds are enough.
+    max_memory : int, str or None, default=None
+        Most memory for the lengths of paths; beyond it the fit raises MemoryError and advises
+        landmarks.
+    max_time : float or None, default=None
+        Seconds after which no more paths are computed (the rows that have theirs become the
+        landmarks) and the eigenvectors are taken as far as they are.
+    random_state : int, RandomState or None, default=None
+        Seed of the choice of landmarks.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n, n_components)
+    eigenvalues_ : array of shape (n_components,)
+        Of B, largest first.
+    dist_matrix_ : array of shape (n_landmarks, n)
+        Lengths of the shortest paths.
+    landmarks_ : array of shape (n_landmarks,)
+        Positions of the landmarks.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, if X had any.
+
+    See Also
+    --------
+    ClassicalMDS : The same with straight distances.
+
+    Examples
+    --------
+    A spiral is unrolled: the coordinate is its length, up to a sign and a shift.
+
+    >>> import numpy as np
+    >>> import kilogram as kg
+    >>> t = np.linspace(1, 9, 300)
+    >>> X = np.column_stack([t * np.cos(t), t * np.sin(t)])
+    >>> z = kg.Isomap(n_neighbors=4, n_components=1).fit_transform(X)[:, 0]
+    >>> length = np.r_[0, np.cumsum(np.linalg.norm(np.diff(X, axis=0), axis=1))]
+    >>> bool(abs(np.corrcoef(z, length)[0, 1]) > 0.9999)
+    True
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight="in a graph of neighbours a row of weight 2 is not the same as two rows",
+        block="paths lead through all rows",
+        budget=True,
+        example={"n_neighbors": 9},
+        rtol=1e-6,
+    )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_neighbors": Integer(1),
+        "n_components": Integer(1),
+        "n_landmarks": Integer(1) | Null(),
+        "random_state": RandomState(),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        n_landmarks: int | None = None,
+        max_memory: int | str | None = None,
+        max_time: float | None = None,
+        random_state: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.n_landmarks = n_landmarks
+        self.max_memory = max_memory
+        self.max_time = max_time
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Embed the rows X (n, d); y is ignored.
+
+        Returns
+        -------
+        self
+        """
+        budget = Budget(self.max_time, self.max_memory)
+        X = self._validate(X).X
+        check_in_memory(self, X)
+        self._ensure_squares(X, np.float64)
+        self._ensure_felt(X, dtype=np.float64)
+        n = X.shape[0]
+        neighbors = check_neighbours(self.n_neighbors, n, most=n - 1)
+        landmarks = self._landmarks(n, budget)
+        k = check_components(self.n_components, len(landmarks), n)
+        rows = to_numpy(X.tocsr() if is_sparse(X) else X)
+        rows = rows.copy() if rows is X else rows
+        G, reached = self._paths(self._graph(rows, neighbors), landmarks, k, budget)
+        with (
+            one_team(k),  # BLAS has thin work only
+            ticking(self, "iteration", budget.deadline) as tick,
+        ):
+            search = EigenSearch(callback=tick, deadline=budget.deadline)
+            scaling = classical_scaling(_between(G, reached), k, None, search)
+        if len(reached) < len(landmarks):
+            message = (
+                f"time was up after the paths from {len(reached)} of {len(landmarks)} rows, which "
+                "are the landmarks now."
+            )
+            scaling = replace(
+                scaling, found=replace(scaling.found, converged=False, message=message)
+            )
+        self._rows, self._scaling = rows, scaling
+        self.dist_matrix_, self.landmarks_ = G, reached
+        self.eigenvalues_ = scaling.values
+        self.embedding_ = as_block(scaling.place(G.T), X)
+        warn_if_unfinished(type(self).__name__, scaling.found, "Raise max_time.")
+        return self
+
+    def _landmarks(self, n: int, budget: Budget) -> np.ndarray:
+        if self.n_landmarks is None:
+            needed = COPIES * 8 * n * n
+            if needed > budget.bytes:
+                raise MemoryError(
+                    f"the paths between all {n} rows take {human_bytes(needed)}, "
+                    f"{human_bytes(budget.bytes)} are allowed: set n_landmarks, 500 for example."
+                )
+            return np.arange(n)
+        m = int(self.n_landmarks)
+        if m > n:
+            raise ValueError(f"n_landmarks={m} must be at most n_samples = {n}.")
+        return np.sort(as_generator(self.random_state).choice(n, m, replace=False))
+
+    def _graph(self, rows: Any, k: int) -> Any:
+        """Lengths of the edges, in both directions, all rows connected."""
+        near = neighbours.nearest(rows, k)
+        n = len(near.indices)
+        edges = [(np.repeat(np.arange(n), k), near.indices.ravel(), near.distances.ravel())]
+        count, labels = neighbours.components(
+            neighbours.graph(np.ones(near.indices.shape), near.indices, n)
+        )
+        if count > 1:
+            warn_if_apart(self, count)
+            edges.append(neighbours.joined(rows, labels))
+        a, b, length = (np.concatenate(column) for column in zip(*edges, strict=True))
+        return neighbours.two_way(a, b, length.astype(np.float64), n)
+
+    def _paths(
+        self, graph: Any, landmarks: np.ndarray, k: int, budget: Budget
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of paths from as many landmarks as the time allows; a part is left for Z."""
+        limit = None if budget.deadline is None else budget.deadline - 0.2 * max(budget.left, 0.0)
+        return distances_until(
+            lambda some: shortest_paths(graph, some),
+            landmarks,
+            graph.shape[0],
+            at_once=max(n_threads(), PATH_ENTRIES // max(1, graph.nnz)),
+            least=min(len(landmarks), max(4 * k, 32)),
+            deadline=limit,
+        )
+
+    def reconstruction_error(self) -> float:
+        """|B - Z Z'|_F / n: what the coordinates leave out."""
+        check_is_fitted(self)
+        means = self._scaling.means
+        K = half_squares(_between(self.dist_matrix_, self.landmarks_))
+        B = K - means.columns[:, None] - means.columns + means.grand
+        rest = float((B * B).sum() - (self.eigenvalues_**2).sum())
+        return float(np.sqrt(max(rest, 0.0)) / len(B))
+
+    def _place(self, block: Any) -> Any:
+        self._ensure_squares(block, np.float64)
+        new = to_numpy(block.tocsr() if is_sparse(block) else block)
+        near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
+        G = np.full((len(near.indices), len(self.landmarks_)), np.inf)
+        for j in range(near.indices.shape[1]):
+            step = self.dist_matrix_[:, near.indices[:, j]].T + near.distances[:, j : j + 1]
+            np.minimum(G, step, out=G)
+        return as_block(self._scaling.place(G), block)
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        m = n if self.n_landmarks is None else min(n, self.n_landmarks)
+        work = (n * n * (d + 8.0) + 400.0 * m * n * self.n_neighbors) / rates(8).multiply_adds
+        return within(self, n, d, f"paths from {m} rows", work, 8 * COPIES * m * n)
+
+
+def _between(G: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+    """Lengths of paths between the landmarks, symmetric to the last digit."""
+    G = G if len(landmarks) == G.shape[1] else G[:, landmarks]
+    K = G + G.T
+    K *= 0.5
+    return K

@@ -1,0 +1,271 @@
+"""What the estimators on neighbours share: rows kept in memory, and the two kinds of queries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.row_streams import stack_rows
+from kilogram.arrays.rows import is_streamed, row_blocks
+from kilogram.base import Estimate, Estimator
+from kilogram.base.constraints import (
+    Constraint,
+    Dictionary,
+    Function,
+    Integer,
+    Null,
+    OneOf,
+    Real,
+    check_parameter,
+)
+from kilogram.base.estimate import within
+from kilogram.models.neighbors.metrics import Search, make_search
+from kilogram.operators.cost import rates
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NO_WEIGHT = "a neighbour counts once: scikit-learn's fit takes no weights either"
+
+
+class _Text(Constraint):
+    """Any string: names of metrics are checked where the metric is made."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def describe(self) -> str:
+        return "the name of a metric"
+
+
+SEARCH_CONSTRAINTS: dict[str, Constraint] = {
+    "algorithm": OneOf("auto", "brute", "kd_tree", "ball_tree"),
+    "leaf_size": Integer(1),
+    "metric": _Text() | Function(),
+    "p": Real(0, closed="neither") | Null(),
+    "metric_params": Dictionary() | Null(),
+    "n_jobs": Integer() | Null(),
+}
+
+
+class NeighborsBase(Estimator):
+    """Training rows with the search among them."""
+
+    algorithm: str
+    metric: Any
+    p: Any
+    metric_params: Any
+    _needs_rows: ClassVar[str] = "keeps all rows"
+
+    def _gather(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
+        """Validated rows and targets in memory; rows that stream are gathered."""
+        X, y, _ = self._validate(X, y, None, **checks)
+        if is_streamed(X):
+            names = getattr(self, "feature_names_in_", None)
+            parts = list(zip(*row_blocks(X, y), strict=True))
+            X, y = (None if part[0] is None else stack_rows(list(part)) for part in parts)
+            X, y, _ = self._validate(X, y, None, **checks)
+            if names is not None:
+                self.feature_names_in_ = names
+        return X, y
+
+    def _fit_search(self, X: Any) -> None:
+        rows = X.tocsr() if is_sparse(X) else to_numpy(X)
+        metric, params = self.metric, dict(self.metric_params or {})
+        p = 2.0 if self.p is None else float(self.p)
+        if metric == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be square. Input is a {}x{} matrix.".format(*rows.shape)
+            )
+        self._fit_X = rows
+        self._made_search = make_search(rows, metric, p, params, self.algorithm)
+        self._search_settings = (metric, p, params, self.algorithm)
+        self.n_samples_fit_ = int(rows.shape[0])
+        self.effective_metric_ = metric
+        if metric == "minkowski":
+            names = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
+            self.effective_metric_ = names.get(p, "minkowski")
+        self.effective_metric_params_ = params
+
+    @property
+    def _search(self) -> Search:
+        """Made when first needed: a model file holds the rows, not the search structure."""
+        if getattr(self, "_made_search", None) is None:
+            self._made_search = make_search(self._fit_X, *self._search_settings)
+        return self._made_search
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_made_search"}
+
+    def _queries(self, X: Any) -> Any:
+        """Queries on the host, checked."""
+        X = self._validate(X, reset=False).X
+        if is_streamed(X):
+            parts = [block for (block,) in row_blocks(X)]
+            X = stack_rows(parts)
+        return X.tocsr() if is_sparse(X) else to_numpy(X)
+
+    def _neighbors(self, queries: Any, k: int) -> tuple[Array, Array]:
+        """Of queries, or of the training rows without themselves if `queries` is None."""
+        n = self._search.n
+        most = n - 1 if queries is None else n
+        if k > most:
+            own = " other" if queries is None else ""
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+                f"{n}, n_samples = {n if queries is None else queries.shape[0]}: there are "
+                f"{most}{own} rows to choose from."
+            )
+        if queries is not None:
+            return self._search.nearest(queries, k)
+        distances, places = self._search.nearest(self._fit_X, k + 1)
+        own = places == np.arange(n)[:, None]
+        own[:, -1] |= ~own.any(axis=1)  # hidden behind copies of itself: the last one goes
+        return distances[~own].reshape(n, k), places[~own].reshape(n, k)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        itemsize = 4 if dtype == "float32" else 8
+        seconds = float(n) * d / rates(itemsize).multiply_adds
+        return within(self, n, d, "one query against all rows", seconds, float(itemsize) * n * d)
+
+
+class KNeighborsMixin:
+    """Queries for the k nearest rows."""
+
+    n_neighbors: int
+
+    def kneighbors(
+        self: Any, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """The nearest training rows of each query.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), default=None
+            The queries; None: the training rows, each without itself.
+        n_neighbors : int, default=None
+            How many; None: the parameter of the same name.
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray of shape (m, n_neighbors)
+            Nearest first; only with `return_distance`.
+        indices : ndarray of shape (m, n_neighbors)
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        check_parameter("n_neighbors", k, Integer(1))
+        found = self._neighbors(None if X is None else self._queries(X), int(k))
+        return found if return_distance else found[1]
+
+    def kneighbors_graph(
+        self: Any, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> sp.csr_matrix:
+        """The same as a sparse matrix (m, n) of ones, or of distances with ``mode="distance"``."""
+        check_parameter("mode", mode, OneOf("connectivity", "distance"))
+        distances, places = self.kneighbors(X, n_neighbors)
+        values = distances if mode == "distance" else np.ones_like(distances)
+        m, k = places.shape
+        start = k * np.arange(m + 1)
+        return sp.csr_matrix((values.ravel(), places.ravel(), start), (m, self.n_samples_fit_))
+
+
+class RadiusNeighborsMixin:
+    """Queries for all rows within a radius."""
+
+    radius: float
+
+    def radius_neighbors(
+        self: Any,
+        X: Any = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """All training rows at most `radius` away from each query.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), default=None
+            The queries; None: the training rows, each without itself.
+        radius : float, default=None
+            None: the parameter of the same name.
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            Nearest first, instead of in the order of the training rows.
+
+        Returns
+        -------
+        distances, indices : ndarrays of m arrays
+            `distances` only with `return_distance`.
+        """
+        check_is_fitted(self)
+        reach = self.radius if radius is None else radius
+        check_parameter("radius", reach, Real(0))
+        queries = self._fit_X if X is None else self._queries(X)
+        distances, indices = [], []
+        for i, (d, near) in enumerate(self._search.within(queries, float(reach))):
+            if X is None:
+                d, near = d[near != i], near[near != i]
+            if sort_results:
+                order = np.argsort(d, kind="stable")
+                d, near = d[order], near[order]
+            distances.append(d)
+            indices.append(near)
+        found = _ragged(distances), _ragged(indices)
+        return found if return_distance else found[1]
+
+    def radius_neighbors_graph(
+        self: Any,
+        X: Any = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> sp.csr_matrix:
+        """The same as a sparse matrix (m, n) of ones or distances."""
+        check_parameter("mode", mode, OneOf("connectivity", "distance"))
+        distances, places = self.radius_neighbors(X, radius, True, sort_results)
+        start = np.concatenate([[0], np.cumsum([len(p) for p in places])])
+        flat = np.concatenate(distances) if len(distances) else np.empty(0)
+        values = flat if mode == "distance" else np.ones_like(flat)
+        columns = np.concatenate(places) if len(places) else np.empty(0, dtype=np.int64)
+        return sp.csr_matrix((values, columns, start), (len(places), self.n_samples_fit_))
+
+
+def vote_weights(weights: Any, distances: Array) -> Array | None:
+    """None for equal votes, 1 / distance (exact matches alone if any), or those of a callable."""
+    if weights in (None, "uniform"):
+        return None
+    if weights == "distance":
+        exact = distances == 0
+        with np.errstate(divide="ignore"):
+            votes = 1.0 / distances
+        return np.where(exact.any(axis=-1, keepdims=True), exact.astype(np.float64), votes)
+    return np.asarray(weights(distances), dtype=np.float64)
+
+
+def warn_empty(count: int, radius: float) -> None:
+    """Queries without any training row in their neighbourhood."""
+    warnings.warn(
+        f"{count} queries have no training row within radius={radius:g}; they are predicted NaN.",
+        stacklevel=4,
+    )
+
+
+def _ragged(parts: list[Array]) -> Array:
+    out = np.empty(len(parts), dtype=object)
+    for i, part in enumerate(parts):
+        out[i] = part
+    return out

@@ -1,0 +1,340 @@
+"""Classification by votes of the neighbours.
+
+    score_c(x) = sum over the neighbours i of x with y_i = c of  v(x, x_i)
+
+    v = 1                   majority vote
+    v = 1 / d(x, x_i)       weights="distance"; exact matches alone where there are any
+    v = weights(d)          similarity-weighted vote; similarities must not be negative
+
+The class of the largest score is predicted, of equal scores the first class. k = 1 has error 0 on
+distinct training rows; its error tends to at most twice the Bayes error (Cover and Hart 1967).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base import Laws
+from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
+from kilogram.base.labels import plain_labels
+from kilogram.models.neighbors.base import (
+    NO_WEIGHT,
+    SEARCH_CONSTRAINTS,
+    KNeighborsMixin,
+    NeighborsBase,
+    RadiusNeighborsMixin,
+    vote_weights,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class NeighborsClassifier(ClassifierMixin, NeighborsBase):
+    """Labels of the training rows as codes, one column for each output."""
+
+    weights: Any
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the training rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+            Rows that stream are gathered.
+        y : array-like of shape (n,) or (n, n_outputs)
+
+        Returns
+        -------
+        self
+        """
+        if y is None and not is_streamed(X):
+            name = type(self).__name__
+            raise ValueError(f"This {name} requires y to be passed, but the target y is None")
+        X, y = self._gather(X, y, numeric_y=False)
+        y = np.asarray(to_numpy(y))
+        if y.dtype.kind == "O":
+            y = np.asarray(plain_labels(y))
+        check_classification_targets(y)
+        self.outputs_2d_ = y.ndim == 2 and y.shape[1] > 1
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        columns = y if y.ndim == 2 else y[:, None]
+        coded = [np.unique(columns[:, t], return_inverse=True) for t in range(columns.shape[1])]
+        classes = [values for values, _ in coded]
+        self._codes = np.stack([codes.ravel() for _, codes in coded], axis=1)
+        self._fit_search(X)
+        self.classes_ = classes if self.outputs_2d_ else classes[0]
+        return self
+
+    def _class_lists(self) -> list[Any]:
+        return list(self.classes_) if self.outputs_2d_ else [self.classes_]
+
+    def _scores(self, queries: Any) -> list[Array]:
+        """Votes (m, n_classes) for every output."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Any:
+        """Fractions of the votes for each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+
+        Returns
+        -------
+        p : array of shape (m, n_classes), or a list of them for several outputs
+        """
+        check_is_fitted(self)
+        if self.outputs_2d_:
+            return [_normalised(s) for s in self._scores(self._queries(X))]
+        X = self._validate(X, reset=False).X
+
+        def rows(block: Any) -> Any:
+            p = _normalised(self._scores(_host(block))[0])
+            return p if is_sparse(block) else like(p, block)
+
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+    def predict(self, X: Any) -> Any:
+        """The class with the most votes; of equal votes the first class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,) or (m, n_outputs)
+        """
+        check_is_fitted(self)
+        if self.outputs_2d_:
+            scores = self._scores(self._queries(X))
+            named = [c[np.argmax(s, axis=1)] for c, s in zip(self.classes_, scores, strict=True)]
+            return np.stack(named, axis=1)
+        X = self._validate(X, reset=False).X
+
+        def rows(block: Any) -> Any:
+            return self.classes_[np.argmax(self._scores(_host(block))[0], axis=1)]
+
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+
+class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
+    """Classification by a vote of the k nearest training rows.
+
+    Takes scikit-learn's parameters; `leave_one_out_scores` judges every k up to a largest one from
+    a single search.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of votes k. An odd k avoids ties between two classes.
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        Votes of the neighbours, from their distances.
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_samples_fit_ : int
+    outputs_2d_ : bool
+        Whether y had several outputs.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from kilogram import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(n_neighbors=3)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[1.1]]).tolist()
+    [0]
+    >>> model.predict_proba([[0.9]]).round(2).tolist()
+    [[0.67, 0.33]]
+    """
+
+    laws: ClassVar[Laws] = Laws(weight=NO_WEIGHT)
+    parameter_constraints: ClassVar = {
+        "n_neighbors": Integer(1),
+        "weights": OneOf("uniform", "distance") | Function() | Null(),
+        **SEARCH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _scores(self, queries: Any) -> list[Array]:
+        distances, places = self._neighbors(queries, int(self.n_neighbors))
+        votes = vote_weights(self.weights, distances)
+        return [
+            _votes(self._codes[places, t], votes, len(classes))
+            for t, classes in enumerate(self._class_lists())
+        ]
+
+    def leave_one_out_scores(self, max_neighbors: int = 30) -> Array:
+        """Accuracy on each training row predicted by the others, for k = 1, ..., max_neighbors.
+
+        Parameters
+        ----------
+        max_neighbors : int, default=30
+            The largest k; at most one less than the training rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (max_neighbors,)
+        """
+        check_is_fitted(self)
+        most = min(int(max_neighbors), self.n_samples_fit_ - 1)
+        distances, places = self._neighbors(None, most)
+        own = self._codes[:, 0]
+        classes = len(self._class_lists()[0])
+        scores = np.empty(most)
+        for k in range(1, most + 1):
+            votes = vote_weights(self.weights, distances[:, :k])
+            found = _votes(self._codes[places[:, :k], 0], votes, classes)
+            scores[k - 1] = np.mean(np.argmax(found, axis=1) == own)
+        return scores
+
+
+class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
+    """Classification by a vote of all training rows within a radius.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        Votes of the neighbours, from their distances.
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+    outlier_label : label, "most_frequent" or None, default=None
+        Predicted for queries without neighbours; None raises ValueError for them.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_samples_fit_ : int
+    outputs_2d_ : bool
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from kilogram import RadiusNeighborsClassifier
+    >>> model = RadiusNeighborsClassifier(radius=1.5).fit([[0.0], [1.0], [4.0]], [0, 0, 1])
+    >>> model.predict([[3.5], [0.2]]).tolist()
+    [1, 0]
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=NO_WEIGHT,
+        textbook="the vote of KNeighborsClassifier, among the rows within a radius",
+        example={"radius": 50.0, "weights": "distance"},
+    )
+    parameter_constraints: ClassVar = {
+        "radius": Real(0),
+        "weights": OneOf("uniform", "distance") | Function() | Null(),
+        **SEARCH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        outlier_label: Any = None,
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ):
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.outlier_label = outlier_label
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _scores(self, queries: Any) -> list[Array]:
+        lists = self._class_lists()
+        scores = [np.zeros((queries.shape[0], len(classes))) for classes in lists]
+        alone = []
+        for i, (d, near) in enumerate(self._search.within(queries, float(self.radius))):
+            if not len(near):
+                alone.append(i)
+                continue
+            votes = vote_weights(self.weights, d[None, :])
+            for t, classes in enumerate(lists):
+                scores[t][i] = _votes(self._codes[near, t][None, :], votes, len(classes))[0]
+        if alone:
+            self._place_outliers(scores, alone)
+        return scores
+
+    def _place_outliers(self, scores: list[Array], alone: list[int]) -> None:
+        if self.outlier_label is None:
+            raise ValueError(
+                f"No neighbors found for test samples {alone[:5]}: raise radius, or give an "
+                "outlier_label."
+            )
+        for t, classes in enumerate(self._class_lists()):
+            if self.outlier_label == "most_frequent":
+                place = int(np.argmax(np.bincount(self._codes[:, t])))
+            else:
+                found = np.flatnonzero(classes == self.outlier_label)
+                if not len(found):
+                    raise ValueError(
+                        f"outlier_label must be one of the classes {classes.tolist()} or "
+                        f"'most_frequent', got {self.outlier_label!r}."
+                    )
+                place = int(found[0])
+            scores[t][alone, place] = 1.0
+
+
+def _votes(codes: Array, votes: Array | None, classes: int) -> Array:
+    """Sums of the votes (m, classes) for codes (m, k)."""
+    m, k = codes.shape
+    flat = (np.arange(m)[:, None] * classes + codes).ravel()
+    weights = None if votes is None else np.broadcast_to(votes, (m, k)).ravel()
+    return np.bincount(flat, weights, m * classes).reshape(m, classes).astype(np.float64)
+
+
+def _normalised(scores: Array) -> Array:
+    total = scores.sum(axis=1, keepdims=True)
+    return scores / np.where(total != 0, total, 1.0)
+
+
+def _host(block: Any) -> Any:
+    return block.tocsr() if is_sparse(block) else to_numpy(block)

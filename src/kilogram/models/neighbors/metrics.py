@@ -1,0 +1,268 @@
+"""Searches among training rows, one class for each way a metric can be searched.
+
+    euclidean, mahalanobis,            rows are transformed (whitened, normalised, centred), then
+    cosine, correlation                searched by tiles of inner products or a k-d tree
+    manhattan, chebyshev, minkowski    a k-d tree where there are few columns
+    hamming, gower, ..., a callable    blocks of distances, of which the k smallest are kept
+    precomputed                        the distances are given
+
+Ties: of rows at equal distance the one that comes first is taken, except by a k-d tree, whose
+choice among equals is not defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from kilogram.arrays.namespace import is_sparse
+from kilogram.arrays.threads import n_threads
+from kilogram.solvers.neighbors.nearest import TREE_ROWS, nearest
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+BLOCK_ENTRIES = 2**22  # of a block of distances: 32 MiB of float64
+TREE_POWERS = {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
+EUCLIDEAN = ("euclidean", "l2")
+TRANSFORMED = ("cosine", "correlation", "mahalanobis", "seuclidean")
+NAMES = {"manhattan": "cityblock", "l1": "cityblock", "infinity": "chebyshev"}
+
+
+class Search(Protocol):
+    """Neighbours of queries among the training rows."""
+
+    n: int
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        """Distances (m, k), nearest first, and positions (m, k)."""
+
+    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        """For each query the distances and positions of the rows at most `radius` away."""
+
+
+class EuclideanSearch:
+    """Rows and queries are mapped to points whose Euclidean distance orders the neighbours."""
+
+    def __init__(
+        self,
+        X: Any,
+        prepare: Callable[[Any], Any] = lambda Q: Q,
+        back: Callable[[Array], Array] = lambda d: d,
+        forth: Callable[[float], float] = lambda r: r,
+    ):
+        self.prepare, self.back, self.forth = prepare, back, forth
+        self.X = prepare(X)
+        self.n = self.X.shape[0]
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        found = nearest(self.X, k, self.prepare(queries))
+        return self.back(found.distances), found.indices.astype(np.int64)
+
+    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        reach = self.forth(radius)
+        Q = self.prepare(queries)
+        for distances in _euclidean_blocks(Q, self.X):
+            for row in distances:
+                near = np.flatnonzero(row <= reach)
+                yield self.back(row[near]), near
+
+
+class TreeSearch:
+    """A k-d tree under a Minkowski metric."""
+
+    def __init__(self, X: Array, p: float):
+        self.tree, self.p, self.n = cKDTree(X), p, len(X)
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        distances, places = self.tree.query(
+            queries, np.arange(1, k + 1), p=self.p, workers=n_threads()
+        )
+        return distances, places.astype(np.int64)
+
+    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        found = self.tree.query_ball_point(
+            queries, radius, p=self.p, workers=n_threads(), return_sorted=True
+        )
+        for query, places in zip(np.asarray(queries), found, strict=True):
+            near = np.asarray(places, dtype=np.int64)
+            gaps = np.abs(self.tree.data[near] - query)
+            distances = (
+                gaps.max(axis=1, initial=0.0)
+                if np.isinf(self.p)
+                else (np.sum(gaps**self.p, axis=1) ** (1 / self.p))
+            )
+            yield distances, near
+
+
+class BlockSearch:
+    """Blocks of distances computed by a function of two arrays of rows."""
+
+    def __init__(self, X: Any, pairwise: Callable[[Any, Any], Array]):
+        self.X, self.pairwise, self.n = X, pairwise, X.shape[0]
+
+    def _blocks(self, queries: Any) -> Iterator[Array]:
+        step = max(1, BLOCK_ENTRIES // max(1, self.n))
+        for a in range(0, queries.shape[0], step):
+            yield np.asarray(self.pairwise(queries[a : a + step], self.X), dtype=np.float64)
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        parts = [_smallest(block, k) for block in self._blocks(queries)]
+        if not parts:
+            return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+        return np.vstack([d for d, _ in parts]), np.vstack([i for _, i in parts])
+
+    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        for block in self._blocks(queries):
+            for row in block:
+                near = np.flatnonzero(row <= radius)
+                yield row[near], near
+
+
+def make_search(
+    X: Any, metric: str | Callable[..., float], p: float, params: dict[str, Any], algorithm: str
+) -> Search:
+    """The search for a metric, chosen by the metric, the shape of X and `algorithm`."""
+    if metric == "precomputed":
+        return BlockSearch(_Columns(X.shape[1]), lambda D, _: D)
+    if callable(metric):
+        return BlockSearch(_dense(X), lambda A, B: cdist(A, B, metric=metric, **params))
+    if metric == "minkowski":
+        p = float(params.get("p", p))
+        metric = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
+        if metric == "minkowski":
+            return _tree_or_blocks(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
+    if metric in EUCLIDEAN:
+        if algorithm in ("kd_tree", "ball_tree") and not is_sparse(X):
+            return TreeSearch(_dense(X), 2.0)
+        return EuclideanSearch(X)
+    if metric in TRANSFORMED:
+        return _transformed(X, metric, params)
+    if metric in TREE_POWERS:
+        name = NAMES.get(metric, metric)
+        return _tree_or_blocks(X, TREE_POWERS[metric], lambda A, B: cdist(A, B, name), algorithm)
+    if metric == "gower":
+        return _gower(_dense(X), params)
+    name = NAMES.get(metric, metric)
+    _check_metric(name)
+    return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
+
+
+def _check_metric(name: str) -> None:
+    try:
+        cdist(np.ones((1, 2)), np.ones((1, 2)), name)
+    except ValueError:
+        known = "euclidean, manhattan, chebyshev, minkowski, cosine, correlation, mahalanobis, "
+        raise ValueError(
+            f"metric must be a metric of scipy.spatial.distance ({known}hamming, ...), 'gower', "
+            f"'precomputed' or a callable, got {name!r}."
+        ) from None
+
+
+def _tree_or_blocks(
+    X: Any, p: float, pairwise: Callable[[Any, Any], Array], algorithm: str
+) -> Search:
+    rows = _dense(X)
+    n, d = rows.shape
+    tree = algorithm in ("kd_tree", "ball_tree") or (
+        algorithm == "auto" and n >= TREE_ROWS * 2.0**d
+    )
+    return TreeSearch(rows, p) if tree else BlockSearch(rows, pairwise)
+
+
+def _transformed(X: Any, metric: str, params: dict[str, Any]) -> Search:
+    """Metrics that are Euclidean distances of transformed rows."""
+    if metric in ("cosine", "correlation"):
+        centre = metric == "correlation"
+
+        def unit(Q: Any) -> Any:
+            return _unit_rows(_dense(Q) - _dense(Q).mean(axis=1, keepdims=True) if centre else Q)
+
+        if not _lengths(unit(X)).all():  # rows of zeros are at distance 1 from all others
+            return BlockSearch(unit(X), lambda A, B: 1.0 - _products(unit(A), B))
+        # of unit vectors |u - v|^2 = 2 (1 - cos)
+        return EuclideanSearch(X, unit, lambda d: d * d / 2, lambda r: np.sqrt(max(2 * r, 0.0)))
+    rows = _dense(X)
+    if metric == "seuclidean":
+        V = np.asarray(params.get("V", np.var(rows, axis=0, ddof=1)), dtype=np.float64)
+        scale = np.where(V > 0, np.sqrt(np.where(V > 0, V, 1.0)), 1.0)
+        return EuclideanSearch(rows, lambda Q: _dense(Q) / scale)
+    VI = params.get("VI")
+    if VI is None:
+        VI = np.linalg.pinv(np.atleast_2d(params.get("V", np.cov(rows, rowvar=False))))
+    values, vectors = np.linalg.eigh(np.asarray(VI, dtype=np.float64))
+    if values.min() < -1e-8 * max(values.max(), 0.0):
+        raise ValueError("VI of the mahalanobis metric must be positive semi-definite.")
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return EuclideanSearch(rows, lambda Q: _dense(Q) @ root)
+
+
+def _gower(X: Array, params: dict[str, Any]) -> BlockSearch:
+    """Mean over columns of |difference| / range, or of being unequal for `categorical` columns."""
+    words = np.zeros(X.shape[1], dtype=bool)
+    words[np.asarray(params.get("categorical", ()), dtype=int)] = True
+    spans = np.ptp(X, axis=0)
+    spans = np.where((spans > 0) & ~words, spans, 1.0)
+
+    def pairwise(A: Array, B: Array) -> Array:
+        total = cdist(A[:, ~words] / spans[~words], B[:, ~words] / spans[~words], "cityblock")
+        if words.any():
+            total = total + words.sum() * cdist(A[:, words], B[:, words], "hamming")
+        return total / X.shape[1]
+
+    return BlockSearch(X, pairwise)
+
+
+class _Columns:
+    """Stands for the training rows where distances are given: only their number is known."""
+
+    def __init__(self, n: int):
+        self.shape = (n, 0)
+
+
+def _smallest(D: Array, k: int) -> tuple[Array, Array]:
+    """The k smallest of each row in order; of equal ones the first."""
+    if k < D.shape[1]:
+        last = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
+        near = last > D
+        equal = last == D
+        left = k - near.sum(axis=1, keepdims=True)
+        near |= equal & (np.cumsum(equal, axis=1) <= left)
+        places = np.nonzero(near)[1].reshape(len(D), k)
+    else:
+        places = np.tile(np.arange(D.shape[1]), (len(D), 1))
+    distances = np.take_along_axis(D, places, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
+
+
+def _euclidean_blocks(Q: Any, X: Any) -> Iterator[Array]:
+    """Blocks of Euclidean distances, exact to rounding of the differences."""
+    Q, X = _dense(Q), _dense(X)
+    step = max(1, BLOCK_ENTRIES // max(1, len(X)))
+    for a in range(0, len(Q), step):
+        yield cdist(Q[a : a + step], X)
+
+
+def _unit_rows(Q: Any) -> Any:
+    """Rows of length 1; rows of zeros stay."""
+    norms = _lengths(Q)
+    scale = 1.0 / np.where(norms > 0, norms, 1.0)
+    return sp.csr_array(sp.diags_array(scale) @ Q) if is_sparse(Q) else Q * scale[:, None]
+
+
+def _lengths(Q: Any) -> Array:
+    squares = Q.multiply(Q).sum(axis=1) if is_sparse(Q) else np.einsum("ij,ij->i", Q, Q)
+    return np.sqrt(np.asarray(squares).ravel())
+
+
+def _products(A: Any, B: Any) -> Array:
+    return _dense(A @ B.T)
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if is_sparse(X) else np.asarray(X)

@@ -1,0 +1,222 @@
+"""Regression by the (weighted) mean of the neighbours' targets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base import Laws
+from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
+from kilogram.models.neighbors.base import (
+    NO_WEIGHT,
+    SEARCH_CONSTRAINTS,
+    KNeighborsMixin,
+    NeighborsBase,
+    RadiusNeighborsMixin,
+    vote_weights,
+    warn_empty,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+NOT_PRINTED = "no text prints it: the mean of the rows that KNeighborsClassifier's version finds"
+
+
+class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
+    """Targets of the training rows, and means of those of the neighbours."""
+
+    weights: Any
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the training rows and their targets.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+            Rows that stream are gathered.
+        y : array-like of shape (n,) or (n, n_targets)
+
+        Returns
+        -------
+        self
+        """
+        if y is None and not is_streamed(X):
+            name = type(self).__name__
+            raise ValueError(f"This {name} requires y to be passed, but the target y is None")
+        X, y = self._gather(X, y)
+        self._fit_search(X)
+        self._y = np.asarray(to_numpy(y))
+        return self
+
+    def _means(self, queries: Any, Y: Array) -> Array:
+        """Predictions (m, t) from targets Y (n, t)."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Any:
+        """The mean target of the neighbours of each row of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+
+        Returns
+        -------
+        y : array of shape (m,) or (m, n_targets)
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False).X
+        flat = self._y.ndim == 1
+        Y = np.asarray(self._y[:, None] if flat else self._y, dtype=np.float64)
+
+        def rows(block: Any) -> Any:
+            found = self._means(block.tocsr() if is_sparse(block) else to_numpy(block), Y)
+            found = found[:, 0] if flat else found
+            if is_sparse(block):
+                return found
+            ref = block[:1, :]
+            if self._y.dtype != np.float32:  # float32 only if rows and targets are
+                xp = namespace(ref)
+                ref = xp.astype(ref, sum_dtype(ref, xp))
+            return like(found, ref)
+
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+
+class KNeighborsRegressor(KNeighborsMixin, NeighborsRegressor):
+    """Regression by the mean of the k nearest training rows.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        Weights of the neighbours, from their distances.
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from kilogram import KNeighborsRegressor
+    >>> model = KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+    >>> model.predict([[1.4]]).tolist()
+    [2.5]
+    """
+
+    laws: ClassVar[Laws] = Laws(weight=NO_WEIGHT, textbook=NOT_PRINTED)
+    parameter_constraints: ClassVar = {
+        "n_neighbors": Integer(1),
+        "weights": OneOf("uniform", "distance") | Function() | Null(),
+        **SEARCH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _means(self, queries: Any, Y: Array) -> Array:
+        distances, places = self._neighbors(queries, int(self.n_neighbors))
+        votes = vote_weights(self.weights, distances)
+        if votes is None:
+            return Y[places].mean(axis=1)
+        return np.einsum("mk,mkt->mt", votes, Y[places]) / votes.sum(axis=1, keepdims=True)
+
+
+class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
+    """Regression by the mean of all training rows within a radius.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+    weights : {"uniform", "distance"}, callable or None, default="uniform"
+        Weights of the neighbours, from their distances.
+    algorithm, leaf_size, p, metric, metric_params, n_jobs
+        As in `NearestNeighbors`.
+
+    Attributes
+    ----------
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> from kilogram import RadiusNeighborsRegressor
+    >>> model = RadiusNeighborsRegressor(radius=1.0).fit([[0.0], [1.0], [4.0]], [0.0, 1.0, 9.0])
+    >>> model.predict([[0.5]]).tolist()
+    [0.5]
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=NO_WEIGHT,
+        textbook=NOT_PRINTED,
+        example={"radius": 50.0, "weights": "distance"},
+    )
+    parameter_constraints: ClassVar = {
+        "radius": Real(0),
+        "weights": OneOf("uniform", "distance") | Function() | Null(),
+        **SEARCH_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ):
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _means(self, queries: Any, Y: Array) -> Array:
+        out = np.full((queries.shape[0], Y.shape[1]), np.nan)
+        empty = 0
+        for i, (d, near) in enumerate(self._search.within(queries, float(self.radius))):
+            if not len(near):
+                empty += 1
+                continue
+            votes = vote_weights(self.weights, d[None, :])
+            out[i] = np.average(Y[near], axis=0, weights=None if votes is None else votes[0])
+        if empty:
+            warn_empty(empty, float(self.radius))
+        return out

@@ -1,0 +1,5 @@
+"""Principal component analysis and its kernel version."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,5 @@
+"""Robust regression: bounded influence and quantiles."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,368 @@
+"""Lasso and elastic net with the penalty chosen by cross-validation along their paths.
+
+Where the Gram matrix of all columns is used (few columns, or rows that stream), the moments of the
+training rows of a fold are those of all rows minus those of the fold: the rows are read once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import column_or_1d
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.base import Estimate, Laws
+from kilogram.base.constraints import (
+    ArrayLike,
+    Boolean,
+    Integer,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
+from kilogram.base.estimate import within
+from kilogram.base.regression_data import gather_regression_data, validate_regression_data
+from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
+from kilogram.models.sparse.problem import (
+    Centring,
+    alpha_grid,
+    from_moments,
+    from_rows,
+    prefers_moments,
+)
+from kilogram.operators.cost import rates
+from kilogram.solvers.coordinate.designs import Design
+from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, elastic_net_path
+from kilogram.solvers.least_squares.data import RegressionData
+from kilogram.statistics import JointMoments
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Data(NamedTuple):
+    """Rows in memory of one target."""
+
+    X: Any
+    y: Array
+    w: Array | None
+
+    def part(self, rows: Array) -> Data:
+        return Data(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
+
+
+class FoldDesigns:
+    """The design of all rows, and of all rows but those of a fold."""
+
+    def __init__(self, data: Data, fit_intercept: bool):
+        self.data, self.fit_intercept = data, fit_intercept
+        self.total = self._moments(data) if prefers_moments(data.X) else None
+
+    @staticmethod
+    def _moments(data: Data) -> JointMoments:
+        return JointMoments.of(data.X, data.y[:, None], data.w)
+
+    def whole(self) -> tuple[Design, Centring]:
+        if self.total is not None:
+            return from_moments(self.total, 0, self.fit_intercept)
+        return from_rows(*self.data, self.fit_intercept)
+
+    def without(self, train: Array, test: Array) -> tuple[Design, Centring]:
+        """The training rows of a fold, by subtraction where train and test are all rows."""
+        rest = len(train) + len(test) == len(self.data.y)
+        if self.total is not None and rest and len(test) <= len(train):
+            moments = self.total - self._moments(self.data.part(test))
+            return from_moments(moments, 0, self.fit_intercept)
+        part = self.data.part(train)
+        if self.total is not None:
+            return from_moments(self._moments(part), 0, self.fit_intercept)
+        return from_rows(*part, self.fit_intercept)
+
+
+class ElasticNetCV(SparseLinearModel):
+    """Elastic net whose penalty is chosen by cross-validation along the path.
+
+    For every `l1_ratio` and every fold the path of alphas is fitted with warm starts; the pair with
+    the smallest mean squared error on the rows left out is refitted on all rows. Takes
+    scikit-learn's parameters.
+
+    Parameters
+    ----------
+    l1_ratio : float or list of float, default=0.5
+        Mixture of the penalties, or several to try.
+    eps : float, default=1e-3
+        Ratio of the smallest to the largest alpha.
+    n_alphas : int, default=100
+        Length of the grid of alphas.
+    alphas : array-like, int or None, default=None
+        The alphas to try, or how many.
+    fit_intercept : bool, default=True
+        Fit an intercept that is not penalised.
+    precompute : default="auto"
+        Accepted for compatibility: decided from the shape of X.
+    max_iter, tol, positive : int, float, bool
+        As in `ElasticNet`.
+    cv : int, splitter or iterable, default=None
+        The folds; None is five.
+    copy_X, verbose, n_jobs, random_state, selection
+        Accepted for compatibility with scikit-learn.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength chosen.
+    l1_ratio_ : float
+        The mixture chosen.
+    mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds) or (n_alphas, n_folds)
+        Mean squared errors on the rows left out.
+    alphas_ : ndarray of shape (n_l1_ratio, n_alphas) or (n_alphas,)
+    coef_ : ndarray of shape (d,)
+    intercept_ : float
+    dual_gap_ : float
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    See Also
+    --------
+    LassoCV : The lasso alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kilogram import ElasticNetCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9, 1.0]).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.52
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight="folds are cut between rows: a repeated row may lie in two of them",
+        permutation="folds follow the order of the rows",
+        block="folds need rows in memory; streaming rows are gathered",
+        objective="the penalty is chosen by cross-validation, not by the objective it enters",
+        budget="the paths of the folds are fitted to the end",
+        textbook="ElasticNet's, once for every fold and alpha",
+        rtol=1e-5,
+    )
+    parameter_constraints: ClassVar = {
+        "l1_ratio": Real(0, 1) | ArrayLike(),
+        "eps": Real(0, 1, closed="neither"),
+        "n_alphas": Integer(1) | OneOf("deprecated", "warn"),
+        "alphas": Integer(1) | ArrayLike() | Null() | OneOf("warn"),
+        "fit_intercept": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "positive": Boolean(),
+        "random_state": RandomState(),
+        "selection": OneOf("cyclic", "random"),
+    }
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: Any = 0.5,
+        eps: float = 1e-3,
+        n_alphas: Any = 100,
+        alphas: Any = None,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        cv: Any = None,
+        copy_X: bool = True,
+        verbose: Any = 0,
+        n_jobs: Any = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ):
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.n_alphas = n_alphas
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    def _ratios(self) -> list[float]:
+        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64)).tolist()
+        if not ratios or not all(0 <= ratio <= 1 for ratio in ratios):
+            raise ValueError(f"l1_ratio must be floats in [0, 1], got {self.l1_ratio!r}.")
+        return ratios
+
+    def _grid(self, design: Design, ratio: float, options: ElasticNetOptions) -> Array:
+        if self.alphas is None or isinstance(self.alphas, (int, np.integer, str)):
+            count = self.alphas if isinstance(self.alphas, (int, np.integer)) else self.n_alphas
+            count = 100 if isinstance(count, str) else int(count)
+            return alpha_grid(design, ratio, count, float(self.eps), options)
+        grid = np.sort(np.asarray(to_numpy(self.alphas), dtype=np.float64).ravel())[::-1]
+        if not len(grid) or not np.all(grid >= 0):
+            raise ValueError(f"alphas must be numbers of at least 0, got {self.alphas!r}.")
+        return grid
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the penalty and fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+            Rows that stream are gathered in memory.
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        rows = validate_regression_data(self, X, y, sample_weight, min_samples=2)
+        rows = gather_regression_data(self, rows)
+        Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
+        if rows.flat is False:
+            column_or_1d(Y, warn=True)
+        w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+        Z = rows.X.tocsr() if is_sparse(rows.X) else to_numpy(rows.X)
+        data = Data(Z, Y[:, 0], w)
+        options = ElasticNetOptions(
+            positive=bool(self.positive), tol=float(self.tol), max_iter=int(self.max_iter)
+        )
+        designs = FoldDesigns(data, bool(self.fit_intercept))
+        design, centring = designs.whole()
+        ratios = self._ratios()
+        grids = [self._grid(design, ratio, options) for ratio in ratios]
+        folds = list(check_cv(self.cv).split(data.X, data.y))
+        errors = self._fold_errors(designs, folds, ratios, grids, options)
+        weights = None if w is None else [float(w[test].sum()) for _, test in folds]
+        mean = np.average(errors, axis=2, weights=weights)
+        best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best][place])
+        shared = len(ratios) == 1
+        self.mse_path_ = errors[0] if shared else errors
+        self.alphas_ = grids[0] if shared else np.array(grids)
+        self._refit(design, centring, options, rows)
+        return self
+
+    def _fold_errors(
+        self,
+        designs: FoldDesigns,
+        folds: list[tuple[Array, Array]],
+        ratios: list[float],
+        grids: list[Array],
+        options: ElasticNetOptions,
+    ) -> Array:
+        """Mean squared errors (ratios, alphas, folds) on the rows left out."""
+        errors = np.empty((len(ratios), len(grids[0]), len(folds)))
+        for f, (train, test) in enumerate(folds):
+            design, centring = designs.without(train, test)
+            X, y, w = designs.data.part(test)
+            for k, (ratio, grid) in enumerate(zip(ratios, grids, strict=True)):
+                strengths = [(a * ratio, a * (1 - ratio)) for a in grid.tolist()]
+                points = elastic_net_path(design, strengths, options)
+                coefs = np.stack([point.coef for point in points], axis=1)
+                shifts = np.array([centring.intercept(point.coef) for point in points])
+                residuals = y[:, None] - (X @ coefs + shifts)
+                # rows without weight: their fold has no weight in the mean either
+                weights = w if w is None or w.sum() > 0 else None
+                errors[k, :, f] = np.average(residuals**2, axis=0, weights=weights)
+        return errors
+
+    def _refit(
+        self, design: Design, centring: Centring, options: ElasticNetOptions, rows: RegressionData
+    ) -> None:
+        a, ratio = self.alpha_, self.l1_ratio_
+        (point,) = elastic_net_path(design, [(a * ratio, a * (1 - ratio))], options)
+        intercept = np.array([centring.intercept(point.coef)])
+        self._store_linear((point.coef[:, None], intercept), rows, flat=True)
+        self.dual_gap_, self.n_iter_ = point.gap * design.yy, point.n_iter
+        ElasticNet._warn(self, [point])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False
+        return tags
+
+    def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
+        moments = d <= 500 and n >= d
+        work = 2.0 * n * d * d if moments else 600.0 * n * d
+        seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
+        size = 8.0 * (6 * d * d if moments else 2 * n * d)
+        return within(self, n, d, "paths of the folds", seconds, size)
+
+
+class LassoCV(ElasticNetCV):
+    """Lasso whose alpha is chosen by cross-validation along the path.
+
+    Takes scikit-learn's parameters; see `ElasticNetCV`.
+
+    Parameters
+    ----------
+    eps, n_alphas, alphas, fit_intercept, precompute, max_iter, tol, copy_X, cv, verbose, n_jobs, \
+positive, random_state, selection
+        As in `ElasticNetCV`.
+
+    Attributes
+    ----------
+    alpha_, mse_path_, alphas_, coef_, intercept_, dual_gap_, n_iter_, n_features_in_, \
+feature_names_in_
+        As in `ElasticNetCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kilogram import LassoCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LassoCV().fit(X, y)
+    >>> round(model.score(X, y), 2), int((model.coef_ != 0).sum())
+    (0.52, 9)
+    """
+
+    parameter_constraints: ClassVar = {
+        name: constraint
+        for name, constraint in ElasticNetCV.parameter_constraints.items()
+        if name != "l1_ratio"
+    }
+    l1_ratio: Any = 1.0  # not a parameter of the lasso
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        n_alphas: Any = 100,
+        alphas: Any = None,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: Any = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ):
+        self.eps = eps
+        self.n_alphas = n_alphas
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection

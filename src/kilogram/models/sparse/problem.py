@@ -1,0 +1,129 @@
+"""From validated rows to the design that coordinate descent works on, and back to coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import is_streamed
+from kilogram.solvers.coordinate.designs import DenseDesign, Design, MomentDesign, SparseDesign
+from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, PathPoint, strength_max
+from kilogram.solvers.least_squares.data import RegressionData
+from kilogram.solvers.least_squares.ridge import joint_moments
+from kilogram.statistics import JointMoments
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: Up to this many columns, and with as many rows, all Gram entries are computed in one pass: at 500
+#: columns it takes about as long as the products with residuals that a path needs.
+MOMENT_COLUMNS = 500
+#: Larger targets, or products with them, overflow float32.
+FLOAT32_TARGET = 1e18
+
+
+@dataclass(frozen=True)
+class Centring:
+    """Weighted means of the columns and of the target, by which the intercept is found."""
+
+    mean: Array
+    mean_y: float
+    fit_intercept: bool
+
+    def intercept(self, coef: Array) -> float:
+        return float(self.mean_y - self.mean @ coef) if self.fit_intercept else 0.0
+
+
+def prefers_moments(X: Any) -> bool:
+    """Whether the Gram matrix of all columns is cheaper than working on the rows."""
+    if is_streamed(X):
+        return True
+    n, p = X.shape
+    return p <= MOMENT_COLUMNS and n >= p
+
+
+def from_moments(
+    moments: JointMoments, target: int, fit_intercept: bool
+) -> tuple[MomentDesign, Centring]:
+    """The design of one target, from sums over the rows."""
+    design = MomentDesign.of(moments, target, centred=fit_intercept)
+    mean, mean_y = np.asarray(moments.mean), float(np.asarray(moments.mean_y)[target])
+    return design, Centring(mean, mean_y, fit_intercept)
+
+
+def from_rows(
+    X: Any, y: Array, w: Array | None, fit_intercept: bool
+) -> tuple[DenseDesign | SparseDesign, Centring]:
+    """The design of rows in memory, a centred and scaled copy of X unless X is sparse."""
+    n = X.shape[0]
+    total = float(n) if w is None else float(np.sum(w, dtype=np.float64))
+    root = np.full(n, 1.0 / np.sqrt(total)) if w is None else np.sqrt(w / total)
+    share = root**2
+    mean_y = float(share @ y) if fit_intercept else 0.0
+    if is_sparse(X):
+        C = sp.csc_array(X).astype(np.float64)
+        mean = np.asarray(C.T @ share).ravel() if fit_intercept else np.zeros(X.shape[1])
+        scaled = sp.csc_array(sp.diags_array(root) @ C)
+        return SparseDesign(scaled, root * (y - mean_y), mean, root), Centring(
+            mean, mean_y, fit_intercept
+        )
+    largest = float(np.abs(y - mean_y).max(initial=0.0))
+    single = X.dtype == np.float32 and largest < FLOAT32_TARGET
+    dtype = np.float32 if single else np.float64
+    mean = np.asarray(share @ X, dtype=np.float64) if fit_intercept else np.zeros(X.shape[1])
+    Z: Array = np.array(X, dtype=dtype, order="F")
+    Z -= mean.astype(dtype)
+    Z *= root.astype(dtype)[:, None]
+    return DenseDesign(Z, (root * (y - mean_y)).astype(dtype)), Centring(
+        mean, mean_y, fit_intercept
+    )
+
+
+def designs_of(
+    rows: RegressionData, fit_intercept: bool
+) -> tuple[list[tuple[Design, Centring]], bool]:
+    """One design for each target, and whether y had a single axis."""
+    if prefers_moments(rows.X):
+        moments, flat = joint_moments(rows)
+        sums = (moments.mean, moments.scatter, moments.mean_y, moments.cross, moments.scatter_y)
+        host = [np.asarray(to_numpy(value), dtype=np.float64) for value in sums]
+        moments = JointMoments(moments.weight, *host)
+        count = moments.cross.shape[1]
+        return [from_moments(moments, t, fit_intercept) for t in range(count)], flat
+    X = rows.X if is_sparse(rows.X) else to_numpy(rows.X)
+    Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
+    w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+    found = [from_rows(X, Y[:, t], w, fit_intercept) for t in range(Y.shape[1])]
+    return list(found), bool(rows.flat)
+
+
+def alpha_grid(
+    design: Design, l1_ratio: float, n_alphas: int, eps: float, options: ElasticNetOptions
+) -> Array:
+    """A decreasing logarithmic grid from the alpha at which all coefficients vanish."""
+    if l1_ratio == 0:
+        raise ValueError(
+            "A grid of alphas cannot be made for l1_ratio=0, whose path never reaches 0. "
+            "Give the alphas, or use RidgeCV."
+        )
+    top = strength_max(design, options.factors, options.positive) / l1_ratio
+    if top <= np.finfo(float).resolution:
+        return np.full(n_alphas, np.finfo(float).resolution)
+    return np.geomspace(top, top * eps, n_alphas)
+
+
+def objective_value(
+    residual: Array, w: Array | None, coef: Array, alpha: float, l1_ratio: float
+) -> float:
+    """1/2 mean r^2 + alpha (l1_ratio |b|_1 + (1 - l1_ratio) / 2 |b|^2)."""
+    loss = 0.5 * float(np.average(residual**2, weights=w))
+    ridge = 0.5 * (1 - l1_ratio) * float(coef @ coef)
+    return loss + alpha * (l1_ratio * float(np.abs(coef).sum()) + ridge)
+
+
+def worst_gap(points: list[PathPoint]) -> float:
+    """The largest relative duality gap among those that missed the tolerance."""
+    return max((point.gap for point in points if not point.converged), default=0.0)

@@ -1,0 +1,146 @@
+"""What trees and forests share: parameters, rows in memory, values block by block."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.memory import human_bytes, memory_limit
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
+from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base import Estimator
+from kilogram.base.constraints import Constraint, Integer, Null, RandomState, Real
+from kilogram.base.host_rows import as_float64, rows_in_memory
+from kilogram.base.tree_parameters import (
+    MAX_FEATURES,
+    Fraction,
+    features_per_split,
+    number_of_rows,
+)
+from kilogram.native.trees import Limits, Target
+from kilogram.solvers.trees.nodes import Trees
+
+DEEPEST = 2**31 - 1
+SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
+DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
+
+
+class TreeModel(Estimator):
+    """Limits of growth, and values from the nodes `trees_`."""
+
+    trees_: Trees
+    _float64_target: bool = False  # whether predictions need more digits than float32 rows have
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "max_depth": Integer(1) | Null(),
+        "min_samples_split": Integer(2) | Fraction(),
+        "min_samples_leaf": Integer(1) | Fraction(),
+        "min_weight_fraction_leaf": Real(0.0, 0.5),
+        "max_features": MAX_FEATURES,
+        "random_state": RandomState(),
+        "max_leaf_nodes": Integer(2) | Null(),
+        "min_impurity_decrease": Real(0.0, np.inf, "left"),
+        "ccp_alpha": Real(0.0, np.inf, "left"),
+    }
+
+    def __init__(
+        self,
+        *,
+        criterion: str,
+        max_depth: int | None,
+        min_samples_split: float,
+        min_samples_leaf: float,
+        min_weight_fraction_leaf: float,
+        max_features: Any,
+        random_state: Any,
+        max_leaf_nodes: int | None,
+        min_impurity_decrease: float,
+        ccp_alpha: float,
+    ):
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+
+    @abstractmethod
+    def _grow(self, X: np.ndarray, target: Target, w: np.ndarray) -> tuple[Trees, Any]:
+        """The trees, and out-of-bag values (n, width) or None."""
+
+    def _limits(self, n: int, d: int, total: float) -> Limits:
+        return Limits(
+            DEEPEST if self.max_depth is None else min(int(self.max_depth), DEEPEST),
+            number_of_rows(self.min_samples_split, n, 2),
+            number_of_rows(self.min_samples_leaf, n, 1),
+            features_per_split(self.max_features, d),
+            float(self.min_weight_fraction_leaf) * total,
+            float(self.min_impurity_decrease),
+            0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+        )
+
+    @property
+    def _native_criterion(self) -> str:
+        return "entropy" if self.criterion == "log_loss" else self.criterion
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Decrease of the impurity by the splits of each feature, normalised to sum 1."""
+        check_is_fitted(self)
+        return self.trees_.importances(self.n_features_in_)
+
+    def _dense(self, X: Any) -> np.ndarray:
+        """Rows as float64 in host memory: growth sorts every column, zeros included."""
+        if not is_sparse(X):
+            return as_float64(X)
+        size = 8 * X.shape[0] * X.shape[1]
+        if 3 * size > memory_limit():
+            raise MemoryError(
+                f"{type(self).__name__} sorts every column: {X.shape[0]:,} x {X.shape[1]:,} rows "
+                f"take {human_bytes(3 * size)} when dense. Use fewer features (the most frequent, "
+                "or a PCA of them), or a linear method."
+            )
+        return np.asarray(X.toarray(), dtype=np.float64)
+
+    def _values(self, X: Any) -> Any:
+        """The mean value of the leaves of every row, (n, width), in the library of X.
+
+        In the float type of X, unless float64 targets ask for the wider one.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False).X
+        trees, wide = self.trees_, self._float64_target
+
+        def values(block: Any) -> Any:
+            if is_sparse(block):
+                return trees.mean(np.asarray(block.toarray(), dtype=np.float64))
+            found = trees.mean(as_float64(block))
+            xp = namespace(block)
+            return like(found, xp.astype(block[:0, :], sum_dtype(block, xp)) if wide else block)
+
+        return map_rows(values, X, block_rows=_rows_at_once(X))
+
+    def _leaf_table(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Validated rows in host memory, and their leaves (n, trees), numbered in each tree."""
+        check_is_fitted(self)
+        rows = self._dense(rows_in_memory(self._validate(X, reset=False).X)[0])
+        return rows, self.trees_.apply(rows) - self.trees_.roots
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _rows_at_once(X: Any) -> int | None:
+    if is_streamed(X):
+        return None
+    most = SPARSE_ROWS if is_sparse(X) else DENSE_ROWS
+    return most if X.shape[0] > most else None

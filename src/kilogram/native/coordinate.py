@@ -1,0 +1,42 @@
+"""Coordinate descent on a stored Gram matrix."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import kilogram.native._core as _core
+from kilogram.native.buffers import Array
+
+PENALTIES = {"l1": 0, "mcp": 1, "scad": 2}
+
+
+class Penalty(NamedTuple):
+    """sum_j l1_j |b_j| (or its concave relatives mcp and scad) + l2 / 2 |b|^2, b >= 0 if asked."""
+
+    l1: Array
+    l2: float = 0.0
+    positive: bool = False
+    kind: str = "l1"
+    gamma: float = 3.0
+
+
+def gram_descent(
+    G: Array, q: Array, penalty: Penalty, b: Array, h: Array, *, tol: float, max_epochs: int
+) -> tuple[int, float]:
+    """Improve b (m,) in place, with h = q - G b; the epochs taken and the last largest move.
+
+    Minimises 1/2 b'G b - q'b + penalty(b) over G (m, m); a move is measured as
+    |move| sqrt(G_jj + l2). The rows of G may lie further apart than m.
+    """
+    m = len(b)
+    if G.dtype != np.float64 or G.shape != (m, m) or (m and G.strides[1] != 8):
+        raise ValueError(f"G must be ({m}, {m}) float64 with contiguous rows")
+    if m == 0:
+        return 0, 0.0
+    epochs, change = _core.gram_descent(
+        G, q, penalty.l1, penalty.l2, penalty.positive, PENALTIES[penalty.kind], penalty.gamma,
+        b, h, tol, max_epochs,
+    )  # fmt: skip
+    return int(epochs), float(change)

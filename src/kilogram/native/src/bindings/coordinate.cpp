@@ -1,0 +1,35 @@
+// Coordinate descent in the module `kilogram.native._core`.
+#include "coordinate/gram_descent.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace kg {
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Square = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+
+}  // namespace
+
+void bind_coordinate(nb::module_& m) {
+  m.def("gram_descent", [](Square G, Vector q, Vector l1, double l2, bool positive, int penalty,
+                           double gamma, OutVector b, OutVector h, double tol, i64 max_epochs) {
+    const GramProblem p{G.data(), i64(b.shape(0)), i64(G.stride(0)), q.data(), l1.data(), l2,
+                        positive, static_cast<Penalty>(penalty), gamma};
+    GramState state;
+    {
+      nb::gil_scoped_release release;
+      state = gram_descent(p, b.data(), h.data(), tol, max_epochs);
+    }
+    return std::make_pair(state.epochs, state.change);
+  }, "G"_a.noconvert(), "q"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a,
+     "gamma"_a, "b"_a.noconvert(), "h"_a.noconvert(), "tol"_a, "max_epochs"_a);
+}
+
+}  // namespace kg

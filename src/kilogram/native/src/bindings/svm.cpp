@@ -1,0 +1,177 @@
+// Support vector machines in the module `kilogram.native._core`.
+#include "svm/dual_coordinate.hpp"
+#include "svm/loops.hpp"
+#include "svm/one_vs_one.hpp"
+#include "svm/smo.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+namespace kg {
+
+Spec make_spec(const std::string& kind, const std::vector<double>& params);  // bindings/kernels.cpp
+
+namespace {
+
+template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Release = nb::gil_scoped_release;
+using Params = std::vector<double>;
+
+template <class T> Rows<T> rows(const Matrix<T>& a) {
+  const i64 n = a.shape(0), d = a.shape(1);
+  return Rows<T>{a.data(), n, d, d, 1};
+}
+
+template <class T, class S> void bind_gradient(nb::module_& m) {
+  m.def("smo_gradient", [](const std::string& kind, Matrix<T> X, Matrix<T> A, const Params& p,
+                           Vector<i64> slot, Vector<double> delta, OutMatrix<S> cache,
+                           Vector<i64> old, Vector<double> old_delta, OutVector<double> g,
+                           int threads) {
+    const Spec spec = make_spec(kind, p);
+    Release release;
+    smo_gradient<T, S>(spec, rows(X), rows(A), slot.data(), delta.data(), cache.data(),
+                       cache.shape(1), old.data(), old_delta.data(), old.shape(0), g.data(),
+                       threads);
+  }, "kind"_a, "X"_a.noconvert(), "A"_a.noconvert(), "params"_a, "slot"_a.noconvert(),
+     "delta"_a.noconvert(), "cache"_a.noconvert(), "old"_a.noconvert(),
+     "old_delta"_a.noconvert(), "g"_a.noconvert(), "threads"_a);
+}
+
+template <class S> void bind_add(nb::module_& m) {
+  m.def("smo_add", [](Matrix<S> cache, Vector<i64> slot, Vector<double> delta,
+                      OutVector<double> g, int threads) {
+    Release release;
+    smo_add<S>(cache.data(), g.shape(0), cache.shape(1), slot.data(), delta.data(), slot.shape(0),
+               g.data(), threads);
+  }, "cache"_a.noconvert(), "slot"_a.noconvert(), "delta"_a.noconvert(), "g"_a.noconvert(),
+     "threads"_a);
+  m.def("smo_square", [](Matrix<S> cache, Vector<i64> slot, Vector<i64> at, Matrix<S> made,
+                         OutMatrix<S> out, int threads) {
+    Release release;
+    smo_square<S>(cache.data(), cache.shape(1), slot.data(), at.data(), at.shape(0), made.data(),
+                  out.data(), threads);
+  }, "cache"_a.noconvert(), "slot"_a.noconvert(), "at"_a.noconvert(), "made"_a.noconvert(),
+     "out"_a.noconvert(), "threads"_a);
+}
+
+template <class S> void bind_bits(nb::module_& m) {
+  m.def("smo_bit_square", [](Matrix<std::uint64_t> B, Vector<S> table, bool differing,
+                             OutMatrix<S> out, int threads) {
+    const i64 q = B.shape(0);
+    const BitProblem problem{B.data(), B.data(), q, q, static_cast<i64>(B.shape(1)), differing};
+    Release release;
+    smo_bit_square<S>(problem, table.data(), out.data(), threads);
+  }, "bits"_a.noconvert(), "table"_a.noconvert(), "differing"_a, "out"_a.noconvert(), "threads"_a);
+}
+
+void bind_add_bits(nb::module_& m) {
+  m.def("smo_add_bits", [](Matrix<std::uint64_t> B, Matrix<std::uint64_t> A, Vector<double> delta,
+                           Vector<double> table, bool differing, OutVector<double> g, int threads) {
+    const BitProblem problem{A.data(), B.data(), static_cast<i64>(A.shape(0)),
+                             static_cast<i64>(B.shape(0)), static_cast<i64>(B.shape(1)), differing};
+    Release release;
+    smo_add_bits(problem, delta.data(), table.data(), g.data(), threads);
+  }, "bits"_a.noconvert(), "A"_a.noconvert(), "delta"_a.noconvert(), "table"_a.noconvert(),
+     "differing"_a, "g"_a.noconvert(), "threads"_a);
+}
+
+template <class S> void bind_pairs(nb::module_& m) {
+  m.def("smo_pairs", [](Matrix<S> K, Vector<double> s, Vector<double> lower, Vector<double> upper,
+                        OutVector<double> f, OutVector<double> b, double tol, i64 max_steps) {
+    const i64 q = K.shape(0);
+    const Scratch<double> work(1, 4 * q);
+    Release release;
+    const PairProblem<S> problem{K.data(), q,        s.data(), lower.data(), upper.data(),
+                                 f.data(), b.data(), work.block(0)};
+    const PairResult found = steps(problem, tol, max_steps);
+    return std::pair<i64, double>(found.steps, found.violation);
+  }, "K"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+     "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
+}
+
+template <class S> void bind_duels(nb::module_& m) {
+  m.def("smo_duels", [](Matrix<S> K, Vector<i64> at, Vector<i64> start, Vector<double> y,
+                        Vector<double> C, int slack, double tol, i64 visits, OutVector<double> b,
+                        OutMatrix<double> results, int threads) {
+    const Duels duels{static_cast<i64>(results.shape(0)), at.data(), start.data(), y.data(),
+                      C.data()};
+    Release release;
+    smo_duels<S>(K.data(), K.shape(0), duels, slack, tol, visits, b.data(),
+                 reinterpret_cast<DuelResult*>(results.data()), threads);
+  }, "K"_a.noconvert(), "at"_a.noconvert(), "start"_a.noconvert(), "y"_a.noconvert(),
+     "C"_a.noconvert(), "slack"_a, "tol"_a, "visits"_a, "b"_a.noconvert(),
+     "results"_a.noconvert(), "threads"_a);
+}
+
+template <class T> void bind_coordinate(nb::module_& m) {
+  m.def("coordinate_passes", [](Vector<T> data, std::optional<Vector<i64>> indices,
+                                std::optional<Vector<i64>> indptr, i64 d, double scale, double eps,
+                                Matrix<double> terms, OutVector<double> b, OutVector<double> w,
+                                OutVector<i64> order, i64 active, double far, std::uint64_t seed,
+                                double goal, i64 visits) {
+    const i64 n = b.shape(0);
+    const double* r = terms.data();  // square, t, s, lower, upper: five rows of n
+    const CoordinateProblem<T> problem{data.data(), indices ? indices->data() : nullptr,
+                                       indptr ? indptr->data() : nullptr, d, scale, eps, r, r + n,
+                                       r + 2 * n, r + 3 * n, r + 4 * n, b.data(), w.data(),
+                                       smo_loops()};
+    CoordinateState state{order.data(), n, active, far, 0, seed};
+    i64 seen;
+    {
+      Release release;
+      seen = coordinate_passes<T>(problem, state, goal, visits);
+    }
+    return std::tuple<i64, i64, double, double, std::uint64_t>(seen, state.active, state.far,
+                                                               state.violation, state.seed);
+  }, "data"_a.noconvert(), "indices"_a.noconvert().none(), "indptr"_a.noconvert().none(), "d"_a,
+     "scale"_a, "eps"_a, "terms"_a.noconvert(), "b"_a.noconvert(), "w"_a.noconvert(),
+     "order"_a.noconvert(), "active"_a, "far"_a, "seed"_a, "goal"_a, "visits"_a);
+}
+
+}  // namespace
+
+void bind_svm(nb::module_& m) {
+  bind_gradient<float, float>(m);
+  bind_gradient<double, float>(m);
+  bind_gradient<double, double>(m);
+  bind_add<float>(m);
+  bind_add<double>(m);
+  bind_add_bits(m);
+  bind_bits<float>(m);
+  bind_bits<double>(m);
+  bind_coordinate<float>(m);
+  bind_coordinate<double>(m);
+  bind_duels<float>(m);
+  bind_duels<double>(m);
+  bind_pairs<float>(m);
+  bind_pairs<double>(m);
+  m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,
+                         Vector<double> lower, Vector<double> upper, Vector<double> b,
+                         Vector<double> g, Vector<unsigned char> kept, i64 ask,
+                         OutVector<double> f, OutVector<i64> chosen, OutVector<double> extremes) {
+    const Variables v{static_cast<i64>(point.shape(0)), point.data(), t.data(), s.data(),
+                      lower.data(), upper.data(), b.data(), g.data()};
+    Release release;
+    return smo_select(v, kept.data(), ask, f.data(), chosen.data(), extremes.data());
+  }, "point"_a.noconvert(), "t"_a.noconvert(), "s"_a.noconvert(), "lower"_a.noconvert(),
+     "upper"_a.noconvert(), "b"_a.noconvert(), "g"_a.noconvert(), "kept"_a.noconvert(), "ask"_a,
+     "f"_a.noconvert(), "chosen"_a.noconvert(), "extremes"_a.noconvert());
+}
+
+}  // namespace kg

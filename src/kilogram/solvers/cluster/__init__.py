@@ -1,1 +1,0 @@
-"""Alternating minimisation over clusters: the pass over the rows, the starts, the loop."""

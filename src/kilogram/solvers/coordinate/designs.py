@@ -1,0 +1,131 @@
+"""The design matrix as coordinate descent sees it: correlations, and Gram entries of few columns.
+
+Three forms, centred at the weighted means (or at 0 without an intercept) and divided by the root of
+the total weight, so that G = X'X and q = X'y are means over the rows:
+
+    dense      a centred, scaled copy of X in Fortran order
+    sparse     X as it is, in CSC; the centring is applied to products
+    moments    only G (p, p) and q: for few columns, rows that stream, and folds by subtraction
+
+Of the first two, Gram entries are made for the columns that enter the working set, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from kilogram.statistics import JointMoments
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Design(Protocol):
+    """What the solver asks of a design with p columns."""
+
+    q: Array  # (p,) = X'y
+    yy: float  # y'y
+    norms: Array  # (p,), the lengths of the columns
+
+    def gram(self, old: Array, new: Array) -> Array:
+        """X[:, old]' X[:, new]."""
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        """X_j'r of some columns (all if None) for r = y - X[:, support] b, and r'r."""
+
+
+@dataclass
+class DenseDesign:
+    """Rows in memory: X (n, p) in Fortran order, already centred and scaled like y."""
+
+    X: Array
+    y: Array
+    q: Array = field(init=False)
+    yy: float = field(init=False)
+    norms: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
+        self.yy = float(self.y @ self.y)
+        self.norms = np.sqrt(np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64))
+
+    def gram(self, old: Array, new: Array) -> Array:
+        return np.asarray(self.X[:, old].T @ self.X[:, new], dtype=np.float64)
+
+    def residual(self, b: Array, support: Array) -> Array:
+        """y - X[:, support] b."""
+        return self.y - self.X[:, support] @ b.astype(self.X.dtype)
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        r = self.residual(b, support)
+        X = self.X if columns is None else self.X[:, columns]
+        return np.asarray(X.T @ r, dtype=np.float64), float(r.astype(np.float64) @ r)
+
+
+@dataclass
+class SparseDesign:
+    """Sparse rows: X (n, p) in CSC with weights folded in, `ones` the column that is centred on.
+
+    The centred matrix is X - ones mean'; y is centred, and ones'y = 0, so X'y needs no correction.
+    """
+
+    X: sp.csc_array
+    y: Array
+    mean: Array  # (p,), zeros without an intercept
+    ones: Array  # (n,), the roots of the weights
+    q: Array = field(init=False)
+    yy: float = field(init=False)
+    norms: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
+        self.yy = float(self.y @ self.y)
+        squares = np.asarray(self.X.multiply(self.X).sum(axis=0), dtype=np.float64).ravel()
+        self.norms = np.sqrt(np.maximum(squares - self.mean**2, 0.0))
+
+    def gram(self, old: Array, new: Array) -> Array:
+        plain = (self.X[:, old].T @ self.X[:, new]).toarray().astype(np.float64)
+        return plain - self.mean[old][:, None] * self.mean[new][None, :]
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        shift = float(self.mean[support] @ b)
+        r = self.y - self.X[:, support] @ b + shift * self.ones
+        X = self.X if columns is None else self.X[:, columns]
+        mean = self.mean if columns is None else self.mean[columns]
+        return np.asarray(X.T @ r) - mean * float(self.ones @ r), float(r @ r)
+
+
+@dataclass
+class MomentDesign:
+    """A design known by its moments alone."""
+
+    G: Array
+    q: Array
+    yy: float
+    norms: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.norms = np.sqrt(np.maximum(np.diagonal(self.G), 0.0))
+
+    @classmethod
+    def of(cls, moments: JointMoments, target: int, *, centred: bool) -> MomentDesign:
+        """About the means, or about 0 without an intercept; means over the rows."""
+        W = moments.weight
+        G, q = np.asarray(moments.scatter), np.asarray(moments.cross)[:, target]
+        yy = float(np.asarray(moments.scatter_y)[target, target])
+        if not centred:
+            mean, mean_y = np.asarray(moments.mean), float(np.asarray(moments.mean_y)[target])
+            G, q, yy = G + W * np.outer(mean, mean), q + W * mean * mean_y, yy + W * mean_y**2
+        return cls(np.ascontiguousarray(G / W), q / W, yy / W)
+
+    def gram(self, old: Array, new: Array) -> Array:
+        return self.G[np.ix_(old, new)]
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        which = slice(None) if columns is None else columns
+        Gb = self.G[:, support] @ b
+        rr = self.yy - 2.0 * float(self.q[support] @ b) + float(b @ Gb[support])
+        return self.q[which] - Gb[which], max(rr, 0.0)

@@ -1,1 +1,0 @@
-"""Factors of a matrix: non-negative, independent, and low rank beside sparse errors."""

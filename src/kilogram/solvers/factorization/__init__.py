@@ -1,0 +1,1 @@
+"""Matrix factorisation: NMF, FastICA, principal component pursuit."""

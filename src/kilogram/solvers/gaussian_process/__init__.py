@@ -1,0 +1,1 @@
+"""Marginal likelihoods of Gaussian processes and their gradients."""

@@ -1,0 +1,1 @@
+"""Least squares and ridge regression from moments, triangles or spectra."""

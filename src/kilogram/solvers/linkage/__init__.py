@@ -1,0 +1,1 @@
+"""Hierarchical clustering: linkage and cutting of merge trees."""

@@ -1,0 +1,1 @@
+"""Lloyd's algorithm and its relatives: passes over the rows, initialisation, the loop."""

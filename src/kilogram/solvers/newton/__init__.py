@@ -1,0 +1,1 @@
+"""Newton and quasi-Newton methods for smooth and piecewise quadratic objectives."""

@@ -1,0 +1,1 @@
+"""Proximal Newton methods for L1 penalties."""

@@ -1,0 +1,1 @@
+"""Multidimensional scaling: coordinates from distances, by eigenvectors or by majorisation."""

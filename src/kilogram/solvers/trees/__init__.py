@@ -1,0 +1,1 @@
+"""Arithmetic of binary trees: sums over subtrees, pruning, the leaves of rows."""

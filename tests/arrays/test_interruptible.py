@@ -1,0 +1,59 @@
+"""Long native calls end at Ctrl-C and at a deadline."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from kilogram.arrays.interruptible import DeadlinePassed, run_interruptible
+from kilogram.arrays.lapack import largest_eigenpairs
+from kilogram.native.threads import n_threads
+
+
+def test_returns_and_raises_what_the_function_does():
+    assert run_interruptible(lambda a, b: a + b, 1, 2, work=np.inf) == 3
+    with pytest.raises(ZeroDivisionError):
+        run_interruptible(lambda: 1 / 0, work=np.inf)
+
+
+def test_short_work_stays_in_the_calling_thread():
+    assert run_interruptible(threading.current_thread, work=1) is threading.current_thread()
+    assert run_interruptible(threading.current_thread, work=np.inf) is not threading.main_thread()
+
+
+def test_the_worker_uses_as_many_threads_as_its_caller():
+    assert run_interruptible(n_threads, work=np.inf) == n_threads()
+
+
+def test_a_deadline_ends_the_wait():
+    released = threading.Event()
+    with pytest.raises(DeadlinePassed):
+        run_interruptible(released.wait, 60, work=np.inf, deadline=time.perf_counter() + 0.05)
+    released.set()
+
+
+def test_ctrl_c_ends_the_wait():
+    released = threading.Event()
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(released.wait, 60, work=np.inf)
+    released.set()
+    timer.join()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_largest_eigenpairs(dtype, k):
+    A = np.random.default_rng(0).standard_normal((40, 40)).astype(dtype)
+    A = A + A.T
+    before = A.copy()
+    values, vectors = largest_eigenpairs(A, k)
+    eps = np.finfo(dtype).eps * 40 * np.abs(A).sum()
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[::-1][:k], atol=eps)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=eps)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=eps)

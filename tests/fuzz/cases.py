@@ -1,0 +1,231 @@
+"""Random fits: an estimator, its parameters, data of some shape and scale in some container.
+
+A case is drawn from one seed, so a failure is repeated by `python -m tests.fuzz --seed N --n 1`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+from kilogram.base.constraints import (
+    AnyOf,
+    Boolean,
+    Constraint,
+    Integer,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
+from tests.laws.cases import ESTIMATORS, make
+
+#: Values that most parameters must refuse, in place of a drawn one.
+WRONG = (-1, 0, math.nan, math.inf, "wrong", None, [], True, 2.5, {}, np.array([1.0, 2.0]), object)
+CHANCE_WRONG = 0.06
+LARGEST = 8  # of integer parameters: a fit stays small
+
+SHAPES = ("plain", "plain", "plain", "wide", "two rows", "one row", "many rows")
+VALUES = (
+    *("plain",) * 5,
+    *("counts", "duplicates", "constant column", "zeros", "collinear", "outlier", "huge", "tiny"),
+    *("nan", "inf", "offset"),
+)
+CONTAINERS = (
+    *("C", "C", "F", "strided", "reversed", "read-only"),
+    *("frame", "csr", "csc", "list", "blocks"),
+)
+DTYPES = ("float64", "float64", "float32", "int64", "bool", "float16", "object")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fit. X is plain NumPy; `put` puts it in its container."""
+
+    seed: int
+    name: str
+    params: dict[str, Any]
+    X: np.ndarray = field(repr=False)
+    y: np.ndarray = field(repr=False)
+    w: np.ndarray | None = field(repr=False)
+    container: str
+    shape: str
+    values: str
+    dtype: str
+    weights: str
+    valid_params: bool
+
+    @property
+    def finite(self) -> bool:
+        return self.values not in ("nan", "inf")
+
+    @property
+    def well_posed(self) -> bool:
+        """Whether the memory order must not matter even to an iterative or a discrete method."""
+        return self.values == "plain" and self.shape == "plain" and self.dtype == "float64"
+
+
+def draw_case(seed: int, name: str | None = None) -> Case:
+    """The case of a seed, of one estimator or of any."""
+    rng = np.random.default_rng(seed)
+    name = str(rng.choice(list(ESTIMATORS))) if name is None else name
+    shape, values, container = (str(rng.choice(a)) for a in (SHAPES, VALUES, CONTAINERS))
+    dtype = str(rng.choice(DTYPES))
+    X = _features(rng, name, shape, values)
+    if dtype in ("int64", "bool"):
+        values = values if values not in ("nan", "inf", "huge", "tiny", "offset") else "plain"
+        X = np.round(np.clip(np.nan_to_num(X), -100, 100))
+    params, valid = draw_parameters(rng, name)
+    weights = str(rng.choice(["none", "none", "plain", "zeros", "negative", "one"]))
+    y = _targets(rng, name, X, dtype)
+    with np.errstate(all="ignore"):
+        X = X.astype(dtype)
+    if dtype == "float16" and not np.isfinite(X.astype(float)).all() and values != "nan":
+        values = "inf"
+    return Case(
+        seed, name, params, X, y, _weights(rng, len(X), weights), container, shape, values, dtype,
+        weights, valid,
+    )  # fmt: skip
+
+
+def _features(rng: np.random.Generator, name: str, shape: str, values: str) -> np.ndarray:
+    n, d = {"wide": (7, 12), "two rows": (2, 3), "one row": (1, 3), "many rows": (300, 3)}.get(
+        shape, (int(rng.integers(20, 50)), int(rng.integers(1, 6)))
+    )
+    X = rng.standard_normal((n, d)) + 0.3
+    tags = get_tags(make(name)).input_tags
+    if tags.categorical or tags.positive_only:
+        X = np.floor(2 * np.abs(X)) if tags.categorical else np.abs(X)
+    i, j = int(rng.integers(n)), int(rng.integers(d))
+    match values:
+        case "counts":
+            X = np.floor(2 * np.abs(X))
+        case "duplicates":
+            X = X[rng.integers(0, max(n // 4, 1), n)]
+        case "constant column":
+            X[:, j] = 1.5
+        case "zeros":
+            X[:] = 0
+        case "collinear":
+            X[:, j] = X[:, 0]
+        case "outlier":
+            X[i, j] = 1e9
+        case "huge":
+            X *= 1e160
+        case "tiny":
+            X *= 1e-160
+        case "nan":
+            X[i, j] = np.nan
+        case "inf":
+            X[i, j] = np.inf
+        case "offset":
+            X += 1e7
+    return X
+
+
+def _targets(rng: np.random.Generator, name: str, X: np.ndarray, dtype: str) -> np.ndarray:
+    n = len(X)
+    if is_classifier(make(name)):
+        labels = rng.integers(0, int(rng.integers(2, 4)), n)
+        kind = rng.integers(4)
+        if kind == 0:
+            return np.array(["north", "south", "west"])[labels]
+        return labels.astype(bool) if kind == 1 else labels
+    scale = float(rng.choice([1, 1, 1, 0, 1e-100, 1e100]))
+    y = scale * (np.nan_to_num(np.clip(X[:, 0], -9, 9)) + 0.1 * rng.standard_normal(n))
+    return y.astype("float32") if dtype == "float32" and abs(scale) in (0, 1) else y
+
+
+def _weights(rng: np.random.Generator, n: int, kind: str) -> np.ndarray | None:
+    if kind == "none":
+        return None
+    w = rng.random(n) + 0.1
+    if kind == "zeros":
+        w[rng.random(n) < 0.3] = 0
+    if kind == "negative":
+        w[0] = -1
+    return np.ones(n) if kind == "one" else w
+
+
+def draw_parameters(rng: np.random.Generator, name: str) -> tuple[dict[str, Any], bool]:
+    """Changes to the example of an estimator, by its constraints; and whether all are allowed."""
+    cls = ESTIMATORS[name]
+    params = dict(cls.laws.example)
+    known = make(name).get_params(deep=False)
+    valid = True
+    for parameter, constraint in cls.parameter_constraints.items():
+        draw = rng.random()
+        if draw < CHANCE_WRONG:
+            params[parameter] = WRONG[int(rng.integers(len(WRONG)))]
+            valid = valid and constraint.accepts(params[parameter])
+        elif draw < 0.35:
+            params[parameter] = draw_value(rng, constraint, known[parameter])
+    return params, valid
+
+
+def draw_value(rng: np.random.Generator, constraint: Constraint, known: Any) -> Any:
+    """A value that the constraint accepts; the known one where none can be drawn."""
+    if isinstance(constraint, AnyOf):
+        return draw_value(
+            rng, constraint.options[int(rng.integers(len(constraint.options)))], known
+        )
+    if isinstance(constraint, Integer):
+        low = int(max(constraint.low, -LARGEST)) + (constraint.closed in ("right", "neither"))
+        value = int(rng.integers(low, int(min(constraint.high, max(low, 1) + LARGEST)) + 1))
+        return np.int64(value) if rng.random() < 0.3 else value
+    if isinstance(constraint, Real):
+        return _draw_real(rng, constraint)
+    if isinstance(constraint, OneOf):
+        return constraint.values[int(rng.integers(len(constraint.values)))]
+    if isinstance(constraint, Boolean):
+        return bool(rng.integers(2))
+    if isinstance(constraint, RandomState):
+        return int(rng.integers(5))
+    return None if isinstance(constraint, Null) else known
+
+
+def _draw_real(rng: np.random.Generator, constraint: Real) -> Any:
+    if math.isinf(constraint.low) or math.isinf(constraint.high):
+        low = constraint.low if math.isfinite(constraint.low) else 0.0
+        value = low + 10.0 ** rng.uniform(-6, 3)
+    else:
+        value = rng.uniform(constraint.low, constraint.high)
+    ends = [e for e in (constraint.low, constraint.high) if math.isfinite(e)]
+    if ends and rng.random() < 0.2:
+        value = ends[int(rng.integers(len(ends)))]
+    value = np.float32(value) if rng.random() < 0.2 else float(value)
+    return value if constraint.accepts(value) else 0.5 * (constraint.low + min(constraint.high, 1))
+
+
+def put(X: np.ndarray, container: str) -> Any:
+    """X in its container; what the container cannot hold stays an array."""
+    plain = X.dtype.kind in "fiu" and X.dtype != np.float16
+    match container:
+        case "F":
+            return np.asfortranarray(X)
+        case "strided":
+            wide = np.zeros((2 * X.shape[0], 3 * X.shape[1]), dtype=X.dtype)
+            wide[::2, 1::3] = X
+            return wide[::2, 1::3]
+        case "reversed":
+            return X[::-1, ::-1].copy()[::-1, ::-1]
+        case "read-only":
+            X = X.copy()
+            X.flags.writeable = False
+            return X
+        case "frame":
+            return pd.DataFrame(X)
+        case "csr" | "csc" if plain:
+            return sp.csr_array(X) if container == "csr" else sp.csc_array(X)
+        case "list":
+            return X.tolist()
+        case "blocks" if plain and len(X) > 2:
+            return [X[: len(X) // 2], X[len(X) // 2 :]]
+    return X.copy()

@@ -1,0 +1,71 @@
+"""A seeded fuzzer over every estimator: a few fits of each here, many with `make fuzz`."""
+
+import os
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kilogram.models.ridge import Ridge
+from tests.fuzz.cases import draw_case
+from tests.fuzz.check import problems
+from tests.fuzz.known import is_known
+from tests.laws.cases import ESTIMATORS
+
+#: Fits of each estimator in the test suite.
+FITS = max(int(os.environ.get("KILOGRAM_FUZZ", "0")) // len(ESTIMATORS), 4)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_random_fits(name):
+    start = zlib.crc32(name.encode()) % 10**6
+    wrong = []
+    for seed in range(start, start + FITS):
+        case = draw_case(seed, name)
+        wrong += [f"{p}\n  {case}" for p in problems(case) if not is_known(name, p)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_case_is_repeated_by_its_seed():
+    one, two = draw_case(5), draw_case(5)
+    assert (one.name, repr(one.params), one.container) == (
+        two.name,
+        repr(two.params),
+        two.container,
+    )
+    np.testing.assert_array_equal(one.X, two.X)
+
+
+def test_the_checks_find_problems(monkeypatch):
+    """Each kind of defect is found in an estimator that has it."""
+    drawn = (draw_case(seed, "Ridge") for seed in range(500))
+    calm = next(
+        c
+        for c in drawn
+        if c.well_posed and c.valid_params and c.X.shape[1] > 1 and np.ptp(c.y) < 1e3
+    )
+    case = replace(calm, container="F", w=None, weights="none")
+    assert problems(case) == []
+    truth = Ridge.predict
+
+    def leaky(self, X):
+        raise RuntimeError("native failure")
+
+    def nan(self, X):
+        return truth(self, X) * np.nan
+
+    def order(self, X):
+        return truth(self, X) + 1.0 * np.asarray(X).flags.c_contiguous
+
+    def change(self, X):
+        X[0, 0] += 1
+        return truth(self, X)
+
+    for defect, message in ((leaky, "RuntimeError"), (nan, "NaN"), (order, "memory order")):
+        monkeypatch.setattr(Ridge, "predict", defect)
+        assert any(message in problem for problem in problems(case))
+    monkeypatch.setattr(Ridge, "predict", truth)
+    fit = Ridge.fit
+    monkeypatch.setattr(Ridge, "fit", lambda self, X, y, **k: (change(fit(self, X, y), X), self)[1])
+    assert any("changed its input" in problem for problem in problems(case))

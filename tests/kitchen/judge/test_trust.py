@@ -1,0 +1,98 @@
+"""What the answers are worth: right where the truth is known, and said in words and in JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+from kilogram.evaluation.probability_scaling import fit_scaling
+from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.judge.trust import group_names
+from kilogram.kitchen.measures import MEASURES, quick
+from kilogram.kitchen.report.facts import as_json
+from kilogram.kitchen.report.sentences import trust_lines
+from tests.kitchen.conftest import curved
+
+
+def test_numbers_have_intervals_that_hold(cooked):
+    found = cooked.evidence.trust
+    assert found.chance.p_value == 0.001
+    assert found.chance.score == pytest.approx(
+        np.mean([fold.score for fold in cooked.shown.first_round])
+    )
+    errors = np.abs(cooked.evidence.answers.truth - cooked.evidence.answers.prediction)
+    assert np.mean(errors <= found.range.half) == pytest.approx(0.9, abs=0.03)
+    assert 0.8 < found.range.held.covered < 0.98
+    fresh = curved(300, seed=5).dropna(subset="y")
+    inside = np.abs(fresh["y"] - cooked.predict(fresh)) <= found.range.half
+    assert 0.8 < inside.mean() < 0.98
+    assert found.calibration is None
+    assert found.ranking is None
+
+
+def test_two_classes_have_areas_costs_and_probabilities(two_classes):
+    found = two_classes.evidence.trust
+    assert found.range is None
+    assert found.ranking.roc.low > 0.8
+    assert found.ranking.precision.mean > found.ranking.share
+    dear_misses, dear_alarms = found.ranking.costs[1][2], found.ranking.costs[2][2]
+    assert dear_misses.hits >= dear_alarms.hits
+    assert found.calibration.brier < found.calibration.uncertainty
+
+
+def test_three_classes_are_sure_of_their_answer(sorted_classes):
+    found = sorted_classes.evidence.trust
+    assert found.ranking is None
+    assert found.calibration.base_rate > 0.9
+    assert sum(b.count for b in found.calibration.bins) == 90
+
+
+@pytest.mark.parametrize("which", ["cooked", "two_classes", "sorted_classes"])
+def test_it_is_said_in_words_and_in_json(which, request):
+    one = request.getfixturevalue(which)
+    lines = dict(trust_lines(one.evidence.trust, one.measure))
+    assert {"chance", "subgroups"} <= set(lines)
+    assert lines["chance"].startswith("Better than chance: p = 0.001")
+    said = json.loads(as_json(one))["trust"]
+    assert said["chance"]["p_value"] == 0.001
+    assert len(said["subgroups"]) == len(one.evidence.trust.groups)
+    assert ("ranking" in said) == (which == "two_classes")
+    assert ("calibration" in said) == (which != "cooked")
+    assert (said["intervals"] is None) == (which != "cooked")
+
+
+def test_columns_become_groups():
+    word = Column("w", "categorical", "", levels=("a", "b"))
+    assert group_names(word, np.array([0, 1, np.nan])).tolist() == ["a", "b", "missing"]
+    order = Column("o", "ordinal", "", levels=("S", "M", "L"))
+    assert group_names(order, np.array([1 / 3, 1.0, 2 / 3])).tolist() == ["S", "L", "M"]
+    number = Column("n", "numeric", "")
+    thirds = group_names(number, np.arange(30.0))
+    assert {(thirds == name).sum() for name in set(thirds)} == {10}
+    assert group_names(number, np.ones(50)) is None
+    assert group_names(Column("t", "text", ""), np.array(["x"])) is None
+
+
+@pytest.mark.parametrize("name", ["r2", "accuracy", "balanced_accuracy", "mean_absolute_error"])
+def test_the_quick_measures_are_the_measures(name):
+    rng = np.random.default_rng(0)
+    y, f = rng.integers(0, 3, (2, 40))
+    assert quick(MEASURES[name])(y, f) == pytest.approx(MEASURES[name].function(y, f))
+
+
+def test_scaling_recovers_probabilities_and_keeps_the_answer():
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(4000, 3))
+    P = np.exp(2 * F)
+    P /= P.sum(axis=1, keepdims=True)
+    y = (rng.uniform(size=(4000, 1)) > P.cumsum(axis=1)).sum(axis=1)
+    found = fit_scaling(F, y)
+    assert found.scale == pytest.approx(2, rel=0.1)
+    assert np.array_equal(found.probabilities(F).argmax(axis=1), F.argmax(axis=1))
+    moved = fit_scaling(F - [2, 0, 0], y, shifts=True)
+    assert moved.scale == pytest.approx(2, rel=0.1)
+    assert moved.shifts[0] - moved.shifts[1] == pytest.approx(4, rel=0.15)
+    separable = fit_scaling(np.array([-1.0, 1.0] * 20), np.array([0, 1] * 20))
+    assert np.isfinite(separable.scale)
+    with pytest.raises(ValueError, match="one length"):
+        fit_scaling(F, y[:5])

@@ -1,0 +1,194 @@
+"""Lasso and elastic net against the textbook version, scikit-learn and optimality conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.linear_model as peers
+
+import kilogram as kg
+from kilogram.base import ConvergenceWarning
+from kilogram.textbook import sparse_regression
+from kilogram.textbook.state import run
+
+SHAPES = [(60, 8), (40, 120), (300, 5), (30, 30), (7, 600)]
+
+
+def data(n, p, seed=0, correlation=0.5):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, p))
+    X = Z + correlation * np.roll(Z, 1, axis=1) + 1.0
+    b = np.zeros(p)
+    b[: min(4, p)] = (2.0, -1.0, 0.5, 3.0)[: min(4, p)]
+    return X, X @ b + rng.normal(size=n) + 5.0
+
+
+def kkt_violation(model, X, y, w=None):
+    """How far the (sub)gradient condition is missed, relative to alpha."""
+    w = np.ones(len(y)) if w is None else w
+    r = y - model.predict(X)
+    c = np.asarray(X.T @ (w * r)).ravel() / w.sum()
+    alpha, ratio, b = model.alpha, model.l1_ratio, model.coef_
+    g = c - alpha * (1 - ratio) * b
+    zero = b == 0
+    excess = np.where(
+        zero, np.maximum(np.abs(g) - alpha * ratio, 0), g - alpha * ratio * np.sign(b)
+    )
+    return np.abs(excess).max() / alpha
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ratio", [1.0, 0.3])
+def test_optimality_conditions(shape, ratio):
+    X, y = data(*shape)
+    model = kg.ElasticNet(alpha=0.1, l1_ratio=ratio, tol=1e-12, max_iter=10**5).fit(X, y)
+    assert kkt_violation(model, X, y) < 1e-4
+    assert model.dual_gap_ <= 1e-12 * np.var(y) * 1.01
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_the_textbook_version(shape):
+    X, y = data(*shape)
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    lam = 0.3
+    expected = run(sparse_regression.lasso(Xc, yc, lam * len(y), sweeps=20000))["beta"]
+    model = kg.Lasso(alpha=lam, tol=1e-13, max_iter=10**5).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), Xc @ expected + y.mean(), atol=1e-5)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array, np.asfortranarray])
+def test_equals_scikit_learn(positive, weighted, container):
+    X, y = data(80, 150, seed=1)
+    X = X * (X > 1.5)
+    w = np.random.default_rng(2).uniform(0.1, 2, len(y)) if weighted else None
+    settings = {"alpha": 0.1, "positive": positive, "tol": 1e-10, "max_iter": 10**5}
+    ours = kg.Lasso(**settings).fit(container(X), y, w)
+    theirs = peers.Lasso(**settings).fit(X, y, w)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    assert ours.intercept_ == pytest.approx(theirs.intercept_, abs=1e-5)
+
+
+def test_several_targets_are_fitted_one_by_one():
+    X, y = data(50, 90)
+    Y = np.column_stack([y, -2 * y + 1])
+    both = kg.Lasso(alpha=0.2, tol=1e-10).fit(X, Y)
+    assert both.coef_.shape == (2, 90)
+    for t in range(2):
+        one = kg.Lasso(alpha=0.2, tol=1e-10).fit(X, Y[:, t])
+        np.testing.assert_allclose(both.coef_[t], one.coef_, atol=1e-8)
+    assert both.predict(X).shape == (50, 2)
+
+
+def test_streaming_rows_equal_rows_in_memory():
+    X, y = data(500, 12)
+    blocks = [(X[i : i + 90], y[i : i + 90]) for i in range(0, 500, 90)]
+    streamed = kg.Lasso(alpha=0.05, tol=1e-10).fit(blocks)
+    whole = kg.Lasso(alpha=0.05, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, atol=1e-9)
+
+
+def test_float32_reaches_the_same_solution():
+    X, y = data(100, 250)
+    wide = kg.Lasso(alpha=0.1).fit(X, y)
+    narrow = kg.Lasso(alpha=0.1).fit(X.astype(np.float32), y.astype(np.float32))
+    assert narrow.coef_.dtype == np.float32
+    assert narrow.objective(X, y) <= wide.objective(X, y) + 2e-4 * np.var(y)
+
+
+def test_a_large_alpha_leaves_the_intercept_only():
+    X, y = data(40, 60)
+    top = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / len(y)
+    assert not kg.Lasso(alpha=top * 1.0001).fit(X, y).coef_.any()
+    assert np.count_nonzero(kg.Lasso(alpha=top * 0.99, tol=1e-9).fit(X, y).coef_) == 1
+    assert kg.Lasso(alpha=2 * top).fit(X, y).intercept_ == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize(
+    "case", ["constant column", "duplicate columns", "constant target", "one row", "alpha 0"]
+)
+def test_degenerate_input_has_a_defined_solution(case):
+    X, y = data(30, 6)
+    alpha = 0.1
+    if case == "constant column":
+        X[:, 2] = 3.0
+    elif case == "duplicate columns":
+        X[:, 1] = X[:, 0]
+    elif case == "constant target":
+        y = np.full(30, 4.0)
+    elif case == "one row":
+        X, y = X[:1], y[:1]
+    else:
+        alpha = 0.0
+    model = kg.Lasso(alpha=alpha, max_iter=10**5).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    if case == "constant column":
+        assert model.coef_[2] == 0
+    if case in ("constant target", "one row"):
+        assert not model.coef_.any()
+    if case == "alpha 0":
+        residual = y - kg.LinearRegression().fit(X, y).predict(X)
+        assert model.objective(X, y) <= 0.5 * np.mean(residual**2) + 1e-4 * np.var(y)
+
+
+def test_too_few_epochs_are_reported():
+    X, y = data(100, 80, correlation=5.0)
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        kg.Lasso(alpha=1e-3, max_iter=2, tol=1e-10).fit(X, y)
+
+
+def test_warm_start_needs_fewer_epochs():
+    X, y = data(200, 600)
+    model = kg.Lasso(alpha=0.02, warm_start=True, tol=1e-8).fit(X, y)
+    cold = model.n_iter_
+    assert model.fit(X, y).n_iter_ < cold
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"alpha": -1.0}, "alpha must be a float of at least 0, got -1.0."),
+        ({"tol": -1e-3}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0."),
+        ({"selection": "greedy"}, "selection must be one of 'cyclic', 'random', got 'greedy'."),
+    ],
+)
+def test_parameters_are_checked(setting, message):
+    with pytest.raises(ValueError, match=message):
+        kg.Lasso(**setting).fit(*data(20, 3))
+
+
+@pytest.mark.parametrize("shape", [(200, 30), (80, 300)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lasso_cv_chooses_as_scikit_learn(shape, weighted):
+    X, y = data(*shape, seed=3)
+    w = np.random.default_rng(4).uniform(0.1, 2, len(y)) if weighted else None
+    ours = kg.LassoCV(tol=1e-7, alphas=30).fit(X, y, w)
+    theirs = peers.LassoCV(tol=1e-7, max_iter=10**5, alphas=ours.alphas_).fit(X, y, w)
+    assert ours.alpha_ == pytest.approx(theirs.alpha_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    # where the path is short of its tolerance, errors of the rows left out differ a little
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=2e-2)
+
+
+def test_elastic_net_cv_tries_several_mixtures():
+    X, y = data(100, 40)
+    model = kg.ElasticNetCV(l1_ratio=[0.2, 0.9], alphas=20).fit(X, y)
+    assert model.mse_path_.shape == (2, 20, 5)
+    assert model.alphas_.shape == (2, 20)
+    k, i = np.unravel_index(model.mse_path_.mean(axis=2).argmin(), (2, 20))
+    assert (model.l1_ratio_, model.alpha_) == ([0.2, 0.9][k], model.alphas_[k, i])
+
+
+def test_paths_equal_scikit_learn():
+    X, y = data(60, 100)
+    alphas, coefs, gaps = kg.lasso_path(X, y, n_alphas=20, eps=1e-2, tol=1e-9)
+    _, theirs, _ = peers.lasso_path(X, y, alphas=alphas, tol=1e-9, max_iter=10**5)
+    np.testing.assert_allclose(X @ coefs, X @ theirs, atol=1e-3)
+    assert gaps.max() <= 1e-9 * np.mean(y**2) * 1.01
+    assert not coefs[:, 0].any()
+    a, c, g, n = kg.enet_path(X, y, n_alphas=5, l1_ratio=0.5, return_n_iter=True)
+    assert c.shape == (100, 5)
+    assert len(n) == len(a) == len(g) == 5
