@@ -1,6 +1,7 @@
 """The prediction task: which rows have a target, and is it regression or classification?
 
     text, booleans                                        classification
+    numbers written as text ($1,234.50, 12 kg)            as numbers
     at most ten distinct integers, each well repeated     classification
     two distinct numbers                                  classification
     other numbers                                         regression
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 
 from kilogram.kitchen.errors import KitchenError, close_names, some
 from kilogram.kitchen.features.columns import as_text, plain
+from kilogram.kitchen.features.number_formats import described, number_format
 from kilogram.kitchen.read.dialect import is_number
 from kilogram.kitchen.read.table import Table
 
@@ -43,9 +45,8 @@ class Question:
 
 def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) -> Question:
     """The task of predicting `target`, or an error that says why it is impossible."""
-    column = plain(_target(table, target))
+    column, notes = _as_numbers(plain(_target(table, target)), target, task)
     known = np.flatnonzero(_present(column))
-    notes = []
     if len(known) < len(column):
         left = len(column) - len(known)
         finite = " finite" if left > column.null_count + _nans(column) else ""
@@ -106,6 +107,21 @@ def _target(table: Table, target: str) -> Any:
             f"are then called column_1 to column_{len(names)}."
         )
     raise KitchenError(f"{table.name} has no column {target!r}.{hint}")
+
+
+def _as_numbers(column: Any, target: str, task: Task | None) -> tuple[Any, list[str]]:
+    """A target of numbers written as text, as numbers, with a note on what was read."""
+    if not pa.types.is_string(column.type) or task == "classification":
+        return column, []
+    form = number_format(column, force=task == "regression")
+    if form is None or (
+        task is None and all(map(is_number, pc.unique(column).drop_null().to_pylist()))
+    ):
+        return column, []
+    bad = form.unreadable(column)
+    numbers = form.read(column)
+    why = described(form, sum(bad.values())) + (f": {some(list(bad), 3)}" if bad else "")
+    return pa.array(numbers, mask=np.isnan(numbers)), [f"The target {target!r} has {why}."]
 
 
 def _present(column: Any) -> np.ndarray:

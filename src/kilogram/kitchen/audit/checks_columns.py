@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.column_skill import gap_skill, numbers_skill, skill
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import some
-from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.features.columns import Column, plain
+from kilogram.kitchen.features.number_formats import NumberFormat
 
 # A column with this skill leaks the target; one a little worse does if no other comes near it.
 SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
@@ -38,6 +40,24 @@ def missing_values(subject: AuditData) -> Iterator[Finding]:
         tuple(c.name for c in worst),
         {c.name: c.missing for c in worst},
     )
+
+
+def unreadable_numbers(subject: AuditData) -> Iterator[Finding]:
+    """KG-A18: cells of numeric columns that are not numbers."""
+    for column in subject.layout.columns:
+        cells = plain(subject.data.column(column.name))
+        if column.kind != "numeric" or not column.form or not pa.types.is_string(cells.type):
+            continue
+        bad = NumberFormat.from_text(column.form).unreadable(cells)
+        if bad:
+            count = sum(bad.values())
+            shown = some(list(bad), 5)
+            yield Finding(
+                "KG-A18", "warning",
+                f"{column.name!r} is numeric, but {count:,} cell{'s are' if count > 1 else ' is'} "
+                f"not: {shown}.",
+                (column.name,), bad,
+            )  # fmt: skip
 
 
 def constants(subject: AuditData) -> Iterator[Finding]:

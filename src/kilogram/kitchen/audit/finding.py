@@ -129,6 +129,12 @@ CODES: dict[str, FindingType] = {
         "Use the raw table: columns are scaled and encoded, and classes balanced, inside each "
         "fold. If the preprocessing did not use the target of new rows, --accept KG-A17.",
     ),
+    "KG-A18": FindingType(
+        "unreadable numbers",
+        "A numeric column has cells that are not numbers, or numbers in another unit.",
+        "These cells count as missing. Mend them in the table, or use --categorical COLUMN if the "
+        "words are categories.",
+    ),
 }
 
 

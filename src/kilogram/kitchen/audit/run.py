@@ -22,6 +22,7 @@ from kilogram.kitchen.audit.checks_columns import (
     identifiers,
     missing_values,
     target_leaks,
+    unreadable_numbers,
 )
 from kilogram.kitchen.audit.checks_drift import drift, shared_rows
 from kilogram.kitchen.audit.checks_order import future, groups, time_order
@@ -186,7 +187,8 @@ def _checks(subject: AuditData) -> Iterator[Check]:
     for check, *codes in (
         (missing_values, "KG-A01"), (constants, "KG-A02"), (copies, "KG-A03"),
         (near_duplicates, "KG-A05"), (identifiers, "KG-A06"), (target_leaks, "KG-A07", "KG-A08"),
-        (groups, "KG-A09"), (time_order, "KG-A10"), (future, "KG-A11"), (imbalance, "KG-A12"),
+        (unreadable_numbers, "KG-A18"), (groups, "KG-A09"), (time_order, "KG-A10"),
+        (future, "KG-A11"), (imbalance, "KG-A12"),
     ):  # fmt: skip
         what = f"checking for {check.__name__.replace('_', ' ')}"
         yield Check(what, tuple(codes), partial(check, subject))

@@ -4,6 +4,7 @@ Types are detected from the inputs alone, never from the target, so detecting th
 nothing. Every type can be overridden by `ColumnOverrides`.
 
     image         paths that end like image files
+    numeric       numbers, also written as text ($1,234.50, 12 kg, 12.3 %)
     date          dates, also written as text (14.3.2020) or numbers (20200314)
     time          dates that order the rows: sorted, and almost all distinct
     ordinal       levels of a known scale, ranges of numbers, or ordered categories of a data frame
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +34,7 @@ from kilogram.kitchen.features.columns import (
     plain,
     values,
 )
+from kilogram.kitchen.features.number_formats import described, number_format
 from kilogram.kitchen.features.ordinal_scales import date_form, scale_order
 from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.read.dialect import is_number
@@ -104,6 +107,13 @@ def as_overridden(name: str, cells: Any, kind: Kind, order: tuple[str, ...] = ()
     if kind in ("text", "image", "group"):
         as_text(column)
         return Column(name, kind, _ASKED[kind], missing, distinct)
+    if kind == "numeric" and pa.types.is_string(column.type):
+        numbers = _written_numbers(name, column, distinct, force=True)
+        if numbers is None:
+            raise KitchenError(
+                f"Column {name!r} should hold numeric values but has {some(_first(column), 3)}."
+            )
+        return replace(numbers, reason=f"{numbers.reason}, as requested")
     form = ""
     if kind in ("date", "time") and not pa.types.is_temporal(column.type):
         form = date_form(column)
@@ -112,6 +122,11 @@ def as_overridden(name: str, cells: Any, kind: Kind, order: tuple[str, ...] = ()
     found = Column(name, kind, _ASKED[kind], missing, distinct, form=form)
     values(found, column)
     return found
+
+
+def _first(column: Any) -> list[str]:
+    """Some distinct values of a column of text."""
+    return pc.unique(column.slice(0, 100)).drop_null().to_pylist()
 
 
 _ASKED: dict[Kind, str] = {
@@ -221,7 +236,7 @@ def _group(name: str, distinct: int, rows: int, missing: int) -> Column | None:
 
 def _words(name: str, column: Any, distinct: int, filled: int) -> Column:
     missing = column.null_count
-    found = _written(name, column, distinct)
+    found = _written(name, column, distinct) or _written_numbers(name, column, distinct)
     if found is not None:
         return found
     length = pc.mean(pc.utf8_length(column)).as_py()
@@ -253,6 +268,25 @@ def _written(name: str, column: Any, distinct: int) -> Column | None:
             why = "levels of a known scale: " + " < ".join(order)
             return Column(name, "ordinal", why, missing, distinct, order)
     return None
+
+
+def _written_numbers(
+    name: str, column: Any, distinct: int, *, force: bool = False
+) -> Column | None:
+    """Numbers in a known format; unreadable cells count as missing."""
+    form = number_format(column, force=force)
+    if form is None:
+        return None
+    unreadable = sum(form.unreadable(column).values())
+    missing = column.null_count + unreadable
+    plain_numbers = not unreadable and all(
+        map(is_number, pc.unique(column).drop_null().to_pylist())
+    )
+    named_id = bool(_ID_NAME.search(name)) and distinct > 0.5 * len(column)
+    if (plain_numbers or named_id) and not force:
+        return None  # plain numbers are text on purpose, or the reader had made numbers of them
+    why = described(form, unreadable)
+    return Column(name, "numeric", why, missing, distinct, form=str(form))
 
 
 def _spelled(form: str) -> str:

@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kilogram.kitchen.errors import KitchenError, lacking, some
+from kilogram.kitchen.features.number_formats import NumberFormat
 from kilogram.kitchen.read.dialect import is_number
 
 Kind = Literal[
@@ -44,7 +45,10 @@ FORMS_APART = "|"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its type and the reason for it; `form` is the format of its dates."""
+    """One column: its type and the reason for it.
+
+    `form` is the format of its dates, or of numbers that are written as text.
+    """
 
     name: str
     kind: Kind
@@ -125,6 +129,8 @@ def values(column: Column, data: Any) -> np.ndarray:
     try:
         if column.kind in ("date", "time"):
             out = days(data, column.form)
+        elif column.form and pa.types.is_string(data.type):
+            out = NumberFormat.from_text(column.form).read(data)
         else:
             out = pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
