@@ -238,6 +238,8 @@ def test_L12_M7_matching_pursuit():
     s = run(sparse_regression.matching_pursuit(X, y, 2))
     assert sorted(s["active"]) == [1, 4]
     assert np.allclose(s["beta"][[4, 1]], [5, -3])
+    fast = kg.OrthogonalMatchingPursuit(n_nonzero_coefs=2, fit_intercept=False).fit(X, y)
+    assert np.allclose(fast.coef_, s["beta"])
     assert s.objective < 1e-20
 
 

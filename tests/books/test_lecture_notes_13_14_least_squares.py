@@ -31,6 +31,8 @@ def test_L13_T3_matching_pursuit_by_reflections_is_the_plain_one():
         assert np.allclose(a["beta"], b["beta"])
         assert np.isclose(a.objective, b.objective)
         assert np.allclose(X[:, a["active"]].T @ a["r"], 0, atol=1e-9)
+    fast = kg.orthogonal_mp(X, y, n_nonzero_coefs=5, return_path=True)
+    assert np.allclose(fast.T, [s["beta"] for s in plain[1:]])
     assert (np.diff([s.objective for s in plain]) <= 0).all()
 
 
@@ -46,6 +48,9 @@ def test_L13_M1_dependent_columns_end_the_pursuit():
         assert np.allclose(twice @ found["beta"], X @ want)
         nothing = run(pursue(np.zeros((5, 2)), np.ones(5), 2))
         assert (nothing["beta"] == 0).all()
+    with pytest.warns(RuntimeWarning, match="ended after 7 features"):
+        fast = kg.orthogonal_mp(twice, y, n_nonzero_coefs=10)
+    assert np.allclose(twice @ fast, X @ want)
 
 
 @covers("lecture_notes L13.M2")
@@ -91,6 +96,9 @@ def test_L13_T1_the_lasso_path():
     knots, lambdas = s["knots"], s["lambdas"]
     assert np.allclose(knots[-1], np.linalg.lstsq(X, y, rcond=None)[0])
     assert (np.diff(lambdas) < 0).all()
+    alphas, _, fast = kg.lars_path(X, y, method="lasso")
+    assert np.allclose(alphas * len(y), lambdas, atol=1e-9)
+    assert np.allclose(fast.T, knots)
     for k in range(len(lambdas) - 1):
         for share in (0.0, 0.3, 0.8):
             lam = (1 - share) * lambdas[k] + share * lambdas[k + 1]
@@ -113,6 +121,9 @@ def test_L13_T5_a_column_can_leave_the_path():
     assert len(states) > 6  # more than d + 1 events, although the notes loop to d
     at = next(i for i, s in enumerate(states) if "leaves" in s.step)
     gone = int(states[at].step.split()[0])
+    alphas, _, coefs = kg.lars_path(X, y, method="lasso")
+    assert np.allclose(alphas * len(y), states[-1]["lambdas"], atol=1e-9)
+    assert np.allclose(coefs.T, states[-1]["knots"])
     before, knot = states[at - 1]["knots"][-1], states[at]["knots"][-1]
     assert before[gone] != 0 == knot[gone]
     # the one whose sign would change first, and only that one
@@ -139,10 +150,14 @@ def test_L13_E1_topics_of_a_document():
     assert np.allclose(s["beta"], [60, 40])
     fast = kg.LinearRegression(positive=True, fit_intercept=False).fit(X, both)
     assert np.allclose(fast.coef_, [60, 40])
+    pursuit = {"n_nonzero_coefs": 2, "positive": True}
+    assert np.allclose(kg.orthogonal_mp(X, both, **pursuit), [60, 40])
     # a word that speaks against a topic: plain pursuit takes a negative share
     odd = X[:, 0] - 0.3 * X[:, 1]
     assert run(sparse_regression.matching_pursuit(X, odd, 2))["beta"].min() < -0.2
     assert run(sparse_regression.matching_pursuit(X, odd, 2, positive=True))["beta"].min() >= 0
+    assert kg.orthogonal_mp(X, odd, n_nonzero_coefs=2).min() < -0.2
+    assert kg.orthogonal_mp(X, odd, **pursuit).min() >= 0
 
 
 @covers("lecture_notes L13.M4")

@@ -6,13 +6,12 @@ training rows of a fold are those of all rows minus those of the fold: the rows 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import column_or_1d
 
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import (
     ArrayLike,
@@ -24,61 +23,15 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.estimate import within
-from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
-from kilogram.models.sparse.problem import (
-    Centring,
-    alpha_grid,
-    from_moments,
-    from_rows,
-    prefers_moments,
-)
+from kilogram.models.sparse.folds import FoldDesigns, fold_data
+from kilogram.models.sparse.problem import Centring, alpha_grid
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design
 from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, elastic_net_path
 from kilogram.solvers.least_squares.data import RegressionData
-from kilogram.statistics import JointMoments
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class Data(NamedTuple):
-    """Rows in memory of one target."""
-
-    X: Any
-    y: Array
-    w: Array | None
-
-    def part(self, rows: Array) -> Data:
-        return Data(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
-
-
-class FoldDesigns:
-    """The design of all rows, and of all rows but those of a fold."""
-
-    def __init__(self, data: Data, fit_intercept: bool):
-        self.data, self.fit_intercept = data, fit_intercept
-        self.total = self._moments(data) if prefers_moments(data.X) else None
-
-    @staticmethod
-    def _moments(data: Data) -> JointMoments:
-        return JointMoments.of(data.X, data.y[:, None], data.w)
-
-    def whole(self) -> tuple[Design, Centring]:
-        if self.total is not None:
-            return from_moments(self.total, 0, self.fit_intercept)
-        return from_rows(*self.data, self.fit_intercept)
-
-    def without(self, train: Array, test: Array) -> tuple[Design, Centring]:
-        """The training rows of a fold, by subtraction where train and test are all rows."""
-        rest = len(train) + len(test) == len(self.data.y)
-        if self.total is not None and rest and len(test) <= len(train):
-            moments = self.total - self._moments(self.data.part(test))
-            return from_moments(moments, 0, self.fit_intercept)
-        part = self.data.part(train)
-        if self.total is not None:
-            return from_moments(self._moments(part), 0, self.fit_intercept)
-        return from_rows(*part, self.fit_intercept)
 
 
 class ElasticNetCV(SparseLinearModel):
@@ -226,14 +179,7 @@ class ElasticNetCV(SparseLinearModel):
         -------
         self
         """
-        rows = validate_regression_data(self, X, y, sample_weight, min_samples=2)
-        rows = gather_regression_data(self, rows)
-        Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
-        if rows.flat is False:
-            column_or_1d(Y, warn=True)
-        w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
-        Z = rows.X.tocsr() if is_sparse(rows.X) else to_numpy(rows.X)
-        data = Data(Z, Y[:, 0], w)
+        data, rows = fold_data(self, X, y, sample_weight)
         options = ElasticNetOptions(
             positive=bool(self.positive), tol=float(self.tol), max_iter=int(self.max_iter)
         )
@@ -243,8 +189,7 @@ class ElasticNetCV(SparseLinearModel):
         grids = [self._grid(design, ratio, options) for ratio in ratios]
         folds = list(check_cv(self.cv).split(data.X, data.y))
         errors = self._fold_errors(designs, folds, ratios, grids, options)
-        weights = None if w is None else [float(w[test].sum()) for _, test in folds]
-        mean = np.average(errors, axis=2, weights=weights)
+        mean = np.average(errors, axis=2, weights=data.fold_weights(folds))
         best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best][place])
         shared = len(ratios) == 1
@@ -265,16 +210,13 @@ class ElasticNetCV(SparseLinearModel):
         errors = np.empty((len(ratios), len(grids[0]), len(folds)))
         for f, (train, test) in enumerate(folds):
             design, centring = designs.without(train, test)
-            X, y, w = designs.data.part(test)
+            part = designs.data.part(test)
             for k, (ratio, grid) in enumerate(zip(ratios, grids, strict=True)):
                 strengths = [(a * ratio, a * (1 - ratio)) for a in grid.tolist()]
                 points = elastic_net_path(design, strengths, options)
                 coefs = np.stack([point.coef for point in points], axis=1)
                 shifts = np.array([centring.intercept(point.coef) for point in points])
-                residuals = y[:, None] - (X @ coefs + shifts)
-                # rows without weight: their fold has no weight in the mean either
-                weights = w if w is None or w.sum() > 0 else None
-                errors[k, :, f] = np.average(residuals**2, axis=0, weights=weights)
+                errors[k, :, f] = part.squared_errors(coefs, shifts)
         return errors
 
     def _refit(

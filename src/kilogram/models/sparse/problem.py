@@ -30,11 +30,17 @@ class Centring:
     """Weighted means of the columns and of the target, by which the intercept is found."""
 
     mean: Array
-    mean_y: float
+    mean_y: Any  # a number, or (t,) for several targets together
     fit_intercept: bool
+    total: float  # the sum of the weights
 
     def intercept(self, coef: Array) -> float:
         return float(self.mean_y - self.mean @ coef) if self.fit_intercept else 0.0
+
+    def intercepts(self, W: Array) -> Array:
+        """Of coefficients (p, t)."""
+        found = np.atleast_1d(self.mean_y) - self.mean @ W
+        return np.asarray(found if self.fit_intercept else 0.0 * found)
 
 
 def prefers_moments(X: Any) -> bool:
@@ -46,12 +52,12 @@ def prefers_moments(X: Any) -> bool:
 
 
 def from_moments(
-    moments: JointMoments, target: int, fit_intercept: bool
+    moments: JointMoments, target: int | None, fit_intercept: bool
 ) -> tuple[MomentDesign, Centring]:
-    """The design of one target, from sums over the rows."""
+    """The design of one target, or of all together, from sums over the rows."""
     design = MomentDesign.of(moments, target, centred=fit_intercept)
-    mean, mean_y = np.asarray(moments.mean), float(np.asarray(moments.mean_y)[target])
-    return design, Centring(mean, mean_y, fit_intercept)
+    mean_y = np.asarray(moments.mean_y)[slice(None) if target is None else target]
+    return design, Centring(np.asarray(moments.mean), mean_y, fit_intercept, moments.weight)
 
 
 def from_rows(
@@ -62,14 +68,14 @@ def from_rows(
     total = float(n) if w is None else float(np.sum(w, dtype=np.float64))
     root = np.full(n, 1.0 / np.sqrt(total)) if w is None else np.sqrt(w / total)
     share = root**2
-    mean_y = float(share @ y) if fit_intercept else 0.0
+    mean_y = share @ y if fit_intercept else 0.0 * y[0]
+    centred = (root * (y - mean_y).T).T
     if is_sparse(X):
         C = sp.csc_array(X).astype(np.float64)
         mean = np.asarray(C.T @ share).ravel() if fit_intercept else np.zeros(X.shape[1])
         scaled = sp.csc_array(sp.diags_array(root) @ C)
-        return SparseDesign(scaled, root * (y - mean_y), mean, root), Centring(
-            mean, mean_y, fit_intercept
-        )
+        centring = Centring(mean, mean_y, fit_intercept, total)
+        return SparseDesign(scaled, centred, mean, root), centring
     largest = float(np.abs(y - mean_y).max(initial=0.0))
     single = X.dtype == np.float32 and largest < FLOAT32_TARGET
     dtype = np.float32 if single else np.float64
@@ -77,9 +83,8 @@ def from_rows(
     Z: Array = np.array(X, dtype=dtype, order="F")
     Z -= mean.astype(dtype)
     Z *= root.astype(dtype)[:, None]
-    return DenseDesign(Z, (root * (y - mean_y)).astype(dtype)), Centring(
-        mean, mean_y, fit_intercept
-    )
+    centring = Centring(mean, mean_y, fit_intercept, total)
+    return DenseDesign(Z, np.ascontiguousarray(centred, dtype=dtype)), centring
 
 
 def designs_of(
@@ -87,17 +92,33 @@ def designs_of(
 ) -> tuple[list[tuple[Design, Centring]], bool]:
     """One design for each target, and whether y had a single axis."""
     if prefers_moments(rows.X):
-        moments, flat = joint_moments(rows)
-        sums = (moments.mean, moments.scatter, moments.mean_y, moments.cross, moments.scatter_y)
-        host = [np.asarray(to_numpy(value), dtype=np.float64) for value in sums]
-        moments = JointMoments(moments.weight, *host)
+        moments, flat = _host_moments(rows)
         count = moments.cross.shape[1]
         return [from_moments(moments, t, fit_intercept) for t in range(count)], flat
-    X = rows.X if is_sparse(rows.X) else to_numpy(rows.X)
-    Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
-    w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+    X, Y, w = _host_rows(rows)
     found = [from_rows(X, Y[:, t], w, fit_intercept) for t in range(Y.shape[1])]
     return list(found), bool(rows.flat)
+
+
+def joint_design(rows: RegressionData, fit_intercept: bool) -> tuple[Design, Centring, bool]:
+    """One design of all targets together, and whether y had a single axis."""
+    if prefers_moments(rows.X):
+        moments, flat = _host_moments(rows)
+        return *from_moments(moments, None, fit_intercept), flat
+    return *from_rows(*_host_rows(rows), fit_intercept), bool(rows.flat)
+
+
+def _host_moments(rows: RegressionData) -> tuple[JointMoments, bool]:
+    moments, flat = joint_moments(rows)
+    sums = (moments.mean, moments.scatter, moments.mean_y, moments.cross, moments.scatter_y)
+    host = [np.asarray(to_numpy(value), dtype=np.float64) for value in sums]
+    return JointMoments(moments.weight, *host), flat
+
+
+def _host_rows(rows: RegressionData) -> tuple[Any, Array, Array | None]:
+    X = rows.X if is_sparse(rows.X) else to_numpy(rows.X)
+    w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+    return X, np.asarray(to_numpy(rows.Y), dtype=np.float64), w
 
 
 def alpha_grid(

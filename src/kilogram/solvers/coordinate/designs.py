@@ -7,7 +7,9 @@ the total weight, so that G = X'X and q = X'y are means over the rows:
     sparse     X as it is, in CSC; the centring is applied to products
     moments    only G (p, p) and q: for few columns, rows that stream, and folds by subtraction
 
-Of the first two, Gram entries are made for the columns that enter the working set, once.
+Of the first two, Gram entries are made for the columns that enter the working set, once. The target
+is a vector (n,), or a matrix (n, t) for methods that treat several targets together; then q, b and
+the correlations have a second axis.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Design(Protocol):
     """What the solver asks of a design with p columns."""
 
-    q: Array  # (p,) = X'y
-    yy: float  # y'y
+    q: Array  # (p,) or (p, t) = X'y
+    yy: float  # y'y, summed over targets
     norms: Array  # (p,), the lengths of the columns
 
     def gram(self, old: Array, new: Array) -> Array:
@@ -49,7 +51,7 @@ class DenseDesign:
 
     def __post_init__(self) -> None:
         self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
-        self.yy = float(self.y @ self.y)
+        self.yy = float(np.vdot(self.y, self.y))
         self.norms = np.sqrt(np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64))
 
     def gram(self, old: Array, new: Array) -> Array:
@@ -62,7 +64,8 @@ class DenseDesign:
     def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
         r = self.residual(b, support)
         X = self.X if columns is None else self.X[:, columns]
-        return np.asarray(X.T @ r, dtype=np.float64), float(r.astype(np.float64) @ r)
+        wide = r.astype(np.float64)
+        return np.asarray(X.T @ r, dtype=np.float64), float(np.vdot(wide, wide))
 
 
 @dataclass
@@ -82,7 +85,7 @@ class SparseDesign:
 
     def __post_init__(self) -> None:
         self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
-        self.yy = float(self.y @ self.y)
+        self.yy = float(np.vdot(self.y, self.y))
         squares = np.asarray(self.X.multiply(self.X).sum(axis=0), dtype=np.float64).ravel()
         self.norms = np.sqrt(np.maximum(squares - self.mean**2, 0.0))
 
@@ -91,11 +94,12 @@ class SparseDesign:
         return plain - self.mean[old][:, None] * self.mean[new][None, :]
 
     def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
-        shift = float(self.mean[support] @ b)
-        r = self.y - self.X[:, support] @ b + shift * self.ones
+        r = self.y - self.X[:, support] @ b
+        r += np.multiply.outer(self.ones, self.mean[support] @ b)
         X = self.X if columns is None else self.X[:, columns]
         mean = self.mean if columns is None else self.mean[columns]
-        return np.asarray(X.T @ r) - mean * float(self.ones @ r), float(r @ r)
+        shifted = np.asarray(X.T @ r) - np.multiply.outer(mean, self.ones @ r)
+        return shifted, float(np.vdot(r, r))
 
 
 @dataclass
@@ -111,15 +115,19 @@ class MomentDesign:
         self.norms = np.sqrt(np.maximum(np.diagonal(self.G), 0.0))
 
     @classmethod
-    def of(cls, moments: JointMoments, target: int, *, centred: bool) -> MomentDesign:
-        """About the means, or about 0 without an intercept; means over the rows."""
-        W = moments.weight
-        G, q = np.asarray(moments.scatter), np.asarray(moments.cross)[:, target]
-        yy = float(np.asarray(moments.scatter_y)[target, target])
+    def of(cls, moments: JointMoments, target: int | None, *, centred: bool) -> MomentDesign:
+        """About the means, or about 0 without an intercept; means over the rows.
+
+        Of one target, or of all together if it is None.
+        """
+        W, which = moments.weight, slice(None) if target is None else target
+        G, q = np.asarray(moments.scatter), np.asarray(moments.cross)[:, which]
+        yy = float(np.sum(np.diagonal(np.asarray(moments.scatter_y))[which]))
         if not centred:
-            mean, mean_y = np.asarray(moments.mean), float(np.asarray(moments.mean_y)[target])
-            G, q, yy = G + W * np.outer(mean, mean), q + W * mean * mean_y, yy + W * mean_y**2
-        return cls(np.ascontiguousarray(G / W), q / W, yy / W)
+            mean, mean_y = np.asarray(moments.mean), np.asarray(moments.mean_y)[which]
+            G, q = G + W * np.outer(mean, mean), q + W * np.multiply.outer(mean, mean_y)
+            yy += W * float(np.vdot(mean_y, mean_y))
+        return cls(np.ascontiguousarray(G / W), np.ascontiguousarray(q / W), yy / W)
 
     def gram(self, old: Array, new: Array) -> Array:
         return self.G[np.ix_(old, new)]
@@ -127,5 +135,5 @@ class MomentDesign:
     def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
         which = slice(None) if columns is None else columns
         Gb = self.G[:, support] @ b
-        rr = self.yy - 2.0 * float(self.q[support] @ b) + float(b @ Gb[support])
+        rr = self.yy - 2.0 * float(np.vdot(self.q[support], b)) + float(np.vdot(b, Gb[support]))
         return self.q[which] - Gb[which], max(rr, 0.0)

@@ -1,0 +1,79 @@
+"""Rows of a cross-validation, and the designs of its training rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.base.regression_data import gather_regression_data, validate_regression_data
+from kilogram.models.sparse.problem import Centring, from_moments, from_rows, prefers_moments
+from kilogram.solvers.coordinate.designs import Design
+from kilogram.solvers.least_squares.data import RegressionData
+from kilogram.statistics import JointMoments
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Data(NamedTuple):
+    """Rows in memory of one target."""
+
+    X: Any
+    y: Array
+    w: Array | None
+
+    def part(self, rows: Array) -> Data:
+        return Data(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
+
+    def squared_errors(self, coefs: Array, intercepts: Array) -> Array:
+        """The mean squared errors (k,) of k models: coefficients (p, k) and intercepts (k,)."""
+        residuals = self.y[:, None] - (self.X @ coefs + intercepts)
+        # rows without weight: their fold has no weight in the mean either
+        weights = self.w if self.w is None or self.w.sum() > 0 else None
+        return np.asarray(np.average(residuals**2, axis=0, weights=weights))
+
+    def fold_weights(self, folds: list[tuple[Array, Array]]) -> list[float] | None:
+        """The weight of the rows left out in each fold."""
+        return None if self.w is None else [float(self.w[test].sum()) for _, test in folds]
+
+
+def fold_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Data, RegressionData]:
+    """Validated rows in memory of one target; streaming rows are gathered."""
+    rows = validate_regression_data(model, X, y, sample_weight, min_samples=2)
+    rows = gather_regression_data(model, rows)
+    Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
+    if rows.flat is False:
+        column_or_1d(Y, warn=True)
+    w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+    Z = rows.X.tocsr() if is_sparse(rows.X) else to_numpy(rows.X)
+    return Data(Z, Y[:, 0], w), rows
+
+
+class FoldDesigns:
+    """The design of all rows, and of all rows but those of a fold."""
+
+    def __init__(self, data: Data, fit_intercept: bool):
+        self.data, self.fit_intercept = data, fit_intercept
+        self.total = self._moments(data) if prefers_moments(data.X) else None
+
+    @staticmethod
+    def _moments(data: Data) -> JointMoments:
+        return JointMoments.of(data.X, data.y[:, None], data.w)
+
+    def whole(self) -> tuple[Design, Centring]:
+        if self.total is not None:
+            return from_moments(self.total, 0, self.fit_intercept)
+        return from_rows(*self.data, self.fit_intercept)
+
+    def without(self, train: Array, test: Array) -> tuple[Design, Centring]:
+        """The training rows of a fold, by subtraction where train and test are all rows."""
+        rest = len(train) + len(test) == len(self.data.y)
+        if self.total is not None and rest and len(test) <= len(train):
+            moments = self.total - self._moments(self.data.part(test))
+            return from_moments(moments, 0, self.fit_intercept)
+        part = self.data.part(train)
+        if self.total is not None:
+            return from_moments(self._moments(part), 0, self.fit_intercept)
+        return from_rows(*part, self.fit_intercept)

@@ -1,0 +1,1 @@
+"""Greedy selection of columns: matching pursuit and least angles."""
