@@ -29,7 +29,14 @@ class Data(NamedTuple):
 
     def squared_errors(self, coefs: Array, intercepts: Array) -> Array:
         """The mean squared errors (k,) of k models: coefficients (p, k) and intercepts (k,)."""
-        residuals = self.y[:, None] - (self.X @ coefs + intercepts)
+        return self.mean_squares(self.residuals(coefs, intercepts))
+
+    def residuals(self, coefs: Array, intercepts: Array) -> Array:
+        """(m, k) of k models."""
+        return np.asarray(self.y[:, None] - (self.X @ coefs + intercepts))
+
+    def mean_squares(self, residuals: Array) -> Array:
+        """The weighted means (k,) of squared residuals (m, k)."""
         # rows without weight: their fold has no weight in the mean either
         weights = self.w if self.w is None or self.w.sum() > 0 else None
         return np.asarray(np.average(residuals**2, axis=0, weights=weights))

@@ -1,6 +1,7 @@
 """Where to stop on the exact path: by cross-validation, or by an information criterion.
 
-Folds      every fold has knots of its own; its errors are interpolated linearly between them
+Folds      every fold has knots of its own; between them its coefficients, and with them the
+           residuals of the rows left out, are linear in alpha
 AIC, BIC   n log(2 pi s^2) + |r|^2 / s^2 + penalty * (number of features), s^2 the noise variance of
            least squares on all features unless it is given; the lasso has as many degrees of
            freedom as features that are not 0 (Zou, Hastie and Tibshirani 2007)
@@ -154,11 +155,18 @@ class LarsCV(LarsSelection):
         designs = FoldDesigns(data, bool(self.fit_intercept))
         options = LarsOptions(self._lasso, bool(self.positive), 0.0, int(self.max_iter))
         folds = list(check_cv(self.cv).split(data.X, data.y))
-        found = [_fold_errors(designs, train, test, options) for train, test in folds]
+        found = [_fold_residuals(designs, train, test, options) for train, test in folds]
         alphas = np.unique(np.concatenate([a for a, _ in found]))
         stride = max(1, -(-len(alphas) // int(self.max_n_alphas)))
         alphas = alphas[::stride]
-        errors = np.stack([np.interp(alphas, a[::-1], e[::-1]) for a, e in found], axis=1)
+        parts = [data.part(test) for _, test in folds]
+        errors = np.stack(
+            [
+                part.mean_squares(_between(knots, R, alphas))
+                for part, (knots, R) in zip(parts, found, strict=True)
+            ],
+            axis=1,
+        )
         mean = np.average(errors, axis=1, weights=data.fold_weights(folds))
         best = float(alphas[int(np.argmin(mean))])
         self.cv_alphas_, self.mse_path_ = alphas, errors
@@ -169,15 +177,24 @@ class LarsCV(LarsSelection):
         return self
 
 
-def _fold_errors(
+def _fold_residuals(
     designs: FoldDesigns, train: Array, test: Array, options: LarsOptions
 ) -> tuple[Array, Array]:
-    """The knots of the training rows, and the errors there on the rows left out."""
+    """The knots of the training rows, and the residuals (m, n_knots) of the rows left out."""
     design, centring = designs.without(train, test)
     path = least_angles(design, options)
     coefs = np.stack(path.coefs, axis=1)
-    errors = designs.data.part(test).squared_errors(coefs, centring.intercepts(coefs))
-    return np.array(path.alphas), errors
+    residuals = designs.data.part(test).residuals(coefs, centring.intercepts(coefs))
+    return np.array(path.alphas), residuals
+
+
+def _between(knots: Array, R: Array, alphas: Array) -> Array:
+    """Residuals (m, n_alphas) between those at decreasing knots; beyond the ends as there."""
+    place = np.interp(alphas, knots[::-1], np.arange(len(knots), dtype=np.float64)[::-1])
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, len(knots) - 1)
+    share = place - low
+    return np.asarray(R[:, low] * (1 - share) + R[:, high] * share)
 
 
 class LassoLarsCV(LarsCV):
