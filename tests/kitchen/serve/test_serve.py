@@ -24,8 +24,10 @@ from kilogram.kitchen.artifact.model_file import model_bytes
 from kilogram.kitchen.features.columns import Column, Layout
 from kilogram.kitchen.serve import Limits
 from kilogram.kitchen.serve.app import make_app, refuse_images
-from kilogram.kitchen.serve.limits import RequestError, RequestQueue
+from kilogram.kitchen.serve.limits import Job, RequestError, RequestQueue
 from kilogram.kitchen.serve.openapi import described, example, openapi
+from kilogram.kitchen.serve.responses import Predictor
+from kilogram.kitchen.serve.server import _listen
 from tests.kitchen.conftest import curved
 
 # one server for all: the tests of this file stay on one worker, in their order
@@ -33,6 +35,10 @@ pytestmark = pytest.mark.xdist_group("serve")
 JSON = {"Content-Type": "application/json"}
 CSV = {"Content-Type": "text/csv"}
 ROWS = [{"x": 0.5, "noise": None, "word": "red"}, {"x": -1, "noise": 2.0, "word": "blue"}]
+
+
+def job(body):
+    return Job(body, "application/json", "application/json", 0.9)
 
 
 def start(path, *options):
@@ -202,7 +208,9 @@ def test_two_hundred_at_once_are_answered_or_told_to_come_back(served):
 
 def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
     """Without a server: what is waited for never comes, however long a busy machine takes."""
-    queue, done = RequestQueue(Limits(timeout=0.05, threads=1, waiting=0)), threading.Event()
+    done = threading.Event()
+    limits = Limits(timeout=0.05, threads=1, waiting=0)
+    queue = RequestQueue(limits, lambda jobs: [done.wait() for _ in jobs])
 
     async def endless():
         yield b"["
@@ -213,11 +221,11 @@ def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
 
     async def guests():
         with pytest.raises(RequestError) as slow:
-            await queue.process(endless(), "100", len)
+            await queue.process(endless(), "100", job)
         with pytest.raises(RequestError) as late:
-            await queue.process(whole(), None, lambda body: done.wait())
+            await queue.process(whole(), None, job)
         with pytest.raises(RequestError) as full:  # the late one keeps its place
-            await queue.process(whole(), None, len)
+            await queue.process(whole(), None, job)
         done.set()
         return [one.value.status for one in (slow, late, full)], slow.value.message
 
@@ -237,7 +245,8 @@ def test_requests_for_another_host_are_refused(served):
 
 def test_a_queue_within_its_bytes():
     """Bodies of waiting requests take at most `max_queued_bytes` together."""
-    queue = RequestQueue(Limits(max_bytes=100, max_queued_bytes=150, timeout=60.0))
+    limits = Limits(max_bytes=100, max_queued_bytes=150, timeout=60.0)
+    queue = RequestQueue(limits, lambda jobs: [len(job.body) for job in jobs])
 
     async def body(size, gate):
         yield b"1" * size
@@ -245,18 +254,86 @@ def test_a_queue_within_its_bytes():
 
     async def requests():
         gate = asyncio.Event()
-        first = asyncio.create_task(queue.process(body(100, gate), None, len))
+        first = asyncio.create_task(queue.process(body(100, gate), None, job))
         await asyncio.sleep(0)
         while not queue.queued_bytes:
             await asyncio.sleep(0)
         with pytest.raises(RequestError) as full:
-            await queue.process(body(100, gate), None, len)
+            await queue.process(body(100, gate), None, job)
         gate.set()
         return full.value.status, await first
 
     assert asyncio.run(requests()) == (503, 100)
     queue.close()
     assert queue.queued_bytes == queue.active == 0
+
+
+def test_small_requests_that_wait_are_processed_together():
+    """One thread is busy; what arrives meanwhile is one batch, a large request is not in it."""
+    busy, sizes = threading.Event(), []
+
+    def work(jobs):
+        sizes.append(len(jobs))
+        busy.wait(60)
+        return [RequestError(422, "bad") if job.body == b"bad" else job.body for job in jobs]
+
+    queue = RequestQueue(Limits(threads=1), work)
+
+    async def body(content):
+        yield content
+
+    async def requests():
+        sent = [b"first", b"a", b"bad", b"c", b"9" * 20_000, b"d"]
+        tasks = []
+        for content in sent:
+            tasks.append(asyncio.create_task(queue.process(body(content), None, job)))
+            await asyncio.sleep(0.02)
+        busy.set()
+        return sent, await asyncio.gather(*tasks, return_exceptions=True)
+
+    sent, found = asyncio.run(requests())
+    queue.close()
+    assert sizes == [1, 3, 1, 1]
+    assert isinstance(found[2], RequestError)
+    assert found[:2] + found[3:] == sent[:2] + sent[3:]
+    assert queue.active == queue.queued_bytes == 0
+
+
+def test_requests_in_a_batch_get_the_responses_they_get_alone(cooked):
+    predictor = Predictor(cooked.model, Limits())
+    rows = [{"x": 0.1 * k, "noise": None, "word": "red"} for k in range(4)]
+    bodies = [rows[:1], rows[1:3], [{"x": 1.0}], [{"x": 1e9, "noise": 0, "word": "new"}], "no"]
+    jobs = [job(json.dumps(body).encode()) for body in bodies]
+    for one, together in zip(jobs, predictor.respond(jobs), strict=True):
+        (alone,) = predictor.respond([one])
+        if isinstance(alone, RequestError):
+            assert (together.status, together.message) == (alone.status, alone.message)
+            continue
+        together, alone = json.loads(together), json.loads(alone)
+        assert together["notes"] == alone["notes"]
+        for p, q in zip(together["predictions"], alone["predictions"], strict=True):
+            assert p == pytest.approx(q)
+
+
+def test_responses_are_sent_at_once():
+    """Connections have TCP_NODELAY, without which each response waits 40 ms for the client."""
+    listening = _listen("127.0.0.1", 0)
+    flags = []
+
+    async def once():
+        def connected(reader, writer):
+            found = writer.get_extra_info("socket")
+            flags.append(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(connected, sock=listening):
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            await reader.read()
+            writer.close()
+
+    asyncio.run(once())
+    assert flags
+    assert all(flags)
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"])

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from kilogram.kitchen.artifact.model import Model, unseen_note
-from kilogram.kitchen.artifact.uncertainty import predict_with_details
+from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
 from kilogram.kitchen.formatting import figure
@@ -111,7 +111,13 @@ def predict_cells(
     model: Model, X: np.ndarray, summary: PredictionSummary, coverage: float
 ) -> dict[str, np.ndarray]:
     """Predictions for (n, d) cells by the keys of the JSON response, counted in `summary`."""
-    details = predict_with_details(model, X, coverage)
+    return label_cells(model, X, predict_with_details(model, X, coverage), summary)
+
+
+def label_cells(
+    model: Model, X: np.ndarray, details: PredictionDetails, summary: PredictionSummary
+) -> dict[str, np.ndarray]:
+    """`predict_cells` of cells whose predictions are known."""
     values = details.values
     if model.classes:
         values = np.asarray(model.classes, dtype=object)[values]

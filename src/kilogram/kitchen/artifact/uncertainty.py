@@ -8,7 +8,7 @@ examples      some training rows, to show beside new ones
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,11 @@ class PredictionDetails:
     probability: np.ndarray | None
     out_of_distribution: np.ndarray
     outside: np.ndarray
+
+    def part(self, rows: slice) -> PredictionDetails:
+        """The same of some rows."""
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: a[rows] for name, a in every.items() if a is not None})
 
 
 def usage(

@@ -21,7 +21,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.templates import render
-from kilogram.kitchen.serve.limits import Limits, RequestError, RequestQueue
+from kilogram.kitchen.serve.limits import Job, Limits, RequestError, RequestQueue
 from kilogram.kitchen.serve.openapi import described, example, how, openapi
 from kilogram.kitchen.serve.request_rows import CSV, JSON, media_type
 from kilogram.kitchen.serve.responses import Predictor, plain
@@ -63,8 +63,8 @@ class ModelService:
     """One model and its queue of requests; a method per path."""
 
     def __init__(self, model: Model, limits: Limits):
-        self.model, self.limits, self.queue = model, limits, RequestQueue(limits)
-        self.predictor = Predictor(model, limits)
+        self.model, self.limits = model, limits
+        self.queue = RequestQueue(limits, Predictor(model, limits).respond)
         self.document = openapi(model, limits, __version__)
         from starlette.responses import Response
 
@@ -75,9 +75,9 @@ class ModelService:
             kind = media_type(request.headers.get("content-type"))
             wanted = CSV if CSV in request.headers.get("accept", "") else JSON
             coverage = _coverage(request.query_params.get("coverage"))
-            work = partial(self.predictor.respond, kind=kind, wanted=wanted, coverage=coverage)
+            job = partial(Job, kind=kind, wanted=wanted, coverage=coverage)
             length = request.headers.get("content-length")
-            content = await self.queue.process(request.stream(), length, work)
+            content = await self.queue.process(request.stream(), length, job)
         except RequestError as bad:
             self.queue.refused += 1
             return self._refusal(bad)

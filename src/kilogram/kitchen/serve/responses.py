@@ -7,17 +7,19 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.predictions import (
     PredictionSummary,
+    label_cells,
     predict_blocks,
-    predict_cells,
 )
 from kilogram.kitchen.artifact.table_writers import CsvWriter
+from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError
-from kilogram.kitchen.serve.limits import Limits, RequestError
+from kilogram.kitchen.serve.limits import Job, Limits, RequestError
 from kilogram.kitchen.serve.request_rows import (
     CSV,
     CellParser,
@@ -35,33 +37,54 @@ class Predictor:
         self.model, self.limits = model, limits
         self.parser = CellParser(model.layout)
 
-    def respond(self, body: bytes, kind: str, wanted: str, coverage: float) -> bytes:
-        """The body of the response to the body of a request; runs in a thread."""
-        try:
-            if wanted == CSV:
-                return self._csv(body, kind, coverage)
-            return self._json(body, kind, coverage)
-        except KitchenError as bad:
-            raise RequestError(422, str(bad)) from None
+    def respond(self, jobs: list[Job]) -> list[bytes | Exception]:
+        """The body of the response to each request, or its error; runs in a thread.
 
-    def _csv(self, body: bytes, kind: str, coverage: float) -> bytes:
-        table, _ = table_of(body, kind, self.model, self.limits)
-        blocks = predict_blocks(self.model, table, PredictionSummary(), coverage=coverage)
+        Requests of one call differ in their bodies only, and their rows are predicted together.
+        """
+        found: list[bytes | Exception] = []
+        parsed: list[tuple[int, np.ndarray, list[str]]] = []
+        for place, job in enumerate(jobs):
+            try:
+                if job.wanted == CSV:
+                    found.append(self._csv(job))
+                    continue
+                parsed.append((place, *self._cells(job)))
+                found.append(b"")
+            except KitchenError as bad:
+                found.append(RequestError(422, str(bad)))
+            except Exception as bad:  # the other requests are answered
+                found.append(bad)
+        if parsed:
+            X = np.concatenate([cells for _, cells, _ in parsed])
+            details = predict_with_details(self.model, X, jobs[0].coverage)
+            start = 0
+            for place, cells, notes in parsed:
+                rows = slice(start, start + len(cells))
+                found[place] = self._json(cells, details.part(rows), notes)
+                start += len(cells)
+        return found
+
+    def _csv(self, job: Job) -> bytes:
+        table, _ = table_of(job.body, job.kind, self.model, self.limits)
+        blocks = predict_blocks(self.model, table, PredictionSummary(), coverage=job.coverage)
         buffer = io.BytesIO()
         CsvWriter(buffer).write(pa.concat_tables(list(blocks)))
         return buffer.getvalue()
 
-    def _json(self, body: bytes, kind: str, coverage: float) -> bytes:
-        if kind == CSV:
-            table, notes = table_of(body, kind, self.model, self.limits)
-            X = self.model.layout.array(table)
-        else:
-            check_body(body)
-            rows = rows_of(body)
-            X = self.parser.cells(rows, self.limits)
-            notes = ignored_note(set().union(*rows), self.model)
+    def _cells(self, job: Job) -> tuple[np.ndarray, list[str]]:
+        """The cells of a request, with notes on them."""
+        if job.kind == CSV:
+            table, notes = table_of(job.body, job.kind, self.model, self.limits)
+            return self.model.layout.array(table), notes
+        check_body(job.body)
+        rows = rows_of(job.body)
+        cells = self.parser.cells(rows, self.limits)
+        return cells, ignored_note(set().union(*rows), self.model)
+
+    def _json(self, cells: np.ndarray, details: PredictionDetails, notes: list[str]) -> bytes:
         summary = PredictionSummary()
-        found = predict_cells(self.model, X, summary, coverage)
+        found = label_cells(self.model, cells, details, summary)
         columns = [values.tolist() for values in found.values()]
         predictions = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
         response = {"target": self.model.target, "predictions": predictions,
