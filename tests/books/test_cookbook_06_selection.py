@@ -15,9 +15,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import kilogram as kg
 from kilogram.evaluation import (
-    Real,
+    RealRange,
     Search,
-    Space,
+    SearchSpace,
     expected_improvement,
     fold_map,
     make_splits,
@@ -52,7 +52,7 @@ def test_T6_6_enough_random_draws_are_the_grid():
 @covers("cookbook M6.3")
 def test_M6_3_a_surrogate_predicts_the_next_setting():
     """A Gaussian process of the scores: it looks where it expects most, not where it has been."""
-    space = Space({"x": Real(0.0, 1.0)})
+    space = SearchSpace({"x": RealRange(0.0, 1.0)})
     points = [{"x": v} for v in (0.0, 0.3, 0.5, 0.7, 1.0)]
     fresh = [{"x": v} for v in np.linspace(0, 1, 101)]
     worth = expected_improvement(space, points, [-((p["x"] - 0.6) ** 2) for p in points], fresh)

@@ -11,7 +11,14 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
 
 from kilogram import SVC, Gaussian, KernelRidge, LogisticRegression, Ridge
-from kilogram.evaluation import Choice, Real, Search, Space, Whole, nested_cross_validate
+from kilogram.evaluation import (
+    Categorical,
+    IntegerRange,
+    RealRange,
+    Search,
+    SearchSpace,
+    nested_cross_validate,
+)
 from kilogram.evaluation.grouped_fits import inner_splits
 from kilogram.evaluation.regularization_paths import fit_along
 from kilogram.evaluation.search_strategies import METHODS
@@ -20,7 +27,9 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(-3, 3, (120, 2))
 Y = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=120)
 C = (Y > 0).astype(int)
-HILL = Space({"x": Real(-1.0, 3.0), "y": Real(1e-4, 1e4, log=True), "kind": ["flat", "hill"]})
+HILL = SearchSpace(
+    {"x": RealRange(-1.0, 3.0), "y": RealRange(1e-4, 1e4, log=True), "kind": ["flat", "hill"]}
+)
 
 
 def height(point):
@@ -66,24 +75,24 @@ def test_halving_gives_more_rows_to_fewer_points():
 
 
 def test_space_places_and_lists():
-    space = Space({"n": Whole(1, 9), "a": [0.1, 1.0, 10.0], "k": ["u", "v", None]})
+    space = SearchSpace({"n": IntegerRange(1, 9), "a": [0.1, 1.0, 10.0], "k": ["u", "v", None]})
     far = [space.place({"n": 1, "a": 0.1, "k": k}) for k in ("u", "v", None)]
     assert np.linalg.norm(far[0] - far[1]) == pytest.approx(np.linalg.norm(far[0] - far[2]))
     assert space.place({"n": 9, "a": 10.0, "k": "u"})[:2] == pytest.approx([1, 1])
     assert space.values("n", 3) == [1, 5, 9]
-    assert Choice((3, 1)).ordered is False
-    near = Space({"n": Whole(1, 100, log=True)}).around({"n": 10}, 0.5)
+    assert Categorical((3, 1)).ordered is False
+    near = SearchSpace({"n": IntegerRange(1, 100, log=True)}).around({"n": 10}, 0.5)
     assert 1 < near.axes["n"].low < 10 < near.axes["n"].high < 100
     for bad in ({"a": 3}, {"a": []}, {"a": "text"}, {}):
         with pytest.raises(ValueError):
-            Space(bad)
+            SearchSpace(bad)
     with pytest.raises(ValueError, match="0 < low"):
-        Real(0, 1, log=True)
+        RealRange(0, 1, log=True)
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_every_method_tunes_an_estimator_of_scikit_learn(method):
-    space = {"n_neighbors": Whole(1, 40), "weights": ["uniform", "distance"]}
+    space = {"n_neighbors": IntegerRange(1, 40), "weights": ["uniform", "distance"]}
     search = Search(KNeighborsRegressor(), space, method=method, n_iter=8).fit(X, Y)
     assert search.best_score_ > 0.6
     assert search.score(X, Y) > 0.8
@@ -156,7 +165,7 @@ def test_inner_folds_keep_groups_together_and_time_in_order():
 
 
 def test_time_and_bad_settings():
-    space = {"max_depth": Whole(1, 30), "min_samples_leaf": Whole(1, 30)}
+    space = {"max_depth": IntegerRange(1, 30), "min_samples_leaf": IntegerRange(1, 30)}
     quick = Search(DecisionTreeClassifier(random_state=0), space, method="random", max_time=1e-6)
     assert quick.fit(X, C).cut_short_
     assert len(quick.trials_) == 1

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from kilogram.functions.density_kernels import KERNELS, profile
-from kilogram.native.density import Columns, density_sums, exponential_line, grow_density_tree
+from kilogram.native.density import (
+    ColumnMajorRows,
+    density_sums,
+    exponential_line,
+    grow_density_tree,
+)
 
 
 @pytest.mark.parametrize("kind", KERNELS)
@@ -23,14 +28,14 @@ def test_sums_over_windows(machine, kind, product, size):
     j = np.arange(n)
     inside = ((j >= lo[..., None]) & (j < hi[..., None])).sum(axis=1)
     want = (K * w * inside).sum(axis=1)
-    got = density_sums(kind, Columns.of(Y, w), Q, lo, hi, product=product)
+    got = density_sums(kind, ColumnMajorRows.of(Y, w), Q, lo, hi, product=product)
     np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-14)
 
 
 def test_sums_do_not_depend_on_threads(machine):
     rng = np.random.default_rng(0)
     Y, Q = rng.standard_normal((5000, 3)), rng.standard_normal((300, 3))
-    rows = Columns.of(Y, np.ones(5000))
+    rows = ColumnMajorRows.of(Y, np.ones(5000))
     lo, hi = np.zeros((300, 1), np.int64), np.full((300, 1), 5000)
     got = density_sums("gaussian", rows, Q, lo, hi)
     one = np.concatenate([density_sums("gaussian", rows, q[None], lo[:1], hi[:1]) for q in Q])
@@ -38,7 +43,7 @@ def test_sums_do_not_depend_on_threads(machine):
 
 
 def test_windows_beyond_the_rows_are_refused():
-    rows = Columns.of(np.zeros((3, 1)), np.ones(3))
+    rows = ColumnMajorRows.of(np.zeros((3, 1)), np.ones(3))
     with pytest.raises(ValueError, match="beyond"):
         density_sums("tophat", rows, np.zeros((1, 1)), np.array([[0]]), np.array([[4]]))
 

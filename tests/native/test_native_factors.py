@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from kilogram.native.factors import (
-    Rule,
+    HalfUpdateRule,
     factor_gram,
     factor_pass,
     factor_sparse,
@@ -23,9 +23,9 @@ from kilogram.solvers.factorization.nmf_tables import improved
 
 SHAPES = [(1, 1, 1), (7, 3, 2), (64, 9, 5), (65, 33, 6), (200, 70, 13)]
 RULES = [
-    Rule("cd", 3, l1=0.1, l2=0.2),
-    Rule("mu", 2, l1=0.1, l2=0.2),
-    Rule("poisson", 2, l1=0.1, l2=0.2, floor=1e-12),
+    HalfUpdateRule("cd", 3, l1=0.1, l2=0.2),
+    HalfUpdateRule("mu", 2, l1=0.1, l2=0.2),
+    HalfUpdateRule("poisson", 2, l1=0.1, l2=0.2, floor=1e-12),
 ]
 
 
@@ -108,7 +108,7 @@ def test_sweeps_over_components():
     np.testing.assert_allclose(got, want, rtol=1e-10)
     value = 0.5 * np.sum(want * (B @ want)) - np.sum(A * want) + 0.3 * want.sum()
     assert terms.loss == pytest.approx(value)
-    again, _, reached = improved(H, A, np.c_[B, W.sum(axis=0)], Rule("cd", 2, l1=0.3))
+    again, _, reached = improved(H, A, np.c_[B, W.sum(axis=0)], HalfUpdateRule("cd", 2, l1=0.3))
     np.testing.assert_allclose(again, want, rtol=1e-10)
     assert reached == pytest.approx(value)
 

@@ -11,7 +11,7 @@ from kilogram.native.kmeans import cluster_pass
 from kilogram.native.kmeans_initialization import greedy_rows, lloyd_iterations
 from kilogram.solvers.lloyd import initialization as starts
 from kilogram.solvers.lloyd.lloyd import lloyd
-from kilogram.solvers.lloyd.passes import Passes
+from kilogram.solvers.lloyd.passes import LloydPasses
 
 SIZES = [
     (1, 1, 1, 2),
@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def run_of(X, w, C, tol, merged):
-    passes = Passes(X, w, X.mean(axis=0).astype(X.dtype).astype(float), 1.0)
+    passes = LloydPasses(X, w, X.mean(axis=0).astype(X.dtype).astype(float), 1.0)
 
     def farthest(C, m):
         return starts.farthest_rows(X, w, C, passes.origin, m)

@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose
 from kilogram.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, White
 from kilogram.operators import (
     Centred,
+    DiagonallyScaled,
     Gram,
     KernelMeans,
     OutOfTime,
-    Scaled,
     Shifted,
     centre,
     scaled,
@@ -41,7 +41,7 @@ CASES = {
     "centred_blocked": (Centred(Gram(Gaussian(1.2), X, store=False)), H @ K @ H),
     "centred_weighted": (Centred(Gram(Gaussian(1.2), X), w), Hw @ K @ Hw.T),
     "shifted": (Shifted(Gram(Gaussian(1.2), X), 0.3), K + 0.3 * np.eye(30)),
-    "scaled": (Scaled(Gram(Gaussian(1.2), X), w), w[:, None] * K * w),
+    "scaled": (DiagonallyScaled(Gram(Gaussian(1.2), X), w), w[:, None] * K * w),
     "all_together": (
         Shifted(Centred(Gram(Linear(), X), w), 0.3),
         Hw @ X @ X.T @ Hw.T + 0.3 * np.eye(30),

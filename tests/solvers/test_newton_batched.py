@@ -9,7 +9,7 @@ from kilogram.models.svm import linear_solvers
 from kilogram.solvers.newton.batched import minimise_together
 from kilogram.solvers.newton.curvature import Task
 from kilogram.solvers.newton.design import ArrayDesign
-from kilogram.solvers.newton.newton import Stop, minimise
+from kilogram.solvers.newton.newton import GapStop, minimise
 
 
 def problem(loss, dtype, n=150, d=6, t=4):
@@ -26,7 +26,7 @@ def test_equals_one_machine_at_a_time(loss, intercept, dtype):
     X, Y = problem(loss, dtype)
     c = np.random.default_rng(1).uniform(0.01, 3.0, len(X))
     penalty = np.append(np.ones(6), intercept)
-    design, stop = ArrayDesign(X, 1.5), Stop(1e-10, 200)
+    design, stop = ArrayDesign(X, 1.5), GapStop(1e-10, 200)
     start = np.zeros((4, 7))
     found = minimise_together(design, Y, Task(Y[:, 0], c, penalty, loss), stop, start)
     for j, one in enumerate(found):
@@ -42,9 +42,9 @@ def test_equals_one_machine_at_a_time(loss, intercept, dtype):
 def test_stops_at_the_limit_and_reports_the_gap():
     X, Y = problem(Hinge(), np.float64)
     task = Task(Y[:, 0], np.full(150, 10.0), np.ones(7), Hinge())
-    found = minimise_together(ArrayDesign(X, 1.0), Y, task, Stop(1e-12, 1), np.zeros((4, 7)))
+    found = minimise_together(ArrayDesign(X, 1.0), Y, task, GapStop(1e-12, 1), np.zeros((4, 7)))
     assert all("max_iter" in one.message and not one.converged for one in found)
-    stop = Stop(1e-12, 100, lambda step, value: step >= 2)
+    stop = GapStop(1e-12, 100, lambda step, value: step >= 2)
     found = minimise_together(ArrayDesign(X, 1.0), Y, task, stop, np.zeros((4, 7)))
     assert all(one.n_iter == 2 and "time" in one.message for one in found)
 

@@ -29,7 +29,7 @@ from kilogram.base.graphs import check_neighbours, check_symmetric, warn_if_apar
 from kilogram.kernels import Precomputed, as_kernel
 from kilogram.kernels.row_pairs import cast, wide
 from kilogram.operators.gram import Gram
-from kilogram.operators.scaled import Scaled
+from kilogram.operators.scaled import DiagonallyScaled
 from kilogram.solvers.eigen import eigenpairs
 from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.graphs import smoothest
@@ -112,7 +112,7 @@ class Affinity:
             R = scipy.sparse.diags_array(r)
             return smoothest(scipy.sparse.csr_array(R @ self.A @ R), k, **how)
         how = dict(how)
-        operator = Scaled(self.A, r)
+        operator = DiagonallyScaled(self.A, r)
         if how.pop("solver", None) == "dense":
             return full(operator, k)
         # a kernel that is not stored is multiplied by its own threads; BLAS has thin work only

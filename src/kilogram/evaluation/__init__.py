@@ -1,7 +1,7 @@
 """Honest evaluation of any scikit-learn estimator: what scikit-learn lacks.
 
     nested_cross_validate, compare_models     tuned scores with optimism and intervals; ties
-    Search, Real, Whole                       parameters searched: grid, random, coarse to fine,
+    Search, RealRange, IntegerRange           parameters searched: grid, random, coarse to fine,
                                               Bayesian, halving; paths and closed forms used
     make_splits, bootstrap_error              cross-validation splits; .632+ and out-of-bag error
     corrected_cross_validate, covariance_penalty, learning_curve, permutation_test
@@ -46,7 +46,7 @@ _MODULES = {
     "mcnemar_test": ("McNemar", "mcnemar"),
     "search": ("Search",),
     "search_trials": ("Tried",),
-    "search_space": ("Choice", "Real", "Space", "Whole"),
+    "search_space": ("Categorical", "IntegerRange", "RealRange", "SearchSpace"),
     "search_strategies": ("expected_improvement",),
     "splits": ("ReversedFolds", "fold_map", "make_splits"),
     "bootstrap": ("Bootstrap", "bootstrap_error", "no_information_error"),
@@ -65,7 +65,7 @@ _MODULES = {
         "adjusted_r_squared", "r_squared", "root_mean_squared_error", "squared_correlation",
     ),
     "ranking": (
-        "Curve", "auc", "auc_interval", "average_precision", "compare_auc", "curve",
+        "ThresholdCurve", "auc", "auc_interval", "average_precision", "compare_auc", "curve",
         "rows_interval",
     ),
     "threshold": (
@@ -76,7 +76,7 @@ _MODULES = {
         "CVPlus", "ConformalSets", "CoverageTest", "SplitConformal", "conformal_quantile",
         "conformal_sets", "coverage_test", "cv_plus", "split_conformal",
     ),
-    "probability_scaling": ("Scaling", "fit_scaling"),
+    "probability_scaling": ("TemperatureScaling", "fit_scaling"),
     "losses": ("absolute", "squared", "zero_one"),
     "active_learning": ("Learnt", "learn_actively", "most_uncertain", "uncertainty"),
 }  # fmt: skip

@@ -28,7 +28,7 @@ from kilogram.arrays.rows import is_streamed, row_count, sample_rows
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.values import plain
 from kilogram.evaluation import choose_k_criteria as of
-from kilogram.evaluation.choose_k_criteria import Curve
+from kilogram.evaluation.choose_k_criteria import CriterionCurve
 
 CRITERIA = ("elbow", "gap", "silhouette", "instability", "compression", "bic", "aic")
 SCEPTICAL = ("gap", "silhouette", "instability", "compression")  # they can say: one cluster
@@ -46,7 +46,7 @@ class KChoice:
     structure: bool
     verdict: str
     ks: np.ndarray
-    curves: dict[str, Curve]
+    curves: dict[str, CriterionCurve]
 
     @property
     def choices(self) -> dict[str, int]:
@@ -132,7 +132,7 @@ def choose_k(
     ks = np.arange(1, min(int(k_max), distinct) + 1)
     if len(ks) < 2:
         return KChoice(1, False, "All rows are equal: one cluster.", ks, {})
-    search = Search(rows, ks, of.fitter(_estimator(estimator), rng), rng)
+    search = CriterionCurves(rows, ks, of.fitter(_estimator(estimator), rng), rng)
     curves = search.curves(tuple(criteria), int(n_references), int(n_resamples))
     k, structure, verdict = _verdict({name: curve.choice for name, curve in curves.items()})
     return KChoice(k, structure, verdict, ks, curves)
@@ -174,7 +174,7 @@ def _rows(X: Any, most: int, rng: np.random.Generator) -> np.ndarray:
     return rows
 
 
-class Search:
+class CriterionCurves:
     """The curves of the criteria over the same rows and the same fits."""
 
     def __init__(self, X: np.ndarray, ks: np.ndarray, fit: of.Fitter, rng: np.random.Generator):
@@ -206,7 +206,7 @@ class Search:
             elif name == "compression":
                 scores = of.leading(X)
                 bits = np.asarray([of.code_length(scores, labels) for labels in self.labels])
-                found[name] = Curve(bits - bits[0], int(ks[np.argmin(bits)]))
+                found[name] = CriterionCurve(bits - bits[0], int(ks[np.argmin(bits)]))
             else:
                 found[name] = of_mixtures[name]
         return found

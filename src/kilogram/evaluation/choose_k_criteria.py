@@ -34,7 +34,7 @@ FLOOR = 1e-4  # of the mean variance, under the covariance of the code: rows are
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class CriterionCurve:
     """Values over ks, those of reference sets (sets, ks) if there are any, and the k chosen."""
 
     values: np.ndarray
@@ -78,15 +78,15 @@ def within(X: np.ndarray, labels: np.ndarray) -> float:
     return float((gaps * gaps).sum())
 
 
-def elbow(W: np.ndarray, ks: np.ndarray) -> Curve:
+def elbow(W: np.ndarray, ks: np.ndarray) -> CriterionCurve:
     """The point of (k, W_k / W_1), both scaled to 0..1, that is nearest to the origin."""
     fraction = W / W[0] if W[0] > 0 else np.zeros(len(W))
     spread = max(1.0, float(ks[-1] - ks[0]))
     away = ((ks - ks[0]) / spread) ** 2 + fraction**2
-    return Curve(fraction, int(ks[np.argmin(away)]))
+    return CriterionCurve(fraction, int(ks[np.argmin(away)]))
 
 
-def gap(W: np.ndarray, ks: np.ndarray, references: np.ndarray) -> Curve:
+def gap(W: np.ndarray, ks: np.ndarray, references: np.ndarray) -> CriterionCurve:
     """The first k whose gap is no less than the next one less its error."""
     tiny = np.finfo(float).tiny
     logs = np.log(np.maximum(references, tiny))
@@ -94,7 +94,7 @@ def gap(W: np.ndarray, ks: np.ndarray, references: np.ndarray) -> Curve:
     error = logs.std(axis=0) * np.sqrt(1 + 1 / len(logs))
     good = np.flatnonzero(values[:-1] >= values[1:] - error[1:])
     choice = int(ks[good[0]]) if len(good) else int(ks[-1])
-    return Curve(values, choice, logs.mean(axis=0) - logs, smaller_is_better=False)
+    return CriterionCurve(values, choice, logs.mean(axis=0) - logs, smaller_is_better=False)
 
 
 def silhouette_of(X: np.ndarray, labels: np.ndarray) -> float:
@@ -105,14 +105,14 @@ def silhouette_of(X: np.ndarray, labels: np.ndarray) -> float:
     return float(silhouettes(X, codes, None, EUCLIDEAN).mean())
 
 
-def silhouette(values: np.ndarray, ks: np.ndarray, references: np.ndarray) -> Curve:
+def silhouette(values: np.ndarray, ks: np.ndarray, references: np.ndarray) -> CriterionCurve:
     """The k of the highest mean, if it stands out from the references there; else 1."""
     if np.isnan(values).all():
-        return Curve(values, 1, references, smaller_is_better=False)
+        return CriterionCurve(values, 1, references, smaller_is_better=False)
     best = int(np.nanargmax(values))
     usual = references[:, best]
     out = values[best] > np.nanmean(usual) + max(SPREADS * np.nanstd(usual), 0.02)
-    return Curve(values, int(ks[best]) if out else 1, references, smaller_is_better=False)
+    return CriterionCurve(values, int(ks[best]) if out else 1, references, smaller_is_better=False)
 
 
 def instability_of(
@@ -133,15 +133,15 @@ def instability_of(
     return found
 
 
-def instability(values: np.ndarray, ks: np.ndarray, references: np.ndarray) -> Curve:
+def instability(values: np.ndarray, ks: np.ndarray, references: np.ndarray) -> CriterionCurve:
     """The most stable k (the largest of equals), if it stands out from the references; else 1."""
     if np.isnan(values).all():
-        return Curve(values, 1, references)
+        return CriterionCurve(values, 1, references)
     least = float(np.nanmin(values))
     best = int(np.flatnonzero(values <= least + 1e-12)[-1])
     usual = references[:, best]
     out = least <= usual.min() and least < STABLE * usual.mean()
-    return Curve(values, int(ks[best]) if out else 1, references)
+    return CriterionCurve(values, int(ks[best]) if out else 1, references)
 
 
 def code_length(X: np.ndarray, labels: np.ndarray) -> float:
@@ -173,7 +173,7 @@ def leading(X: np.ndarray) -> np.ndarray:
     return centred @ np.linalg.svd(centred, full_matrices=False)[2][:keep].T
 
 
-def mixture(X: np.ndarray, ks: np.ndarray, seed: int) -> dict[str, Curve]:
+def mixture(X: np.ndarray, ks: np.ndarray, seed: int) -> dict[str, CriterionCurve]:
     """BIC and AIC of Gaussian mixtures with full covariances."""
     from kilogram.models.mixture.gaussian_mixture import GaussianMixture
 
@@ -184,4 +184,6 @@ def mixture(X: np.ndarray, ks: np.ndarray, seed: int) -> dict[str, Curve]:
         found["bic"].append(float(model.bic(X)))
         found["aic"].append(float(model.aic(X)))
     curves = {name: np.asarray(values) for name, values in found.items()}
-    return {name: Curve(values, int(ks[np.argmin(values)])) for name, values in curves.items()}
+    return {
+        name: CriterionCurve(values, int(ks[np.argmin(values)])) for name, values in curves.items()
+    }

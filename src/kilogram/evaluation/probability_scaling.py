@@ -20,7 +20,7 @@ from scipy.special import log_softmax, softmax
 
 
 @dataclass(frozen=True)
-class Scaling:
+class TemperatureScaling:
     """Scale s and (classes,) shifts b."""
 
     scale: float
@@ -37,7 +37,7 @@ def as_columns(margins: ArrayLike) -> np.ndarray:
     return np.column_stack([-F / 2, F / 2]) if F.ndim == 1 else F
 
 
-def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> Scaling:
+def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> TemperatureScaling:
     """Scaling of held-out margins, `y` being positions of the classes."""
     F, codes = as_columns(margins), np.asarray(y, dtype=int)
     if len(F) != len(codes) or not len(F):
@@ -57,4 +57,4 @@ def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> Sc
     start = np.zeros(1 + (F.shape[1] if shifts else 0))
     found = minimize(loss, start, jac=True, method="L-BFGS-B").x
     b = found[1:] - found[1:].mean() if shifts else np.zeros(F.shape[1])
-    return Scaling(float(np.exp(found[0]) / unit), b)
+    return TemperatureScaling(float(np.exp(found[0]) / unit), b)

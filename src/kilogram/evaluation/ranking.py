@@ -33,7 +33,7 @@ from kilogram.evaluation.intervals import Comparison, Interval, verdict_of
 
 
 @dataclass(frozen=True)
-class Curve:
+class ThresholdCurve:
     """Thresholds falling from infinity, with the false positive rate, hits and precision."""
 
     thresholds: np.ndarray
@@ -51,14 +51,14 @@ class Curve:
         return float(np.sum(np.diff(self.hits) * self.precision[1:]))
 
 
-def curve(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> Curve:
+def curve(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> ThresholdCurve:
     """ROC and precision-recall points of one score; precision at the empty start is 1."""
     real, s = _checked(y, score, positive)
     x, hits, t = roc_curve(real, s, drop_intermediate=False)
     tp, fp = hits * real.sum(), x * (~real).sum()
     with np.errstate(invalid="ignore"):
         precision = np.where(tp + fp > 0, tp / (tp + fp), 1.0)
-    return Curve(t, x, hits, precision)
+    return ThresholdCurve(t, x, hits, precision)
 
 
 def auc(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:

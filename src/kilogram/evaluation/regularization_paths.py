@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from kilogram.evaluation.search_space import Space
+from kilogram.evaluation.search_space import SearchSpace
 from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.ridge.kernel_ridge import KernelRidge
 from kilogram.models.ridge.kernel_ridge_cv import KernelRidgeCV
@@ -30,7 +30,7 @@ POINTS = 10
 _KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept")
 
 
-def path_axis(estimator: Any, space: Space) -> str | None:
+def path_axis(estimator: Any, space: SearchSpace) -> str | None:
     """The parameter of the last step that the estimator has a path along, if it is searched."""
     last, prefix = last_step(estimator)
     if isinstance(last, KernelMachine | LinearMachine | LogisticRegression):

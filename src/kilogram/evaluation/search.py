@@ -25,7 +25,7 @@ from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.nested import winner
 from kilogram.evaluation.regularization_paths import POINTS, by_leave_one_out, path_axis
-from kilogram.evaluation.search_space import Space, as_space
+from kilogram.evaluation.search_space import SearchSpace, as_space
 from kilogram.evaluation.search_strategies import METHODS, Trial
 from kilogram.evaluation.search_trials import Judge, Tried
 
@@ -45,7 +45,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Any of scikit-learn's kind, a pipeline too.
     space : dict
-        Name -> list of values, `Real(low, high, log=...)` or `Whole(low, high)`.
+        Name -> list of values, `RealRange(low, high, log=...)` or `IntegerRange(low, high)`.
     method : {"grid", "random", "coarse", "bayes", "halving"}, default="bayes"
     n_iter : int, default=30
         Points to try; a grid is cut so that it has about as many.
@@ -77,7 +77,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-3, 3, (80, 1))
     >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=80)
-    >>> space = {"C": Real(1e-2, 1e2, log=True), "gamma": Real(1e-2, 1e2, log=True)}
+    >>> space = {"C": RealRange(1e-2, 1e2, log=True), "gamma": RealRange(1e-2, 1e2, log=True)}
     >>> search = Search(SVR(), space, method="bayes", n_iter=12).fit(X, y)
     >>> search.best_score_ > 0.9, len(search.trials_)
     (True, 12)
@@ -132,14 +132,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         usual = [one for one in tried if self.start and self.start[0].items() >= one.params.items()]
         return usual[0] if usual and best.score <= usual[0].score + self.margin else best
 
-    def _checked(self) -> Space:
+    def _checked(self) -> SearchSpace:
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}; got {self.method!r}.")
         if not isinstance(self.n_iter, int | np.integer) or self.n_iter < 1:
             raise ValueError(f"n_iter must be 1 or more, got {self.n_iter!r}.")
         return as_space(self.space)
 
-    def _judge(self, space: Space, X: Any, y: np.ndarray, along: Along) -> Judge:
+    def _judge(self, space: SearchSpace, X: Any, y: np.ndarray, along: Along) -> Judge:
         axis = None if self.cv == "own" else path_axis(self.estimator, space)
         closed = by_leave_one_out(self.estimator)
         loo = axis is not None and closed and self.cv in (None, "loo") and not along
@@ -150,7 +150,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         values = [] if axis is None else space.values(axis, POINTS)
         return Judge(self, X, y, along, axis, values, self.cv == "own", loo)
 
-    def _walk(self, judge: Judge, space: Space | None) -> Any:
+    def _walk(self, judge: Judge, space: SearchSpace | None) -> Any:
         """Try points until the strategy or the time ends."""
         budget = Budget(max_time=self.max_time)
         self.cut_short_ = False

@@ -1,8 +1,8 @@
 """A space of parameters to search: named axes, each a range or a list.
 
-    Real(low, high, log=False)     numbers between, evenly or by their logarithm
-    Whole(low, high, log=False)    whole numbers
-    a list or tuple                its values; in order where they are rising numbers
+    RealRange(low, high, log=False)     numbers between, evenly or by their logarithm
+    IntegerRange(low, high, log=False)  integers
+    a list or tuple                     its values; in order where they are rising numbers
 
 Every point has a place in a cube, which is what a surrogate sees: ranges and ordered lists take one
 side each, an unordered list one side per value, so that all its values are equally far apart.
@@ -21,7 +21,7 @@ Params = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Real:
+class RealRange:
     """Numbers from `low` to `high`, with `log` evenly by their logarithm."""
 
     low: float
@@ -45,7 +45,7 @@ class Real:
             return float(np.log(value / self.low) / np.log(self.high / self.low))
         return float((value - self.low) / (self.high - self.low))
 
-    def around(self, value: Any, span: float) -> Real:
+    def around(self, value: Any, span: float) -> RealRange:
         """The part of the range within `span` of its length around a value."""
         middle = self.place(value)
         ends = max(middle - span / 2, 0.0), min(middle + span / 2, 1.0)
@@ -53,20 +53,22 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Whole(Real):
+class IntegerRange(RealRange):
     """Whole numbers from `low` to `high`, both included."""
 
     def at(self, place: float) -> Any:
         return round(super().at(place))
 
-    def around(self, value: Any, span: float) -> Real:
-        near = Real(self.low, self.high, self.log).around(value, span)
+    def around(self, value: Any, span: float) -> RealRange:
+        near = RealRange(self.low, self.high, self.log).around(value, span)
         low, high = int(np.floor(near.low)), int(np.ceil(near.high))
-        return Whole(max(low, int(self.low)), min(max(high, low + 1), int(self.high)), self.log)
+        return IntegerRange(
+            max(low, int(self.low)), min(max(high, low + 1), int(self.high)), self.log
+        )
 
 
 @dataclass(frozen=True)
-class Choice:
+class Categorical:
     """A list of values."""
 
     values: tuple[Any, ...]
@@ -77,11 +79,11 @@ class Choice:
         return number and list(self.values) == sorted(set(self.values))
 
 
-Axis = Real | Choice
+Axis = RealRange | Categorical
 
 
-class Space:
-    """Axes by name; `Space({"alpha": Real(1e-3, 1e3, log=True), "kind": ["a", "b"]})`."""
+class SearchSpace:
+    """Axes by name: `SearchSpace({"alpha": RealRange(0.1, 10, log=True), "kind": ["a", "b"]})`."""
 
     def __init__(self, axes: Mapping[str, Any]):
         if not axes:
@@ -101,27 +103,27 @@ class Space:
     def values(self, name: str, points: int) -> list[Any]:
         """The values of an axis on a grid."""
         axis = self.axes[name]
-        if isinstance(axis, Choice):
+        if isinstance(axis, Categorical):
             return list(axis.values)
         found = [axis.at(place) for place in np.linspace(0, 1, points)]
         return list(dict.fromkeys(found))
 
-    def around(self, point: Params, span: float) -> Space:
+    def around(self, point: Params, span: float) -> SearchSpace:
         """The same lists, and ranges shrunk around a point."""
-        return Space({
-            name: axis if isinstance(axis, Choice) else axis.around(point[name], span)
+        return SearchSpace({
+            name: axis if isinstance(axis, Categorical) else axis.around(point[name], span)
             for name, axis in self.axes.items()
         })  # fmt: skip
 
-    def without(self, name: str) -> Space | None:
+    def without(self, name: str) -> SearchSpace | None:
         """The space without an axis; None if nothing is left."""
         rest = {k: axis for k, axis in self.axes.items() if k != name}
-        return Space(rest) if rest else None
+        return SearchSpace(rest) if rest else None
 
     @property
     def size(self) -> float:
         """How many points there are, infinite with a range."""
-        ranges = [axis for axis in self.axes.values() if not isinstance(axis, Choice)]
+        ranges = [axis for axis in self.axes.values() if not isinstance(axis, Categorical)]
         if ranges:
             return float("inf")
         return float(np.prod([len(axis.values) for axis in self.axes.values()]))  # type: ignore
@@ -130,7 +132,7 @@ class Space:
         """The place of a point in the cube."""
         found: list[float] = []
         for name, axis in self.axes.items():
-            if not isinstance(axis, Choice):
+            if not isinstance(axis, Categorical):
                 found.append(axis.place(point[name]))
                 continue
             k = next(i for i, v in enumerate(axis.values) if v is point[name] or v == point[name])
@@ -142,13 +144,13 @@ class Space:
 
     def _value(self, name: str, place: float) -> Any:
         axis = self.axes[name]
-        if not isinstance(axis, Choice):
+        if not isinstance(axis, Categorical):
             return axis.at(place)
         return axis.values[min(int(place * len(axis.values)), len(axis.values) - 1)]
 
 
-def as_space(axes: Any) -> Space:
-    return axes if isinstance(axes, Space) else Space(axes)
+def as_space(axes: Any) -> SearchSpace:
+    return axes if isinstance(axes, SearchSpace) else SearchSpace(axes)
 
 
 def key(point: Params) -> str:
@@ -157,11 +159,11 @@ def key(point: Params) -> str:
 
 
 def _axis(name: str, axis: Any) -> Axis:
-    if isinstance(axis, Real | Choice):
+    if isinstance(axis, RealRange | Categorical):
         return axis
     if isinstance(axis, str) or not isinstance(axis, Sequence | np.ndarray) or not len(axis):
         raise ValueError(
             f"{name}: must be a Real or Whole range or a list of values, got {axis!r}."
         )
     values = [v.item() if isinstance(v, np.generic) else v for v in axis]
-    return Choice(tuple(values))
+    return Categorical(tuple(values))

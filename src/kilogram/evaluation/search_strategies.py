@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from kilogram.evaluation.search_space import Params, Space, key
+from kilogram.evaluation.search_space import Params, SearchSpace, key
 from kilogram.kernels import Matern, White
 from kilogram.models.gaussian_process.regressor import GaussianProcessRegressor
 
@@ -46,7 +46,7 @@ Walk = Generator[Trial, float, None]
 Start = Sequence[Params]
 
 
-def grid(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def grid(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """All combinations, with as many cuts of the ranges as keep them within `count`."""
     points = 2
     while len(list(space.grid(points + 1))) <= count and points < count:
@@ -55,7 +55,7 @@ def grid(space: Space, count: int, rng: np.random.Generator, start: Start = ()) 
         yield Trial(params)
 
 
-def random(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def random(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     for params in draws(space, count, rng, start):
         yield Trial(params)
 
@@ -64,7 +64,9 @@ def _different(points: list[Params]) -> list[Params]:
     return list({key(p): p for p in points}.values())
 
 
-def draws(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> list[Params]:
+def draws(
+    space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()
+) -> list[Params]:
     """Up to `count` different points at random; all there are if they are not more."""
     if space.size <= count:
         return _different([*start, *space.grid(2)])
@@ -77,7 +79,7 @@ def draws(space: Space, count: int, rng: np.random.Generator, start: Start = ())
     return list(found.values())
 
 
-def coarse(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def coarse(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """Three rounds; each takes a third of `count`, around the best point of those before."""
     seen: dict[str, float] = {}
     best: tuple[float, Params | None] = (-np.inf, None)
@@ -96,7 +98,7 @@ def coarse(space: Space, count: int, rng: np.random.Generator, start: Start = ()
             best = max(best, (score, params), key=lambda one: one[0])
 
 
-def bayes(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def bayes(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """Random starts, then the largest expected improvement among fresh random points."""
     starts = min(max(3, len(space.axes) + 2, count // 4), count)
     points: list[Params] = []
@@ -117,7 +119,11 @@ def bayes(space: Space, count: int, rng: np.random.Generator, start: Start = ())
 
 
 def expected_improvement(
-    space: Space, points: list[Params], scores: list[float], fresh: list[Params], xi: float = 0.0
+    space: SearchSpace,
+    points: list[Params],
+    scores: list[float],
+    fresh: list[Params],
+    xi: float = 0.0,
 ) -> np.ndarray:
     """(m,) what each fresh point is expected to add to the best score of the points."""
     X = np.array([space.place(p) for p in points])
@@ -142,7 +148,7 @@ def expected_improvement(
     return gain * norm.cdf(gain / spread) + spread * norm.pdf(gain / spread)
 
 
-def halving(space: Space, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def halving(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """`count` points on a ninth of the rows; the best third go on to a third, its best to all."""
     points = draws(space, count, rng, start)
     share = KEEP**-2 if len(points) > 1 else 1.0
@@ -157,7 +163,7 @@ def halving(space: Space, count: int, rng: np.random.Generator, start: Start = (
         share = 1.0 if len(points) == 1 or KEEP * share > 0.99 else KEEP * share
 
 
-METHODS: dict[str, Callable[[Space, int, np.random.Generator, Start], Walk]] = {
+METHODS: dict[str, Callable[[SearchSpace, int, np.random.Generator, Start], Walk]] = {
     "grid": grid,
     "random": random,
     "coarse": coarse,

@@ -17,7 +17,7 @@ from kilogram.arrays.namespace import is_numpy, like, namespace
 from kilogram.native.logistic import softmax_inplace
 
 
-class Terms(NamedTuple):
+class LogisticTerms(NamedTuple):
     """Summed loss; R = dloss/dz, (n,) or (n, t); curvature terms: h (n,) or P (n, t).
 
     All are times the weights c of the rows.
@@ -28,7 +28,7 @@ class Terms(NamedTuple):
     curved: Any
 
 
-def logistic_terms(z: Any, y: Any, c: Any) -> Terms:
+def logistic_terms(z: Any, y: Any, c: Any) -> LogisticTerms:
     """Of two classes: margins z, labels y = +-1, weights c, all (n,)."""
     xp = namespace(z)
     m = y * z
@@ -36,10 +36,10 @@ def logistic_terms(z: Any, y: Any, c: Any) -> Terms:
     s = 1.0 / (1.0 + e)
     q = xp.where(m > 0, e * s, s)
     loss = xp.sum(c * (xp.log1p(e) + xp.clip(-m, 0.0, None)))
-    return Terms(float(loss), -c * y * q, c * e * s * s)
+    return LogisticTerms(float(loss), -c * y * q, c * e * s * s)
 
 
-def softmax_terms(Z: Any, y: Any, c: Any, *, keep: bool = False) -> Terms:
+def softmax_terms(Z: Any, y: Any, c: Any, *, keep: bool = False) -> LogisticTerms:
     """Of t classes: margins Z (n, t), codes y and weights c (n,); Z may be overwritten.
 
     The probabilities P, times c, are returned only with `keep`.
@@ -47,16 +47,16 @@ def softmax_terms(Z: Any, y: Any, c: Any, *, keep: bool = False) -> Terms:
     if is_numpy(Z) and Z.dtype in (np.float32, np.float64):
         loss = softmax_inplace(Z, y, c, keep=keep)
         if not keep:
-            return Terms(loss, Z, None)
+            return LogisticTerms(loss, Z, None)
         R = Z.copy()
         R[np.arange(len(R)), y] -= 1.0 if c is None else c
-        return Terms(loss, R, Z)
+        return LogisticTerms(loss, R, Z)
     xp = namespace(Z)
     own = like(np.arange(Z.shape[1]), Z)[None, :] == like(y, Z)[:, None]
     logs = log_softmax(Z)
     loss = -xp.sum(c[:, None] * xp.where(own, logs, xp.zeros_like(logs)))
     P = c[:, None] * xp.exp(logs)
-    return Terms(float(loss), P - xp.where(own, c[:, None], xp.zeros_like(P)), P)
+    return LogisticTerms(float(loss), P - xp.where(own, c[:, None], xp.zeros_like(P)), P)
 
 
 def log_softmax(Z: Any) -> Any:

@@ -1,6 +1,6 @@
 """Kernels: one small file each, and an algebra to combine them."""
 
-from kilogram.kernels.base import Composite, Kernel, Product, Scaled, Sum
+from kilogram.kernels.base import Composite, Kernel, Product, ScaledKernel, Sum
 from kilogram.kernels.checks import check_psd, check_symmetric, is_psd
 from kilogram.kernels.chi2 import AdditiveChi2, Chi2
 from kilogram.kernels.gaussian import Gaussian
@@ -32,7 +32,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "RationalQuadratic",
-    "Scaled",
+    "ScaledKernel",
     "Sigmoid",
     "Stretched",
     "Sum",

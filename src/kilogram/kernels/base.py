@@ -115,7 +115,7 @@ class Kernel(BaseEstimator, ABC):
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(self, other) if isinstance(other, int | float) else NotImplemented
+        return ScaledKernel(self, other) if isinstance(other, int | float) else NotImplemented
 
     __rmul__ = __mul__
 
@@ -233,7 +233,7 @@ class Product(Composite):
         return namespace(P, Q).reshape(pairs, (P.shape[0], P.shape[1] * Q.shape[1]))
 
 
-class Scaled(Composite):
+class ScaledKernel(Composite):
     """factor * k(x, y) with factor >= 0; written `2.0 * k`."""
 
     def __init__(self, kernel: Kernel, factor: float = 1.0):
@@ -261,7 +261,7 @@ class Scaled(Composite):
         return self._factor() * self.kernel.matmul(X, Y, V)
 
     def resolve(self, X: Any) -> Kernel:
-        return Scaled(self.kernel.resolve(X), self._factor())
+        return ScaledKernel(self.kernel.resolve(X), self._factor())
 
     @property
     def at_zero(self) -> float:

@@ -45,7 +45,7 @@ from kilogram.functions.distances import (
     squared_distances,
     without_diagonal,
 )
-from kilogram.kernels.base import Kernel, Product, Scaled, Sum
+from kilogram.kernels.base import Kernel, Product, ScaledKernel, Sum
 from kilogram.kernels.chi2 import Chi2
 from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.laplacian import Laplacian
@@ -60,7 +60,7 @@ TILE_ENTRIES = 2**18  # entries of K and M worked on at once: they stay in cache
 Gradient = dict[str, float]
 
 OWN: dict[type[Kernel], tuple[str, ...]] = {
-    Scaled: ("factor",),
+    ScaledKernel: ("factor",),
     Gaussian: ("sigma", "gamma"),
     Laplacian: ("sigma", "gamma"),
     Matern: ("length_scale",),
@@ -154,7 +154,7 @@ def under(name: str, found: dict[str, Any]) -> dict[str, Any]:
 
 def _descend(kernel: Kernel, X: Any, Y: Any, M: Any) -> dict[str, Any]:
     """The gradient of one tile; matrices that nobody will read are not made."""
-    needless = isinstance(kernel, Sum | Product | Scaled | White)
+    needless = isinstance(kernel, Sum | Product | ScaledKernel | White)
     return _back(kernel, X, Y, M, None if needless else kernel(X, Y))
 
 
@@ -181,7 +181,7 @@ def _(kernel: Product, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
 
 
 @_back.register
-def _(kernel: Scaled, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
+def _(kernel: ScaledKernel, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     K = kernel.kernel(X, Y)
     part = under("kernel", _back(kernel.kernel, X, Y, M, K)) | {"factor": dot(M, K)}
     return {path: kernel.factor * value for path, value in part.items()}

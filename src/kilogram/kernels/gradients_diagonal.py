@@ -13,7 +13,7 @@ from typing import Any
 
 from kilogram.arrays.namespace import namespace
 from kilogram.functions.distances import squared_norms
-from kilogram.kernels.base import Kernel, Product, Scaled, Sum
+from kilogram.kernels.base import Kernel, Product, ScaledKernel, Sum
 from kilogram.kernels.gradients import Gradient, parameters, under
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import Polynomial
@@ -57,7 +57,7 @@ def _(kernel: Product, X: Any, v: Any, latent: bool) -> dict[str, Any]:
 
 
 @_back_diag.register
-def _(kernel: Scaled, X: Any, v: Any, latent: bool) -> dict[str, Any]:
+def _(kernel: ScaledKernel, X: Any, v: Any, latent: bool) -> dict[str, Any]:
     own, noise = split_diag(kernel.kernel, X)
     part = under("kernel", _back_diag(kernel.kernel, X, kernel.factor * v, latent))
     return part | {"factor": kernel.factor * (v @ (own if latent else own + noise))}

@@ -19,7 +19,7 @@ from typing import Any
 
 from kilogram.arrays.namespace import namespace
 from kilogram.functions.distances import centred_pair, inner
-from kilogram.kernels.base import Kernel, Product, Scaled, Sum
+from kilogram.kernels.base import Kernel, Product, ScaledKernel, Sum
 from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.gradients import slope_of
 from kilogram.kernels.linear import Linear
@@ -50,7 +50,7 @@ def _(kernel: Product, X: Any, Z: Any, M: Any) -> Any:
 
 
 @pull_back_points.register
-def _(kernel: Scaled, X: Any, Z: Any, M: Any) -> Any:
+def _(kernel: ScaledKernel, X: Any, Z: Any, M: Any) -> Any:
     found = pull_back_points(kernel.kernel, X, Z, M)
     return None if found is None else kernel.factor * found
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels.bandwidths import positive
-from kilogram.kernels.base import Kernel, Product, Scaled, Sum
+from kilogram.kernels.base import Kernel, Product, ScaledKernel, Sum
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.row_pairs import as_rows, row_ones
 
@@ -80,9 +80,9 @@ def without_noise(kernel: Kernel) -> Kernel | None:
     """The kernel of the function behind the noise; None if nothing is left."""
     if isinstance(kernel, White):
         return None
-    if isinstance(kernel, Scaled):
+    if isinstance(kernel, ScaledKernel):
         part = without_noise(kernel.kernel)
-        return None if part is None else Scaled(part, kernel.factor)
+        return None if part is None else ScaledKernel(part, kernel.factor)
     if isinstance(kernel, OnColumns):
         part = without_noise(kernel.kernel)
         return None if part is None else OnColumns(part, kernel.columns)
@@ -99,7 +99,7 @@ def split_diag(kernel: Kernel, X: Any) -> tuple[Any, Any]:
     if isinstance(kernel, White):
         noise = kernel.diag(X)
         return 0.0 * noise, noise
-    if isinstance(kernel, Scaled):
+    if isinstance(kernel, ScaledKernel):
         latent, noise = split_diag(kernel.kernel, X)
         return kernel.factor * latent, kernel.factor * noise
     if isinstance(kernel, OnColumns):

@@ -18,14 +18,14 @@ KINDS = ("gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine"
 PADDING = 32  # zeros after the rows: the loops read whole strips
 
 
-class Columns(NamedTuple):
+class ColumnMajorRows(NamedTuple):
     """Rows column by column, Y (d, n + PADDING), and their weights w (n + PADDING,)."""
 
     Y: Array
     w: Array
 
     @classmethod
-    def of(cls, X: Array, w: Array) -> Columns:
+    def of(cls, X: Array, w: Array) -> ColumnMajorRows:
         """From rows X (n, d) and weights w (n,)."""
         n, d = X.shape
         Y, padded = np.zeros((d, n + PADDING)), np.zeros(n + PADDING)
@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
 
 def density_sums(
-    kind: str, rows: Columns, Q: Array, lo: Array, hi: Array, *, product: bool = False
+    kind: str, rows: ColumnMajorRows, Q: Array, lo: Array, hi: Array, *, product: bool = False
 ) -> Array:
     """sum_j w_j k(q_i - y_j) over the windows lo[i, s] <= j < hi[i, s], (m,); Q is (m, d).
 
@@ -61,7 +61,7 @@ def exponential_line(y: Array, w: Array, q: Array) -> Array:
     return out
 
 
-class Grown(NamedTuple):
+class GrownDensityTree(NamedTuple):
     """Nodes of a tree: column (-1 in leaves), children, threshold, weight and gain of each."""
 
     feature: Array
@@ -82,7 +82,7 @@ def grow_density_tree(
     limits: Array,
     columns: int,
     seed: int,
-) -> Grown:
+) -> GrownDensityTree:
     """Grow a tree on rows X (n, d) with weights w in the box (2, d), lower and upper ends.
 
     limits: least weight of a node to be split, least weight of a leaf, least density and least
@@ -100,4 +100,4 @@ def grow_density_tree(
     count = _core.grow_density_tree(
         X, order, w, box, likelihood, max_depth, limits, columns, seed, links, values
     )
-    return Grown(*(a[:count].copy() for a in (*links, *values)))
+    return GrownDensityTree(*(a[:count].copy() for a in (*links, *values)))

@@ -13,7 +13,7 @@ UPDATES = {"cd": 0, "mu": 1, "poisson": 2}
 CONTRASTS = {"logcosh": 0, "exp": 1, "cube": 2}
 
 
-class Terms(NamedTuple):
+class PassResult(NamedTuple):
     """What a pass met: projected gradients (or the largest relative change), and the loss.
 
     Measured, the loss is that of the factors as they came; otherwise the value
@@ -24,7 +24,7 @@ class Terms(NamedTuple):
     loss: float
 
 
-class Rule(NamedTuple):
+class HalfUpdateRule(NamedTuple):
     """How the loadings of a row are improved, and how often at most."""
 
     update: str = "cd"
@@ -41,14 +41,14 @@ def factor_pass(
     H: Array,
     B: Array,
     c: Array,
-    rule: Rule,
+    rule: HalfUpdateRule,
     *,
     s: Array | None = None,
     missing: bool = False,
     measure: bool = False,
     A: Array | None = None,
     gram: Array | None = None,
-) -> Terms:
+) -> PassResult:
     """Improve the loadings W (n, k) of the rows X (n, d) in place, H (k, d) as it is.
 
     B (k, k) is H H' + l2 I, c (k) the sums of H's rows + l1. A (k, d) gets (sW)'X, for "poisson"
@@ -78,21 +78,21 @@ def factor_pass(
         A,
         gram,
     )
-    return Terms(*found)
+    return PassResult(*found)
 
 
-def _l2(rule: Rule) -> float:
+def _l2(rule: HalfUpdateRule) -> float:
     """B holds the penalty on squares already; the Poisson step has no B."""
     return rule.l2 if rule.update == "poisson" else 0.0
 
 
-def factor_sweep(H: Array, A: Array, B: Array, sweeps: int, l1: float) -> Terms:
+def factor_sweep(H: Array, A: Array, B: Array, sweeps: int, l1: float) -> PassResult:
     """Coordinate descent on 1/2 h'Bh - a'h + l1 sum h, h >= 0, for every column of H (k, d).
 
     The loss is the value reached.
     """
     work = float(H.size) * len(H) * sweeps
-    return Terms(*run(_core.factor_sweep, work, H, A, B, sweeps, l1))
+    return PassResult(*run(_core.factor_sweep, work, H, A, B, sweeps, l1))
 
 
 def factor_sparse(
@@ -101,12 +101,12 @@ def factor_sparse(
     F: Array,
     B: Array,
     c: Array,
-    rule: Rule,
+    rule: HalfUpdateRule,
     measure: bool = False,
     *,
     start: Array | None = None,
     value: bool = True,
-) -> Terms:
+) -> PassResult:
     """Improve the loadings W (n, ld) of the rows of a CSR matrix; F (d, ld) are the components
     column by column. Rows of W and F are padded with zeros: see `padded`.
 
@@ -133,7 +133,7 @@ def factor_sparse(
         measure,
         value,
     )
-    return Terms(*found)
+    return PassResult(*found)
 
 
 def sparse_times(X: Any, F: Array, out: Array) -> Array:

@@ -18,7 +18,7 @@ class Sweep(NamedTuple):
     total: float
 
 
-class Tree(NamedTuple):
+class MergeTree(NamedTuple):
     """Who merges (n - 1, 2), at which height (n - 1,), and the weight of all 2 n - 1 clusters."""
 
     children: Array
@@ -47,15 +47,17 @@ def medoid_build(D: Array, w: Array | None, k: int) -> Array:
     return medoids
 
 
-def link_rows(X: Array, w: Array | None = None, *, ward: bool = False) -> Tree:
+def link_rows(X: Array, w: Array | None = None, *, ward: bool = False) -> MergeTree:
     """Single or Ward's linkage of the rows of X under squared Euclidean distance, in n d memory."""
     x = matrix("X", X)
     size, *tree = _room(len(x), w, x.dtype)
     _core.link_rows(x, size, ward, *tree)
-    return Tree(*tree)
+    return MergeTree(*tree)
 
 
-def link_cloud(X: Array, w: Array | None = None, *, complete: bool, room: int = 1 << 25) -> Tree:
+def link_cloud(
+    X: Array, w: Array | None = None, *, complete: bool, room: int = 1 << 25
+) -> MergeTree:
     """Complete or average linkage of the rows of X under Euclidean distance.
 
     Up to `room` bytes the matrix of distances is stored at once; else that of the clusters left by
@@ -64,10 +66,10 @@ def link_cloud(X: Array, w: Array | None = None, *, complete: bool, room: int = 
     x = matrix("X", X)
     size, *tree = _room(len(x), w, x.dtype)
     run(_core.link_cloud, float(len(x)) * x.size, x, size, complete, room, *tree)
-    return Tree(*tree)
+    return MergeTree(*tree)
 
 
-def link_matrix(D: Array, linkage: str, w: Array | None = None) -> Tree:
+def link_matrix(D: Array, linkage: str, w: Array | None = None) -> MergeTree:
     """The tree of a symmetric D (n, n), C-contiguous, which is overwritten.
 
     "single", "complete", "average" and "medoid" of distances; "ward" of what merging two rows adds
@@ -77,7 +79,7 @@ def link_matrix(D: Array, linkage: str, w: Array | None = None) -> Tree:
         raise ValueError("D must be C-contiguous and writeable: it is overwritten")
     size, *tree = _room(len(matrix("D", D)), w, D.dtype)
     run(_core.link_matrix, 4.0 * D.size, D, size, linkage, *tree)
-    return Tree(*tree)
+    return MergeTree(*tree)
 
 
 def _room(n: int, w: Array | None, dtype: np.dtype) -> tuple[Array, Array, Array, Array]:

@@ -20,7 +20,7 @@ from kilogram.native.threads import SMALL_WORK, n_threads
 _BINARY_WORK = 200_000  # entries of kernel squares from which a second thread pays
 
 
-class Pairs(NamedTuple):
+class PairSteps(NamedTuple):
     """What `pair_steps` did: the number of steps, and the violation it left."""
 
     steps: int
@@ -37,9 +37,9 @@ def pair_steps(
     *,
     tol: float,
     max_steps: int,
-) -> Pairs:
+) -> PairSteps:
     """Sequential minimal optimisation on K (q, q); f and b (q,), float64, are changed in place."""
-    return Pairs(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
+    return PairSteps(*_core.smo_pairs(K, s, lower, upper, f, b, tol, max_steps))
 
 
 class BinaryProblems(NamedTuple):

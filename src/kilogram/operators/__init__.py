@@ -5,18 +5,18 @@ from kilogram.operators.gram import Gram
 from kilogram.operators.half_stored_gram import HalfGram, half_bytes
 from kilogram.operators.memory_plan import StoragePlan, plan_storage
 from kilogram.operators.operator import Operator, OutOfTime
-from kilogram.operators.scaled import Scaled, scaled
+from kilogram.operators.scaled import DiagonallyScaled, scaled
 from kilogram.operators.shifted import Shifted
 
 __all__ = [
     "Centred",
     "CentredCross",
+    "DiagonallyScaled",
     "Gram",
     "HalfGram",
     "KernelMeans",
     "Operator",
     "OutOfTime",
-    "Scaled",
     "Shifted",
     "StoragePlan",
     "centre",

@@ -21,7 +21,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Work:
+class OperationCount:
     """Multiply-adds and kernel values of a computation, and the bytes of one number."""
 
     multiply_adds: float

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from kilogram.arrays.memory import ALWAYS_ALLOWED, human_bytes, memory_limit
 from kilogram.kernels.row_pairs import BLOCK_ENTRIES
-from kilogram.operators.cost import Work
+from kilogram.operators.cost import OperationCount
 
 Storage = Literal["stored", "blocked", "low_rank"]
 
@@ -27,7 +27,7 @@ class StoragePlan:
 
     name: Storage
     bytes: int
-    work: Work
+    work: OperationCount
     fits: bool
     reason: str
 
@@ -69,18 +69,18 @@ def plan_storage(
     once, values, product = half * n * m * d, half * n * m, n * m * outputs
     if stored <= limit:
         reason = f"K of {human_bytes(stored)} fits in the {human_bytes(limit)} allowed"
-        work = Work(once + products * product + flops, values, size)
+        work = OperationCount(once + products * product + flops, values, size)
         return StoragePlan("stored", stored, work, True, reason)
     too_big = f"K of {human_bytes(stored)} does not fit in the {human_bytes(limit)} allowed"
     if rank is not None:
         used = int(n * rank * size)
         reason = f"{too_big}; {rank} features of {human_bytes(used)} replace it"
-        work = Work(n * rank * (d + rank), n * rank, size)
+        work = OperationCount(n * rank * (d + rank), n * rank, size)
         return StoragePlan("low_rank", used, work, used <= limit, reason)
     used = min(BLOCK_ENTRIES, n * m) * size + n * outputs * size
     least = "" if used <= limit else ", the smallest possible: more than the limit is used"
     reason = f"{too_big}; it is computed in blocks of {human_bytes(used)} for every product{least}"
-    work = Work(products * (once + product), products * values, size)
+    work = OperationCount(products * (once + product), products * values, size)
     return StoragePlan("blocked", used, work, used <= limit, reason)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from kilogram.operators.operator import Operator, picked
 
 
-class Scaled(Operator):
+class DiagonallyScaled(Operator):
     """diag(s) A diag(s) for a symmetric A (n, n), anything with `@` and a shape, and s (n,)."""
 
     def __init__(self, A: Any, s: Any):
@@ -22,7 +22,7 @@ class Scaled(Operator):
         return self.A.dtype
 
     @property
-    def T(self) -> Scaled:
+    def T(self) -> DiagonallyScaled:
         return self
 
     def __matmul__(self, V: Any) -> Any:
@@ -42,4 +42,4 @@ class Scaled(Operator):
 
 def scaled(A: Any, s: Any) -> Any:
     """diag(s) A diag(s); A itself where s is None, as for rows without weights."""
-    return A if s is None else Scaled(A, s)
+    return A if s is None else DiagonallyScaled(A, s)

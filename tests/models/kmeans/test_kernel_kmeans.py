@@ -47,8 +47,8 @@ def test_fit_is_the_plain_trace_form(monkeypatch, weights, small, rows):
 @pytest.mark.parametrize("store", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 100, 290])
 def test_sums_follow_the_labels(store, count):
-    space = trace.Space(Gram(KERNEL, X, store=store), np.ones(N), W)
-    sums = trace.Sums(space, K)
+    space = trace.KernelSpace(Gram(KERNEL, X, store=store), np.ones(N), W)
+    sums = trace.ClusterProducts(space, K)
     sums.move(FIRST)
     other = FIRST.copy()
     other[-count:] = (other[-count:] + 1) % K

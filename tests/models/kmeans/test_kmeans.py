@@ -264,7 +264,9 @@ def test_filter_ends_where_all_distances_do(monkeypatch, dtype):
     start = X[rng.choice(700, 40, replace=False)].copy()
     start[:2] = 1e3  # far from all rows
     taken = []
-    monkeypatch.setattr(passes.Passes, "_filtered", _counted(passes.Passes._filtered, taken))
+    monkeypatch.setattr(
+        passes.LloydPasses, "_filtered", _counted(passes.LloydPasses._filtered, taken)
+    )
     found = []
     for least in (0.0, np.inf):
         monkeypatch.setattr(passes, "FILTER_WORK", least)

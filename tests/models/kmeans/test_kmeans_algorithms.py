@@ -103,7 +103,9 @@ def test_weights_that_left_a_cluster_leave_nothing(monkeypatch, algorithm, dtype
     """0.1 + 0.2 - 0.1 - 0.2 is not zero, and the cluster is empty for all that."""
     monkeypatch.setattr(passes, "SMALL_K_WORK", 0.0 if algorithm == "small_k" else np.inf)
     X, w = wide_rows(dtype)
-    one = passes.Passes(X, w, X.mean(axis=0).astype(float), float((X.astype(float) ** 2).sum()))
+    one = passes.LloydPasses(
+        X, w, X.mean(axis=0).astype(float), float((X.astype(float) ** 2).sum())
+    )
     C = X[:12].astype(float)
     assert one(C).weights[3] > 0
     C[3] += 1e3

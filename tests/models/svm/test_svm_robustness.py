@@ -69,13 +69,13 @@ def test_a_time_limit_between_blocks_leaves_a_usable_dual_point(rounds, monkeypa
 
 def still(rounds):
     """Pair steps that do nothing after some rounds, as at the limit of steps."""
-    from kilogram.native.svm import Pairs, pair_steps
+    from kilogram.native.svm import PairSteps, pair_steps
 
     calls = []
 
     def steps(*args, **kwargs):
         calls.append(1)
-        return pair_steps(*args, **kwargs) if len(calls) < rounds else Pairs(0, np.inf)
+        return pair_steps(*args, **kwargs) if len(calls) < rounds else PairSteps(0, np.inf)
 
     return steps
 

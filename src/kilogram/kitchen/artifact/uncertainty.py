@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.conformal import conformal_quantile
-from kilogram.evaluation.probability_scaling import Scaling
+from kilogram.evaluation.probability_scaling import TemperatureScaling
 from kilogram.kitchen.artifact import example_rows, out_of_distribution
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.features.direct_transform import transform
@@ -89,7 +89,9 @@ def predict_with_details(model: Model, X: np.ndarray, coverage: float) -> Predic
         q = conformal_quantile(use["errors"], coverage)
         low, high = values - q, values + q
     if "scale" in use:
-        P = Scaling(use["scale"], use["shifts"]).probabilities(last.decision_function(inner))
+        P = TemperatureScaling(use["scale"], use["shifts"]).probabilities(
+            last.decision_function(inner)
+        )
         probability = P[np.arange(len(P)), values]
     if "distribution" not in use:
         nothing = np.zeros(len(X), dtype=bool)

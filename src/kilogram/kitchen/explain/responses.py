@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.evaluation.probability_scaling import Scaling
+from kilogram.evaluation.probability_scaling import TemperatureScaling
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.uncertainty import features
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
@@ -28,7 +28,7 @@ def _block(model: Model, X: np.ndarray) -> np.ndarray:
     if not model.classes:
         return np.asarray(last.predict(inner), dtype=float).reshape(len(X), 1)
     if "scale" in model.use:
-        scaling = Scaling(model.use["scale"], model.use["shifts"])
+        scaling = TemperatureScaling(model.use["scale"], model.use["shifts"])
         return scaling.probabilities(last.decision_function(inner))
     return np.eye(len(model.classes))[last.predict(inner)]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.kernels import Gaussian, Linear, Polynomial, White
-from kilogram.kernels.base import Product, Scaled, Sum
+from kilogram.kernels.base import Product, ScaledKernel, Sum
 from kilogram.kitchen.export.graph import Graph, no_graph
 
 
@@ -30,7 +30,7 @@ def kernel(g: Graph, k: Any, x: str, Z: np.ndarray) -> str:
         return g.add("Pow", inner, g.constant([degree]))
     if isinstance(k, White):  # between different rows there is no common noise
         return g.add("Mul", kernel(g, Linear(), x, Z), g.constant([0.0]))
-    if isinstance(k, Scaled):
+    if isinstance(k, ScaledKernel):
         return g.add("Mul", kernel(g, k.kernel, x, Z), g.constant([float(k.factor)]))
     if isinstance(k, Sum | Product):
         parts = kernel(g, k.left, x, Z), kernel(g, k.right, x, Z)

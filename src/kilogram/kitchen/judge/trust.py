@@ -20,7 +20,7 @@ from kilogram.evaluation.intervals import Interval, corrected_interval
 from kilogram.evaluation.learning_curves import LearningCurve, MoreRows
 from kilogram.evaluation.losses import absolute, zero_one
 from kilogram.evaluation.permutation_tests import ChanceTest, held_out_test
-from kilogram.evaluation.probability_scaling import Scaling, fit_scaling
+from kilogram.evaluation.probability_scaling import TemperatureScaling, fit_scaling
 from kilogram.evaluation.ranking import auc, auc_interval, average_precision, rows_interval
 from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
 from kilogram.evaluation.threshold import Threshold, best_threshold
@@ -151,7 +151,7 @@ def shifted(judged: EvaluatedRecipe) -> bool:
     return judged.measure.name == "balanced_accuracy"
 
 
-def scaling(judged: EvaluatedRecipe, answers: HeldOutPredictions) -> Scaling | None:
+def scaling(judged: EvaluatedRecipe, answers: HeldOutPredictions) -> TemperatureScaling | None:
     """Margins to probabilities, from all held-out rows."""
     if answers.decision is None:
         return None

@@ -46,7 +46,7 @@ from kilogram.models.cca.view_scores import (
     varying,
 )
 from kilogram.operators.cost import rates
-from kilogram.solvers.eigen.canonical import Pairs, from_moments, from_rows, safe_factor
+from kilogram.solvers.eigen.canonical import CanonicalPairs, from_moments, from_rows, safe_factor
 from kilogram.statistics import JointMoments
 
 
@@ -170,7 +170,7 @@ class CCA(
 
     def _pairs(
         self, joint: JointMoments, X: Any, Y: Any, w: Any, alpha: tuple[float, float]
-    ) -> Pairs:
+    ) -> CanonicalPairs:
         """Pairs of the scaled columns, by the solver that keeps enough digits."""
         d_x, d_y = joint.scatter.shape[0], joint.scatter_y.shape[0]
         d = min(d_x, d_y)
@@ -212,7 +212,9 @@ class CCA(
         self._C = C_x, C_xy, C_y
         return self._C
 
-    def _store(self, joint: JointMoments, found: Pairs, alpha: tuple[float, float]) -> None:
+    def _store(
+        self, joint: JointMoments, found: CanonicalPairs, alpha: tuple[float, float]
+    ) -> None:
         xp = namespace(found.A)
         C_x, C_xy, C_y = self.__dict__.pop("_C")
         A, B = found.A, found.B

@@ -20,13 +20,13 @@ from kilogram.arrays.row_streams import as_rows
 from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.base.constraints import InvalidParameterError, Real
 from kilogram.base.validation.blocks import watch_rows
-from kilogram.solvers.eigen.canonical import Pairs
+from kilogram.solvers.eigen.canonical import CanonicalPairs
 
 
-def fix_signs(found: Pairs) -> Pairs:
+def fix_signs(found: CanonicalPairs) -> CanonicalPairs:
     """The largest loading of each x direction is made positive: a convention, but a steady one."""
     signs = column_signs(found.A)
-    return Pairs(found.A * signs, found.B * signs, found.s)
+    return CanonicalPairs(found.A * signs, found.B * signs, found.s)
 
 
 def column_signs(A: Any) -> Any:

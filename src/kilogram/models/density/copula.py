@@ -34,7 +34,7 @@ from kilogram.base.estimate import ensure_room
 from kilogram.base.random_state import as_generator
 from kilogram.functions.histograms import RULES
 from kilogram.models.density.classifier import ClassDensities
-from kilogram.models.density.density import Density
+from kilogram.models.density.density import DensityEstimator
 from kilogram.models.density.density_tree import DensityTree
 from kilogram.models.density.margins import Margins
 from kilogram.models.density.rank_transform import mean_ranks
@@ -97,7 +97,7 @@ class CopulaModel(Estimator):
         return DensityTree(**params).fit(np.clip(U, 0.0, 1.0), sample_weight=w)
 
 
-class CopulaDensity(CopulaModel, Density):
+class CopulaDensity(CopulaModel, DensityEstimator):
     """Histograms of the columns times a density tree of their ranks.
 
     ``p(x) = prod_j p_j(x_j) c(F_1(x_1), .., F_d(x_d))``: margins and dependence.

@@ -27,7 +27,7 @@ def checked_n_samples(n_samples: Any) -> int:
     return int(n_samples)
 
 
-class Density(DensityMixin, Estimator):
+class DensityEstimator(DensityMixin, Estimator):
     """log p(x) of rows, and what follows from it."""
 
     @abstractmethod

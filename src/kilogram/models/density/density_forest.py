@@ -24,7 +24,7 @@ from kilogram.base.random_state import as_generator
 from kilogram.models.density.density import checked_n_samples
 from kilogram.models.density.density_tree import DensityTreeModel, checked_box
 from kilogram.models.density.tree_growth import grown
-from kilogram.models.density.tree_nodes import Tree
+from kilogram.models.density.tree_nodes import DensityNodes
 from kilogram.operators.cost import rates
 
 
@@ -125,7 +125,7 @@ min_width, epsilon, min_share : see `DensityTree`
             for _ in range(self.n_estimators)
         ]
 
-        def one(drawn: tuple[np.ndarray, int]) -> Tree:
+        def one(drawn: tuple[np.ndarray, int]) -> DensityNodes:
             part, seed = drawn
             return grown(rows[part], None if w is None else w[part], box, rules, seed)
 

@@ -35,7 +35,7 @@ from kilogram.base.estimate import within
 from kilogram.base.parameters import numbers
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import MAX_FEATURES, features_per_split
-from kilogram.models.density.density import Density, checked_n_samples
+from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.models.density.tree_growth import CRITERIA, SplitRules, bounding_box, fitted
 from kilogram.operators.cost import rates
 
@@ -55,7 +55,7 @@ def checked_box(box: Any, X: np.ndarray) -> np.ndarray:
     return found
 
 
-class DensityTreeModel(Density):
+class DensityTreeModel(DensityEstimator):
     """The parameters of growth that a tree and a forest share."""
 
     criterion: str

@@ -38,7 +38,7 @@ from kilogram.base.host_rows import rows_of_positive_weight
 from kilogram.base.random_state import as_generator
 from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.density.bins import CellCounts, Grid
-from kilogram.models.density.density import Density, checked_n_samples
+from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.operators.cost import rates
 from kilogram.statistics.ranges import Ranges
 
@@ -46,7 +46,7 @@ RULE_ROWS = 20_000
 EDGE = 8  # bytes; three more copies of a column's edges are there while they are made
 
 
-class HistogramDensity(Density):
+class HistogramDensity(DensityEstimator):
     """Counts in bins, divided by their volume.
 
     ``p_l = N_l / (N V_l)`` minimises ``int (p - q)^2`` over all p that are constant on bins.

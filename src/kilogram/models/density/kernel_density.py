@@ -25,14 +25,14 @@ from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.functions.density_kernels import KERNELS, draws, log_integral, scott, silverman
 from kilogram.models.density.bandwidths import likelihood_width
-from kilogram.models.density.density import Density, checked_n_samples
+from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.models.density.kernel_sums import KernelSums, device_log_sums
 from kilogram.operators.cost import rates
 
 RULES = ("scott", "silverman", "likelihood")
 
 
-class KernelDensity(Density):
+class KernelDensity(DensityEstimator):
     """The average of kernels placed on the rows.
 
     ``p(x) = sum_i w_i k((x - x_i) / h) / (W c h^d)`` with W = sum_i w_i, c the integral of k.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kilogram.models.density.tree_nodes import Tree
+from kilogram.models.density.tree_nodes import DensityNodes
 from kilogram.native.density import grow_density_tree
 
 CRITERIA = ("squared_error", "likelihood")
@@ -55,7 +55,7 @@ def bounding_box(X: np.ndarray) -> np.ndarray:
 
 def grown(
     X: np.ndarray, w: np.ndarray | None, box: np.ndarray, rules: SplitRules, seed: int
-) -> Tree:
+) -> DensityNodes:
     """A tree on rows (n, d), grown until the rules stop it."""
     weights = np.ones(len(X)) if w is None else w
     limits = np.array(
@@ -79,10 +79,10 @@ def grown(
         columns=X.shape[1] if rules.columns is None else rules.columns,
         seed=seed,
     )
-    return Tree.of(found, box)
+    return DensityNodes.of(found, box)
 
 
-def costs(tree: Tree, seen: np.ndarray, criterion: str) -> np.ndarray:
+def costs(tree: DensityNodes, seen: np.ndarray, criterion: str) -> np.ndarray:
     """The cost of every node as a leaf; seen (nodes,) are the weights it is judged by."""
     n, m = tree.mass / tree.mass[0], seen / max(seen[0], 1e-300)
     log_v = tree.log_shares()
@@ -100,7 +100,7 @@ def fitted(
     rules: SplitRules,
     prune: str | None,
     rng: np.random.Generator,
-) -> Tree:
+) -> DensityNodes:
     """A tree, grown and pruned."""
     seed = int(rng.integers(2**62))
     if prune is None or len(X) < 2 * FOLDS:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kilogram.native.density import Grown
+from kilogram.native.density import GrownDensityTree
 from kilogram.solvers.trees.nodes import Links
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class DensityNodes:
     """Column (-1 in leaves), threshold, children, weight and box of every node."""
 
     feature: np.ndarray
@@ -27,7 +27,7 @@ class Tree:
     upper: np.ndarray
 
     @classmethod
-    def of(cls, grown: Grown, box: np.ndarray) -> Tree:
+    def of(cls, grown: GrownDensityTree, box: np.ndarray) -> DensityNodes:
         """From grown nodes and the box (2, d) of the root."""
         k, d = len(grown.feature), box.shape[1]
         lower, upper = np.empty((k, d)), np.empty((k, d))
@@ -84,17 +84,17 @@ class Tree:
         found = np.bincount(leaf[inside], None if w is None else w[inside], len(self.feature))
         return self.links.sums(found.astype(np.float64))
 
-    def refilled(self, X: np.ndarray, w: np.ndarray | None) -> Tree:
+    def refilled(self, X: np.ndarray, w: np.ndarray | None) -> DensityNodes:
         """The same boxes with the weights of these rows."""
         return replace(self, mass=self.weights_of(X, w))
 
-    def collapsed(self, cost: np.ndarray, penalty: float = 0.0) -> Tree:
+    def collapsed(self, cost: np.ndarray, penalty: float = 0.0) -> DensityNodes:
         """Without the subtrees whose leaves cost no less than the node itself.
 
         cost (nodes,) is that of a node as a leaf; every leaf costs `penalty` more.
         """
         links, there = self.links.without(self.links.worthwhile(cost, penalty))
-        return Tree(
+        return DensityNodes(
             links.feature,
             np.where(links.feature >= 0, self.threshold[there], 0.0),
             links.left,

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kilogram.native.density import Columns
+from kilogram.native.density import ColumnMajorRows
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
     """Rows in units of the bandwidth, sorted; `keys` are strip * width + place, increasing."""
 
-    rows: Columns
+    rows: ColumnMajorRows
     keys: np.ndarray
     axes: tuple[int, int]  # column that is cut into strips (-1: none), column that is sorted
     low: tuple[float, float]
@@ -42,7 +42,7 @@ class Windows:
             keys = keys + width * np.floor(Y[:, cut] - low_cut)
         order = np.argsort(keys, kind="stable")
         return cls(
-            Columns.of(Y[order], w[order]),
+            ColumnMajorRows.of(Y[order], w[order]),
             keys[order],
             (cut, along),
             (low_cut, float(low[along])),

@@ -14,7 +14,7 @@ from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_cou
 from kilogram.base.constraints import OneOf, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import is_foreign, raise_why_not_finite
-from kilogram.native.factors import Rule
+from kilogram.native.factors import HalfUpdateRule
 from kilogram.solvers.factorization.nmf_half_updates import (
     Half,
     Parts,
@@ -151,7 +151,7 @@ def _given(W: Any, H: Any, n: int, d: int, k: int) -> Start:
     return Start(W, H)
 
 
-def block_loadings(block: Any, H: Any, rule: Rule, missing: bool) -> Any:
+def block_loadings(block: Any, H: Any, rule: HalfUpdateRule, missing: bool) -> Any:
     """The loadings of rows, each by itself: (m, k) in the library of the block."""
     parts = Parts.of(H, rule)
     W = first_loadings(block, H, rule)
@@ -168,7 +168,7 @@ def block_loadings(block: Any, H: Any, rule: Rule, missing: bool) -> Any:
     return W
 
 
-def first_loadings(block: Any, H: Any, rule: Rule) -> Any:
+def first_loadings(block: Any, H: Any, rule: HalfUpdateRule) -> Any:
     """Zeros; for multiplied ones the size of the row."""
     m, k = block.shape[0], H.shape[0]
     if rule.update == "cd":
@@ -185,11 +185,11 @@ def first_loadings(block: Any, H: Any, rule: Rule) -> Any:
     return sums[:, None] * ones / total if total > 0 else 0.0 * sums[:, None] * ones
 
 
-def _final(block: Any, parts: Parts, rule: Rule) -> Half:
+def _final(block: Any, parts: Parts, rule: HalfUpdateRule) -> Half:
     return half(block, first_loadings(block, parts.H, rule), None, parts, rule, sums=False)
 
 
-def final_pass(X: Any, H: Any, rule: Rule) -> tuple[Any, float]:
+def final_pass(X: Any, H: Any, rule: HalfUpdateRule) -> tuple[Any, float]:
     """The best loadings of rows in memory, and 1/2 w'Bw - a'w + l1 sum w of all of them."""
     found = reduce_rows(partial(_final, parts=Parts.of(H, rule), rule=rule), X)
     blocks = found.W
@@ -218,7 +218,7 @@ def measured(model: Any, X: Any, s: Any, about: About) -> tuple[float, float, An
     return fit, extra, W
 
 
-def block_loss(block: Any, s: Any, H: Any, rule: Rule, missing: bool) -> np.ndarray:
+def block_loss(block: Any, s: Any, H: Any, rule: HalfUpdateRule, missing: bool) -> np.ndarray:
     """F without the penalty on H: half the squares or the divergence, and the penalty on W."""
     W = block_loadings(block, H, rule, missing)
     xp = namespace(W)

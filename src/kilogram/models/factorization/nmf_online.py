@@ -23,7 +23,7 @@ from kilogram.solvers.factorization.nmf_half_updates import Half, Parts, half
 from kilogram.solvers.factorization.nmf_tables import improved
 
 
-class Sums(NamedTuple):
+class OnlineSums(NamedTuple):
     """What the batches so far leave behind: A (k, d) and gram (k, k + 1)."""
 
     A: Any
@@ -54,7 +54,7 @@ def awake(H: Any, X: Any, s: Any) -> Any:
     return like(np.where(empty & (sums > 0), known.mean(), known), H)
 
 
-def batch_step(model: Any, X: Any, s: Any, before: Sums | None) -> tuple[Any, Sums]:
+def batch_step(model: Any, X: Any, s: Any, before: OnlineSums | None) -> tuple[Any, OnlineSums]:
     """New components and new sums."""
     all_rules = model._rules
     poisson = all_rules.rows.update == "poisson"
@@ -68,7 +68,7 @@ def batch_step(model: Any, X: Any, s: Any, before: Sums | None) -> tuple[Any, Su
     if before is not None:
         f = float(model.forget_factor)
         A, gram = A + f * before.A, gram + f * before.gram
-    sums = Sums(A, gram)
+    sums = OnlineSums(A, gram)
     columns = all_rules.columns
     if not poisson:
         return improved(H, A, gram, columns._replace(update="cd", sweeps=8))[0], sums

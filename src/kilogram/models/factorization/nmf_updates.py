@@ -20,16 +20,16 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.base.warnings import ConvergenceWarning
 from kilogram.models.factorization.nmf_fitting import loss_of
-from kilogram.native.factors import Rule
+from kilogram.native.factors import HalfUpdateRule
 
 
 @dataclass(frozen=True)
 class Rules:
     """How loadings and components are improved, and the loadings of new rows found."""
 
-    rows: Rule
-    columns: Rule
-    final: Rule
+    rows: HalfUpdateRule
+    columns: HalfUpdateRule
+    final: HalfUpdateRule
 
     def scaled(self, H: Any) -> Any:
         """The components, of length 1 where a penalty on loadings did not choose their size."""
@@ -40,7 +40,7 @@ class Rules:
         return H / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
 
 
-def _price(rule: Rule) -> float:
+def _price(rule: HalfUpdateRule) -> float:
     return rule.l1 + rule.l2
 
 
@@ -54,7 +54,7 @@ def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any, X: Any 
     alpha_H = model.alpha_W if model.alpha_H == "same" else model.alpha_H
     a_w, a_h, l1 = model.alpha_W * d, alpha_H * n, model.l1_ratio
     eps = float(np.finfo(dtype).eps)
-    base = Rule(update, floor=eps * max(mean, float(np.finfo(dtype).tiny) / eps))
+    base = HalfUpdateRule(update, floor=eps * max(mean, float(np.finfo(dtype).tiny) / eps))
     final = base._replace(l1=a_w * l1, l2=a_w * (1 - l1))
     rows, columns = final, base._replace(l1=a_h * l1, l2=a_h * (1 - l1))
     if (a_w > 0) != (a_h > 0):

@@ -15,7 +15,7 @@ from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Kernel
 from kilogram.kernels.white import without_noise
 from kilogram.models.gaussian_process.kernel_translation import tuning_of
-from kilogram.solvers.gaussian_process.hyperparameters import Tuning
+from kilogram.solvers.gaussian_process.hyperparameters import FreeParameters
 from kilogram.solvers.gaussian_process.laplace import Labels, Mode, find_mode, gradient
 from kilogram.solvers.gaussian_process.maximise import maximise
 from kilogram.solvers.solution import Solution
@@ -51,7 +51,7 @@ def binary_tasks(codes: np.ndarray, n_classes: int, multi_class: str) -> list[Bi
 class BinaryProcess:
     """A fitted binary process: kernel, rows, and the mode of its posterior."""
 
-    tuning: Tuning
+    tuning: FreeParameters
     data: Labels
     mode: Mode
     found: Solution
@@ -80,7 +80,7 @@ class BinaryProcess:
 
 
 def evaluate(
-    tuning: Tuning, data: Labels, theta: np.ndarray, g: np.ndarray | None, max_iter: int
+    tuning: FreeParameters, data: Labels, theta: np.ndarray, g: np.ndarray | None, max_iter: int
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Z and its gradient at theta, and g of the mode, for the next call to start from."""
     kernel = tuning.at(theta)

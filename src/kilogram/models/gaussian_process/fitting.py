@@ -17,9 +17,9 @@ from kilogram.kernels.row_pairs import wide
 from kilogram.models.features.nystroem import spread_landmarks
 from kilogram.models.gaussian_process.duplicate_rows import avoid_duplicates
 from kilogram.models.gaussian_process.inducing_points import can_move, with_moved_points
-from kilogram.models.gaussian_process.posterior import Posterior
+from kilogram.models.gaussian_process.posterior import ProcessPosterior
 from kilogram.solvers.gaussian_process.exact import Observations, likelihood_and_gradient
-from kilogram.solvers.gaussian_process.hyperparameters import Tuning
+from kilogram.solvers.gaussian_process.hyperparameters import FreeParameters
 from kilogram.solvers.gaussian_process.inducing import bound_and_gradient
 from kilogram.solvers.gaussian_process.maximise import Surrogate, maximise
 from kilogram.solvers.least_squares.data import RegressionData
@@ -85,7 +85,7 @@ class LikelihoodProblem:
     """Observations and a kernel to be tuned on them; Z inducing points, or None for all rows."""
 
     data: Observations
-    tuning: Tuning
+    tuning: FreeParameters
     Z: Any = None
 
     def objective(self, theta: np.ndarray, work: np.ndarray | None = None) -> tuple:
@@ -97,10 +97,10 @@ class LikelihoodProblem:
             value, gradient = bound_and_gradient(kernel, self.data, self.Z)
         return value, self.tuning.gradient(gradient)
 
-    def posterior(self, work: np.ndarray | None = None) -> Posterior:
+    def posterior(self, work: np.ndarray | None = None) -> ProcessPosterior:
         if self.Z is None:
-            return Posterior.exact(self.tuning.kernel, self.data, work)
-        return Posterior.inducing(self.tuning.kernel, self.data, self.Z)
+            return ProcessPosterior.exact(self.tuning.kernel, self.data, work)
+        return ProcessPosterior.inducing(self.tuning.kernel, self.data, self.Z)
 
     def surrogate(self) -> Surrogate | None:
         """The likelihood of a quarter of the rows, where that is cheap beside all of them."""
@@ -150,7 +150,7 @@ class LikelihoodProblem:
         return best, found
 
 
-def inducing_points(tuning: Tuning, data: Observations, m: int, seed: Any) -> Any:
+def inducing_points(tuning: FreeParameters, data: Observations, m: int, seed: Any) -> Any:
     """m rows spread out in the feature space of the kernel at the start."""
     n = data.Y.shape[0]
     check_noise(tuning.kernel, data)
@@ -181,7 +181,7 @@ def check_in_memory(name: str, X: Any) -> None:
         )
 
 
-def warn_about_search(name: str, found: Solution, tuning: Tuning) -> None:
+def warn_about_search(name: str, found: Solution, tuning: FreeParameters) -> None:
     """The warnings of a fit: stopped early, duplicate rows, or parameters on their bounds."""
     warn_if_unfinished(
         name, found, "Raise max_time, or give better kernel parameters as the start."

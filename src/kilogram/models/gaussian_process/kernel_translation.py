@@ -28,18 +28,18 @@ from kilogram.kernels import (
     Polynomial,
     Precomputed,
     RationalQuadratic,
-    Scaled,
+    ScaledKernel,
     Stretched,
     White,
     as_kernel,
 )
-from kilogram.solvers.gaussian_process.hyperparameters import DEFAULT_BOUNDS, Free, Tuning
+from kilogram.solvers.gaussian_process.hyperparameters import DEFAULT_BOUNDS, Free, FreeParameters
 
 
-def tuning_of(kernel: Any, bounds: Any, X: Any) -> Tuning:
+def tuning_of(kernel: Any, bounds: Any, X: Any) -> FreeParameters:
     """The kernel with numbers for parameters, and which of them are free, for rows X (n, d)."""
     if kernel is None:
-        return Tuning.of(Scaled(Gaussian(1.0), 1.0), "fixed")
+        return FreeParameters.of(ScaledKernel(Gaussian(1.0), 1.0), "fixed")
     if isinstance(kernel, theirs.Kernel):
         if bounds is not None:
             raise ValueError(
@@ -47,17 +47,17 @@ def tuning_of(kernel: Any, bounds: Any, X: Any) -> Tuning:
                 f"got {bounds!r}."
             )
         found = _translate(kernel)
-        return Tuning(found.kernel, found.free)
+        return FreeParameters(found.kernel, found.free)
     ours = as_kernel(kernel)
     if _needs_matrix(ours):
         raise ValueError(
             "a Gaussian process needs the covariance of new rows with each other, which a "
             "precomputed kernel does not have. Give the kernel itself."
         )
-    return Tuning.of(ours.resolve(X), DEFAULT_BOUNDS if bounds is None else bounds)
+    return FreeParameters.of(ours.resolve(X), DEFAULT_BOUNDS if bounds is None else bounds)
 
 
-def named_kernel(given: Any, tuning: Tuning) -> Any:
+def named_kernel(given: Any, tuning: FreeParameters) -> Any:
     """The tuned kernel as a kernel of the library it was given in."""
     if isinstance(given, theirs.Kernel):
         return clone(given).clone_with_theta(tuning.theta)
@@ -151,6 +151,6 @@ def _pair(kernel: theirs.Sum | theirs.Product) -> _Found:
             factor = tuple(Free("factor", f.bounds, f.power) for f in constant.free)
             inner = other.within("kernel")
             free = factor + inner if first else inner + factor
-            return _Found(Scaled(other.kernel, given.constant_value), free)
+            return _Found(ScaledKernel(other.kernel, given.constant_value), free)
     product = one.kernel * two.kernel
     return _Found(product, one.within("left") + two.within("right"))

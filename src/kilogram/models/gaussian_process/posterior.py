@@ -41,7 +41,7 @@ class Prior:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class ProcessPosterior:
     """Centres C (rows or inducing points), coefficients a (m, t), L (m, m), and L_B or None."""
 
     kernel: Kernel
@@ -53,7 +53,7 @@ class Posterior:
     error: float = 0.0  # of the likelihood: none, it is computed
 
     @classmethod
-    def exact(cls, kernel: Kernel, data: Observations, work: Any = None) -> Posterior:
+    def exact(cls, kernel: Kernel, data: Observations, work: Any = None) -> ProcessPosterior:
         L = exact.factor(kernel, data, work)
         if is_numpy(L):
             for i in range(len(L) - 1):  # row by row: np.tril would take a second matrix
@@ -63,7 +63,7 @@ class Posterior:
         return cls(kernel, data.X, a, L, None, value)
 
     @classmethod
-    def inducing(cls, kernel: Kernel, data: Observations, Z: Any) -> Posterior:
+    def inducing(cls, kernel: Kernel, data: Observations, Z: Any) -> ProcessPosterior:
         found = inducing.summarise(kernel, data, Z)
         return cls(kernel, Z, found.mu, found.L, found.L_B, found.bound)
 

@@ -33,7 +33,11 @@ from kilogram.models.gaussian_process.posterior import (
 )
 from kilogram.operators.memory_plan import plan_storage
 from kilogram.solvers.gaussian_process import iterative
-from kilogram.solvers.gaussian_process.iterative import TOLERANCE, VARIANCE_TOLERANCE, Products
+from kilogram.solvers.gaussian_process.iterative import (
+    TOLERANCE,
+    VARIANCE_TOLERANCE,
+    CovarianceOperator,
+)
 from kilogram.solvers.solution import Solution
 
 COPIES = 1.6  # matrices of order n: the factor, and a float32 inverse for the gradient
@@ -113,10 +117,12 @@ class ProductProblem:
         """No inducing points: they are used for the tuning only."""
         return None
 
-    def products(self, kernel: Kernel) -> Products:
+    def products(self, kernel: Kernel) -> CovarianceOperator:
         check_noise(kernel, self.data)
         noise = self.data.weighted(self.data.noise(kernel))
-        return Products.of(kernel, self.data.X, noise, self.max_memory, as_generator(self.seed))
+        return CovarianceOperator.of(
+            kernel, self.data.X, noise, self.max_memory, as_generator(self.seed)
+        )
 
     def objective(self, theta: np.ndarray) -> tuple:
         """The log-likelihood and its gradient at theta, both estimated."""
@@ -149,7 +155,7 @@ class ProductPosterior:
     kernel: Kernel
     rows: Any
     a: Any
-    products: Products
+    products: CovarianceOperator
     log_likelihood: float
     error: float
     L: None = None

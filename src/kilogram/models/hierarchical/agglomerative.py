@@ -34,7 +34,7 @@ from kilogram.base import Budget, Estimate, Estimator, Laws
 from kilogram.base.clustering import CentreMixin
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real, check_parameters
 from kilogram.models.hierarchical.cut_tree import Clusters, check_cut, constrained_tree
-from kilogram.native.structure import Tree
+from kilogram.native.structure import MergeTree
 from kilogram.operators.cost import rates
 from kilogram.solvers.linkage import linkage as tree
 from kilogram.solvers.linkage.memory import square_bytes, tree_bytes, tree_strategy, usually_left
@@ -188,7 +188,7 @@ class AgglomerativeClustering(CentreMixin, Estimator):
 
     def _grow(
         self, rows: Any, w: np.ndarray | None, distance: Distance, budget: Budget
-    ) -> tuple[Tree, int]:
+    ) -> tuple[MergeTree, int]:
         """The tree of the leaves, and the number of its connected components."""
         if self.connectivity is not None:
             given = {"linkage": self.linkage, "metric": self.metric, "distance": distance}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Kernel
-from kilogram.native.structure import Tree
+from kilogram.native.structure import MergeTree
 from kilogram.solvers.linkage.linkage import MEANS
 from kilogram.solvers.lloyd.containers import host
 from kilogram.solvers.lloyd.pairwise_distances import Distance
@@ -139,7 +139,7 @@ def constrained_tree(
     linkage: str,
     metric: Any,
     distance: Distance,
-) -> tuple[Tree, int]:
+) -> tuple[MergeTree, int]:
     """The tree in which only connected clusters merge, by scikit-learn, and its components."""
     from sklearn.cluster import AgglomerativeClustering as Engine
 
@@ -165,4 +165,4 @@ def constrained_tree(
         weights[n + t] = weights[a] + weights[b]
     children = np.asarray(engine.children_, dtype=np.int64)
     heights = np.asarray(engine.distances_, dtype=np.float64)
-    return Tree(children, heights, weights), int(engine.n_connected_components_)
+    return MergeTree(children, heights, weights), int(engine.n_connected_components_)

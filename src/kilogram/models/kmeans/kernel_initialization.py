@@ -18,7 +18,9 @@ BLOCK_ENTRIES = 2**22  # of a block of squared distances
 ROUNDING = 1e-6  # of the largest entry: so far below 0 may a squared distance come out
 
 
-def kernel_start(space: trace.Space, init: Any, k: int, rng: np.random.Generator) -> np.ndarray:
+def kernel_start(
+    space: trace.KernelSpace, init: Any, k: int, rng: np.random.Generator
+) -> np.ndarray:
     """The initial centres, a (n, k): combinations of the rows."""
     n = len(space.w)
     a = np.zeros((n, k))

@@ -211,7 +211,9 @@ class KernelKMeans(CentreMixin, Estimator):
         rows, n, rng = wide(X), X.shape[0], as_generator(self.random_state)
         K = Gram(self.kernel_, rows, max_memory=self.max_memory, store=self._stores(rows))
         weights = np.ones(n) if w is None else host(w)
-        space = trace.Space(K, host(K.diag()), weights, without_noise(self.kernel_) == self.kernel_)
+        space = trace.KernelSpace(
+            K, host(K.diag()), weights, without_noise(self.kernel_) == self.kernel_
+        )
         best: Any = Solution(None, 0, np.inf)
         taken = 0
         with ticking(self, "start", budget.deadline) as tick:

@@ -45,19 +45,21 @@ class LogLinear:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ScoringSums:
     """Objective, and the scoring sums Z'W (r^2 / sigma^2 - 1) and Z'WZ."""
 
     value: float
     slope: Any
     curve: Any
 
-    def __add__(self, other: Scores | int) -> Scores:
+    def __add__(self, other: ScoringSums | int) -> ScoringSums:
         if other == 0:
             return self
-        if not isinstance(other, Scores):
+        if not isinstance(other, ScoringSums):
             return NotImplemented
-        return Scores(self.value + other.value, self.slope + other.slope, self.curve + other.curve)
+        return ScoringSums(
+            self.value + other.value, self.slope + other.slope, self.curve + other.curve
+        )
 
     __radd__ = __add__
 
@@ -125,21 +127,21 @@ def _mean_square(rows: RegressionData, W: np.ndarray, b: float, weight: float) -
     return reduce_rows(statistic, rows.X, rows.Y, rows.w) / weight
 
 
-def _scores(rows: RegressionData, W: np.ndarray, b: float, model: LogLinear) -> Scores:
-    def statistic(X: Any, Y: Any, w: Any = None) -> Scores:
+def _scores(rows: RegressionData, W: np.ndarray, b: float, model: LogLinear) -> ScoringSums:
+    def statistic(X: Any, Y: Any, w: Any = None) -> ScoringSums:
         Z, logs = model.rows(X), model.logs(X)
         xp = namespace(Z)
         r = like(residual(X, Y, W, b), Z)
         q = r * r * xp.exp(-logs)
         v = xp.ones_like(q) if w is None else like(w, q)
         value = float(xp.sum(v * (logs + q)))
-        return Scores(value, to_numpy(Z.T @ (v * (q - 1.0))), to_numpy((Z * v[:, None]).T @ Z))
+        return ScoringSums(value, to_numpy(Z.T @ (v * (q - 1.0))), to_numpy((Z * v[:, None]).T @ Z))
 
     return reduce_rows(statistic, rows.X, rows.Y, rows.w)
 
 
 def _scoring_step(
-    rows: RegressionData, W: np.ndarray, b: float, model: LogLinear, sums: Scores
+    rows: RegressionData, W: np.ndarray, b: float, model: LogLinear, sums: ScoringSums
 ) -> tuple[LogLinear, float]:
     """The scoring step, halved until the objective does not rise."""
     move = np.linalg.lstsq(sums.curve, sums.slope, rcond=None)[0]

@@ -49,16 +49,16 @@ from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.logistic.predictor import LogisticPredictor
 from kilogram.models.logistic.problem import (
     ADVICE,
+    ElasticPenalty,
     Intercept,
     LogisticRows,
-    Penalty,
     make_problem,
     shifted,
     solve_problem,
     warn_if_separable,
 )
 from kilogram.operators.cost import rates
-from kilogram.solvers.newton.lbfgs import Stop
+from kilogram.solvers.newton.lbfgs import GradientStop
 from kilogram.solvers.newton.softmax import Problem
 
 
@@ -222,7 +222,7 @@ class LogisticRegression(LogisticPredictor):
         problem, C = self._problem(rows)
         start = self._start(problem, classes)
         with ticking(self, "iteration", budget.deadline) as tick:
-            stop = Stop(float(self.tol), int(self.max_iter), tick)
+            stop = GradientStop(float(self.tol), int(self.max_iter), tick)
             found = solve_problem(rows, problem, start, stop)
         self.classes_ = classes
         self._store(problem, found, X, C)
@@ -237,7 +237,7 @@ class LogisticRegression(LogisticPredictor):
         C = math.inf if self.penalty is None else float(self.C)
         scale = float(self.intercept_scaling) if self.solver == "liblinear" else None
         intercept = Intercept(bool(self.fit_intercept), scale if self.fit_intercept else None)
-        penalty = Penalty.of(C, self.penalty, self.l1_ratio)
+        penalty = ElasticPenalty.of(C, self.penalty, self.l1_ratio)
 
         def ensure_finite(statistic: Any) -> None:
             self._ensure_finite(statistic, rows.X)

@@ -18,7 +18,7 @@ from kilogram.arrays.memmap_rows import is_memmap
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_blocks
 from kilogram.base import ConvergenceWarning
-from kilogram.solvers.newton.lbfgs import Stop, solve
+from kilogram.solvers.newton.lbfgs import GradientStop, solve
 from kilogram.solvers.newton.softmax import Block, Problem, strided
 from kilogram.solvers.proximal.logistic import minimise_elastic
 from kilogram.solvers.solution import Solution
@@ -30,14 +30,14 @@ LARGE = 5e7  # multiplications per pass from which float32 rows repay their copy
 HUGE = 1e8  # C from which a penalty is too weak to bound the coefficients of separable classes
 
 
-class Penalty(NamedTuple):
+class ElasticPenalty(NamedTuple):
     """lambda of 1/2 |W|^2 and mu of |W|_1, beside the plain sum of losses."""
 
     quadratic: float
     absolute: float
 
     @classmethod
-    def of(cls, C: float, penalty: str | None, l1_ratio: float | None) -> Penalty:
+    def of(cls, C: float, penalty: str | None, l1_ratio: float | None) -> ElasticPenalty:
         """The strengths for C, l1_ratio and scikit-learn's deprecated `penalty`."""
         if penalty is None or math.isinf(C):
             return cls(0.0, 0.0)
@@ -88,7 +88,7 @@ class LogisticRows(NamedTuple):
 
 def make_problem(
     rows: LogisticRows,
-    penalty: Penalty,
+    penalty: ElasticPenalty,
     intercept: Intercept,
     tol: float,
     ensure_finite: Callable[[Any], None],
@@ -145,7 +145,9 @@ def shift_of(X: Any) -> np.ndarray:
     return np.where(np.isfinite(means), means, 0.0)
 
 
-def solve_problem(rows: LogisticRows, problem: Problem, W: np.ndarray, stop: Stop) -> Solution:
+def solve_problem(
+    rows: LogisticRows, problem: Problem, W: np.ndarray, stop: GradientStop
+) -> Solution:
     """By proximal Newton with an l1 penalty, else by Newton or L-BFGS."""
     if problem.absolute.any():
         return minimise_elastic(problem, W, stop, in_memory=rows.in_memory)

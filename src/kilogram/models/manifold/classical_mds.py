@@ -43,7 +43,7 @@ from kilogram.solvers.eigen.kernel_components import (
     kernel_components,
 )
 from kilogram.solvers.scaling.classical import (
-    Scaling,
+    ClassicalScaling,
     classical_scaling,
     distances_until,
     scaling_of,
@@ -183,7 +183,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def _by_distances(
         self, X: np.ndarray, w: Any, k: int, search: EigenSearch, budget: Budget
-    ) -> tuple[Scaling, np.ndarray, np.ndarray]:
+    ) -> tuple[ClassicalScaling, np.ndarray, np.ndarray]:
         """Scaling from as many rows of the distance matrix as the time allows."""
         n = len(X)
         limit = None if budget.deadline is None else budget.deadline - 0.3 * max(budget.left, 0.0)
@@ -208,7 +208,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             message=f"time was up after the distances of {len(done)} of {n} rows; the others were "
             "placed from these.",
         )
-        scaling = Scaling(scaling.values, scaling.axes, scaling.means, early)
+        scaling = ClassicalScaling(scaling.values, scaling.axes, scaling.means, early)
         return scaling, X[done], scaling.place(D.T)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -24,7 +24,7 @@ from kilogram.base.constraints import (
     check_parameter,
 )
 from kilogram.base.estimate import within
-from kilogram.models.neighbors.metrics import Search, make_search
+from kilogram.models.neighbors.metrics import NeighborSearch, make_search
 from kilogram.operators.cost import rates
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -92,7 +92,7 @@ class NeighborsBase(Estimator):
         self.effective_metric_params_ = params
 
     @property
-    def _search(self) -> Search:
+    def _search(self) -> NeighborSearch:
         """Made when first needed: a model file holds the rows, not the search structure."""
         if getattr(self, "_made_search", None) is None:
             self._made_search = make_search(self._fit_X, *self._search_settings)

@@ -33,7 +33,7 @@ TRANSFORMED = ("cosine", "correlation", "mahalanobis", "seuclidean")
 NAMES = {"manhattan": "cityblock", "l1": "cityblock", "infinity": "chebyshev"}
 
 
-class Search(Protocol):
+class NeighborSearch(Protocol):
     """Neighbours of queries among the training rows."""
 
     n: int
@@ -72,7 +72,7 @@ class EuclideanSearch:
                 yield self.back(row[near]), near
 
 
-class TreeSearch:
+class KDTreeSearch:
     """A k-d tree under a Minkowski metric."""
 
     def __init__(self, X: Array, p: float):
@@ -125,7 +125,7 @@ class BlockSearch:
 
 def make_search(
     X: Any, metric: str | Callable[..., float], p: float, params: dict[str, Any], algorithm: str
-) -> Search:
+) -> NeighborSearch:
     """The search for a metric, chosen by the metric, the shape of X and `algorithm`."""
     if metric == "precomputed":
         return BlockSearch(_Columns(X.shape[1]), lambda D, _: D)
@@ -138,7 +138,7 @@ def make_search(
             return _tree_or_blocks(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
     if metric in EUCLIDEAN:
         if algorithm in ("kd_tree", "ball_tree") and not is_sparse(X):
-            return TreeSearch(_dense(X), 2.0)
+            return KDTreeSearch(_dense(X), 2.0)
         return EuclideanSearch(X)
     if metric in TRANSFORMED:
         return _transformed(X, metric, params)
@@ -165,16 +165,16 @@ def _check_metric(name: str) -> None:
 
 def _tree_or_blocks(
     X: Any, p: float, pairwise: Callable[[Any, Any], Array], algorithm: str
-) -> Search:
+) -> NeighborSearch:
     rows = _dense(X)
     n, d = rows.shape
     tree = algorithm in ("kd_tree", "ball_tree") or (
         algorithm == "auto" and n >= TREE_ROWS * 2.0**d
     )
-    return TreeSearch(rows, p) if tree else BlockSearch(rows, pairwise)
+    return KDTreeSearch(rows, p) if tree else BlockSearch(rows, pairwise)
 
 
-def _transformed(X: Any, metric: str, params: dict[str, Any]) -> Search:
+def _transformed(X: Any, metric: str, params: dict[str, Any]) -> NeighborSearch:
     """Metrics that are Euclidean distances of transformed rows."""
     if metric in ("cosine", "correlation"):
         centre = metric == "correlation"

@@ -52,7 +52,7 @@ from kilogram.models.online.training import (
 )
 from kilogram.operators.cost import rates
 from kilogram.solvers.solution import Solution
-from kilogram.solvers.stochastic.online import OnlineMachines, Pace, Rule, one_pass
+from kilogram.solvers.stochastic.online import OnlineMachines, Pace, UpdateRule, one_pass
 
 
 class OnlinePredictor(LinearClassifier):
@@ -154,9 +154,9 @@ class OnlinePredictor(LinearClassifier):
             as_generator(self.random_state),
         )
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         pace = Pace(float(self.eta0), float(self.tau), float(self.power), float(self.alpha))
-        return Rule(self.loss, pace, bool(self.fit_intercept), int(self.batch_size))
+        return UpdateRule(self.loss, pace, bool(self.fit_intercept), int(self.batch_size))
 
     def _machines(self, source: OnlineSource, d: int, *, fresh: bool) -> OnlineMachines:
         known = getattr(self, "machines_", None)

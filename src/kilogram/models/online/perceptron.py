@@ -31,7 +31,13 @@ from kilogram.base.random_state import as_generator
 from kilogram.models.online.online_classifier import ONLINE_LAWS, OnlinePredictor
 from kilogram.models.online.training import OnlineSource
 from kilogram.solvers.solution import Solution
-from kilogram.solvers.stochastic.online import OnlineData, OnlineMachines, Pace, Rule, one_pass
+from kilogram.solvers.stochastic.online import (
+    OnlineData,
+    OnlineMachines,
+    Pace,
+    UpdateRule,
+    one_pass,
+)
 
 
 class Perceptron(OnlinePredictor):
@@ -160,9 +166,11 @@ class Perceptron(OnlinePredictor):
         self.average = average
         self.max_time = max_time
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         l2 = float(self.alpha) if self.penalty == "l2" else 0.0
-        return Rule("perceptron", Pace(float(self.eta0), 1.0, 0.0, l2), bool(self.fit_intercept))
+        return UpdateRule(
+            "perceptron", Pace(float(self.eta0), 1.0, 0.0, l2), bool(self.fit_intercept)
+        )
 
     def _machines(self, source: OnlineSource, d: int, *, fresh: bool) -> OnlineMachines:
         self.__dict__.pop("voters_", None)  # weight vectors of an earlier fit

@@ -13,7 +13,7 @@ from kilogram.arrays.rows import is_streamed, row_blocks
 from kilogram.base import Laws
 from kilogram.base.progress import Tick
 from kilogram.solvers.solution import Solution
-from kilogram.solvers.stochastic.online import OnlineData, OnlineMachines, Rule, one_pass
+from kilogram.solvers.stochastic.online import OnlineData, OnlineMachines, UpdateRule, one_pass
 
 ADVICE = "Raise max_iter or max_time, scale the features, or let the steps decrease (power > 0)."
 
@@ -97,7 +97,11 @@ class PassOptions(NamedTuple):
 
 
 def run_passes(
-    options: PassOptions, source: OnlineSource, machines: OnlineMachines, rule: Rule, tick: Tick
+    options: PassOptions,
+    source: OnlineSource,
+    machines: OnlineMachines,
+    rule: UpdateRule,
+    tick: Tick,
 ) -> Solution:
     """Passes until the mean loss stops falling by tol, or a pass changes nothing."""
     best, idle = math.inf, 0

@@ -42,7 +42,7 @@ LARGEST_SCATTER = 4000  # columns up to which the first guess forms their scatte
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class FactorModel:
     """Mean m (d,), loadings W (d, k), noise variance s."""
 
     m: Any
@@ -54,12 +54,12 @@ class Model:
 class Fit:
     """A model and the total weight of the rows it was made from."""
 
-    model: Model
+    model: FactorModel
     weight: float
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class MStepSums:
     """What the M step needs of the rows: a value with `+`."""
 
     weight: float
@@ -71,18 +71,18 @@ class Sums:
     squares: Any  # (d,)     per column: sum u_j^2
     likelihood: float
 
-    def __add__(self, o: Sums | int) -> Sums:
+    def __add__(self, o: MStepSums | int) -> MStepSums:
         if o == 0:  # so that sum() works
             return self
-        if not isinstance(o, Sums):
+        if not isinstance(o, MStepSums):
             return NotImplemented
-        return Sums(*(getattr(self, f) + getattr(o, f) for f in self.__dataclass_fields__))
+        return MStepSums(*(getattr(self, f) + getattr(o, f) for f in self.__dataclass_fields__))
 
     __radd__ = __add__
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class FactorPosterior:
     """z of the rows given what is there: mean (n, k), covariance / s (n, k, k), log-likelihood."""
 
     z: Any
@@ -90,7 +90,7 @@ class Posterior:
     likelihood: Any
 
 
-def posterior(model: Model, U: Any, there: Any) -> Posterior:
+def posterior(model: FactorModel, U: Any, there: Any) -> FactorPosterior:
     """The E step for rows U = x - m with zeros in the holes and `there` (n, d) as 0 and 1."""
     W, s = model.W, model.s
     n, k = U.shape[0], W.shape[1]
@@ -103,7 +103,7 @@ def posterior(model: Model, U: Any, there: Any) -> Posterior:
     misfit = np.einsum("nd,nd->n", left, left) / s + np.einsum("ni,ni->n", z, z)
     logdet = np.linalg.slogdet(G)[1]
     constant = count * math.log(2 * math.pi) + (count - k) * math.log(s)
-    return Posterior(z, inverse, -0.5 * (constant + logdet + misfit))
+    return FactorPosterior(z, inverse, -0.5 * (constant + logdet + misfit))
 
 
 def holes(X: Any) -> tuple[Any, Any]:
@@ -115,7 +115,7 @@ def holes(X: Any) -> tuple[Any, Any]:
     return np.where(there, X, 0.0), there.astype(np.float64)
 
 
-def sums(model: Model, X: Any, w: Any = None) -> Sums:
+def sums(model: FactorModel, X: Any, w: Any = None) -> MStepSums:
     """The E step of one block of rows, summed for the M step."""
     n, k = X.shape[0], model.W.shape[1]
     step = max(1, BLOCK_ENTRIES // max(1, k * k))
@@ -126,7 +126,7 @@ def sums(model: Model, X: Any, w: Any = None) -> Sums:
     return sum(parts[1:], parts[0])
 
 
-def _sums(model: Model, X: Any, w: Any) -> Sums:
+def _sums(model: FactorModel, X: Any, w: Any) -> MStepSums:
     filled, there = holes(X)
     U = (filled - model.m) * there
     found = posterior(model, U, there)
@@ -137,7 +137,7 @@ def _sums(model: Model, X: Any, w: Any) -> Sums:
     second[:, :k, :k] += model.s * found.inverse
     weighted = w[:, None] * there
     A = (weighted.T @ second.reshape(n, -1)).reshape(-1, k + 1, k + 1)
-    return Sums(
+    return MStepSums(
         float(w.sum()),
         float(weighted.sum()),
         w @ found.z,
@@ -149,7 +149,7 @@ def _sums(model: Model, X: Any, w: Any) -> Sums:
     )
 
 
-def updated(model: Model, found: Sums, floor: float) -> Model:
+def updated(model: FactorModel, found: MStepSums, floor: float) -> FactorModel:
     """The M step, then the expansion."""
     k = model.W.shape[1]
     ridge = 1e-12 * np.einsum("dii->d", found.A) + np.finfo(np.float64).tiny
@@ -160,13 +160,13 @@ def updated(model: Model, found: Sums, floor: float) -> Model:
     s = max(float(residual.sum()) / found.seen, floor)
     z = found.z / found.weight
     spread = found.zz / found.weight - np.outer(z, z)
-    return Model(model.m + shift + W @ z, W @ np.linalg.cholesky(spread), s)
+    return FactorModel(model.m + shift + W @ z, W @ np.linalg.cholesky(spread), s)
 
 
 def fit_missing(
     X: Any,
     w: Any,
-    start: Model,
+    start: FactorModel,
     *,
     tol: float,
     max_iter: int,
@@ -192,7 +192,7 @@ def fit_missing(
     return Solution(fit, step, found.likelihood, False, message)
 
 
-def first_guess(X: Any, w: Any, k: int, rng: Any) -> Model:
+def first_guess(X: Any, w: Any, k: int, rng: Any) -> FactorModel:
     """Principal axes of the rows with their holes filled by the means of the columns."""
     count, total = reduce_rows(_counts_and_sums, X, w)
     if not (count > 0).all():
@@ -200,7 +200,7 @@ def first_guess(X: Any, w: Any, k: int, rng: Any) -> Model:
         raise ValueError(f"columns {empty} of X have no value at all: drop them, or give some.")
     m, d = total / count, len(count)
     if d > LARGEST_SCATTER:
-        return Model(m, drawn(rng).standard_normal((d, k)), 1.0)
+        return FactorModel(m, drawn(rng).standard_normal((d, k)), 1.0)
 
     def moments(block: Any, v: Any = None) -> Moments:
         filled, there = holes(block)
@@ -210,7 +210,7 @@ def first_guess(X: Any, w: Any, k: int, rng: Any) -> Model:
     values, V = eigenpairs(C, k, rng=rng).value
     tiny = 1e-12 * max(float(np.trace(C)), 1e-300)
     s = max((float(np.trace(C)) - float(values.sum())) / (d - k), tiny)
-    return Model(m, V * np.sqrt(np.maximum(values - s, tiny)), s)
+    return FactorModel(m, V * np.sqrt(np.maximum(values - s, tiny)), s)
 
 
 def _counts_and_sums(X: Any, w: Any = None) -> Any:
@@ -220,7 +220,7 @@ def _counts_and_sums(X: Any, w: Any = None) -> Any:
     return np.stack([v @ there, v @ filled])
 
 
-def axes(model: Model) -> tuple[Any, Any]:
+def axes(model: FactorModel) -> tuple[Any, Any]:
     """Variances (k,), largest first, and unit axes in rows (k, d) of W W' + s I."""
     values, R = eigh(model.W.T @ model.W)
     values = np.maximum(values, 0.0)
@@ -228,7 +228,7 @@ def axes(model: Model) -> tuple[Any, Any]:
     return values + model.s, V.T
 
 
-def filled_in(model: Model, X: Any) -> Any:
+def filled_in(model: FactorModel, X: Any) -> Any:
     """Rows with their holes filled by what is expected given the rest of the row."""
     if is_sparse(X) and not np.isnan(X.data).any():
         return X
@@ -240,7 +240,7 @@ def filled_in(model: Model, X: Any) -> Any:
     return found.astype(X.dtype) if is_sparse(X) else like(found, X)
 
 
-def likelihood_of_rest(model: Model, X: Any) -> Any:
+def likelihood_of_rest(model: FactorModel, X: Any) -> Any:
     """The log-likelihood of what is there of each row."""
     filled, there = holes(X)
     found = posterior(model, (filled - model.m) * there, there).likelihood

@@ -40,7 +40,7 @@ from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import LinearSubspace, beside, signed, stored
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import begins_anew
-from kilogram.models.pca.probabilistic import Density
+from kilogram.models.pca.probabilistic import PCADensity
 from kilogram.models.pca.solver_choice import (
     AUTO_TOL,
     NAMES,
@@ -58,7 +58,7 @@ from kilogram.operators.cost import rates
 from kilogram.statistics import Moments
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, Density, TransformerMixin, Estimator):
+class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, TransformerMixin, Estimator):
     """Principal component analysis: the orthogonal directions of largest variance.
 
     Maximises ``tr(V S V')`` over orthonormal V, with S the scatter matrix of the centred rows.

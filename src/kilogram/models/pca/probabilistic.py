@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.linalg import cholesky, eigh
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
-from kilogram.models.pca.missing_values import Model, filled_in, likelihood_of_rest
+from kilogram.models.pca.missing_values import FactorModel, filled_in, likelihood_of_rest
 
 
-class Density:
+class PCADensity:
     """The likelihood of rows under a fitted PCA; needs its axes, variances, mean and noise."""
 
     mean_: Any
@@ -113,10 +113,12 @@ class Density:
     def _allows_missing(self) -> bool:
         return self.missing == "em"
 
-    def _model(self) -> Model:
+    def _model(self) -> FactorModel:
         """The fitted density in the letters of missing.py."""
         V, excess, s = (to_numpy(part) if i < 2 else part for i, part in enumerate(self._axes()))
-        return Model(to_numpy(self.mean_), V.T * excess**0.5, s or 1e-12 * float(excess.sum()))
+        return FactorModel(
+            to_numpy(self.mean_), V.T * excess**0.5, s or 1e-12 * float(excess.sum())
+        )
 
     def _prepared(self) -> Any:
         """What is done to a block of rows before it is projected: its holes are filled."""

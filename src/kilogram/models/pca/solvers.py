@@ -25,7 +25,7 @@ from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments, Triangle
 from kilogram.statistics.centred_columns import (
-    Columns,
+    CentredColumns,
     Scatter,
     ShortSide,
     SparseRows,
@@ -93,7 +93,9 @@ def primal(moments: Moments, k: int | None, search: SpectrumSearch, rows: int) -
     )
 
 
-def dual(rows: WeightedRows, stats: Columns, k: int | None, search: SpectrumSearch) -> Spectrum:
+def dual(
+    rows: WeightedRows, stats: CentredColumns, k: int | None, search: SpectrumSearch
+) -> Spectrum:
     """Eigenpairs of the n x n matrix of inner products, mapped back to the columns."""
     X, s = rows.X, roots(rows.w)
     G = _sparse_gram(X, s, stats.mean) if is_sparse(X) else _dense_gram(X, s, stats.mean)
@@ -107,7 +109,7 @@ def dual(rows: WeightedRows, stats: Columns, k: int | None, search: SpectrumSear
     return Spectrum("dual", stats.mean, values, V, total, stats.weight, stats.rows, ending(found))
 
 
-def krylov(rows: WeightedRows, stats: Columns, k: int, search: SpectrumSearch) -> Spectrum:
+def krylov(rows: WeightedRows, stats: CentredColumns, k: int, search: SpectrumSearch) -> Spectrum:
     """Block Lanczos on products with the rows, which are never copied or densified."""
     X = rows.X
     if not is_sparse(X):
@@ -127,7 +129,9 @@ def krylov(rows: WeightedRows, stats: Columns, k: int, search: SpectrumSearch) -
     )
 
 
-def randomized(rows: WeightedRows, stats: Columns, k: int, search: SpectrumSearch) -> Spectrum:
+def randomized(
+    rows: WeightedRows, stats: CentredColumns, k: int, search: SpectrumSearch
+) -> Spectrum:
     """Subspace iteration on products with the rows."""
     side = min(stats.rows, stats.mean.shape[0])
     few = 7 if k < 0.1 * side else 4
@@ -142,7 +146,7 @@ def randomized(rows: WeightedRows, stats: Columns, k: int, search: SpectrumSearc
     return _from_scatter("randomized", found, stats)
 
 
-def by_svd(rows: WeightedRows, stats: Columns) -> Spectrum:
+def by_svd(rows: WeightedRows, stats: CentredColumns) -> Spectrum:
     """Singular values and vectors of the centred rows, through the triangle of their QR."""
     m = stats.mean
 
@@ -171,12 +175,12 @@ def _how(search: SpectrumSearch, ref: Any) -> dict[str, Any]:
     }
 
 
-def _reference(X: Any, stats: Columns) -> Any:
+def _reference(X: Any, stats: CentredColumns) -> Any:
     """An array in whose library and float type the vectors of an iterative solver live."""
     return stats.mean if is_streamed(X) or is_sparse(X) else X[:1, :]
 
 
-def _from_scatter(solver: str, found: Solution, stats: Columns) -> Spectrum:
+def _from_scatter(solver: str, found: Solution, stats: CentredColumns) -> Spectrum:
     values, vectors = found.value
     values = _nonnegative(values)
     return Spectrum(
@@ -232,7 +236,7 @@ def _sparse_gram(X: Any, s: Any, m: Any) -> Any:
     return G if s is None else s[:, None] * G * s[None, :]
 
 
-def _mapped_back(X: Any, sU: Any, stats: Columns) -> Any:
+def _mapped_back(X: Any, sU: Any, stats: CentredColumns) -> Any:
     """(A'U)', (k, d), in the float type of U."""
     xp, m = namespace(sU), stats.mean
     if is_sparse(X) or not stats.far:

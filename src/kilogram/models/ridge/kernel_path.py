@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from kilogram.arrays.namespace import namespace
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.models.ridge.kernel_solvers import centred_for
-from kilogram.models.ridge.path_scores import Choice
+from kilogram.models.ridge.path_scores import PathChoice
 from kilogram.solvers.least_squares.data import RegressionData, wide_floats
 from kilogram.solvers.least_squares.leave_one_out import DualPath, Press, dual_path
 from kilogram.solvers.least_squares.ridge_path import put_back, weighted_only
@@ -20,7 +20,7 @@ class ScoredKernel(NamedTuple):
 
     kernel: Kernel
     path: DualPath
-    choice: Choice
+    choice: PathChoice
 
 
 def kernel_path(

@@ -37,7 +37,7 @@ from kilogram.solvers.least_squares import normal_equations as primal
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha
 from kilogram.solvers.least_squares.normal_equations import Normal
 from kilogram.solvers.linear.cg import Tick
-from kilogram.solvers.linear.falkon import Columns, StoredColumns, StreamedColumns, falkon
+from kilogram.solvers.linear.falkon import KernelColumns, StoredColumns, StreamedColumns, falkon
 from kilogram.solvers.linear.kernel_cg import solve_by_cg
 from kilogram.solvers.linear.nystroem_preconditioner import jittered_factor
 from kilogram.solvers.linear.positive_definite import solve_positive
@@ -268,7 +268,9 @@ def _converged_objective(rows: RegressionData, alpha: Sequence[float], found: So
     return sum(p * float(parts[j]) for j, p in enumerate(alpha))
 
 
-def _columns_of(kernel: Kernel, X: Any, Z: Any, w: Any, *, stored: bool, single: bool) -> Columns:
+def _columns_of(
+    kernel: Kernel, X: Any, Z: Any, w: Any, *, stored: bool, single: bool
+) -> KernelColumns:
     """K_nm for the iteration on centres; `single` works in float32, about the rows' mean."""
     if single and not is_sparse(X):
         xp = namespace(X)

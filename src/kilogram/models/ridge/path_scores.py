@@ -27,7 +27,7 @@ class Identity(RegressorMixin, BaseEstimator):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class PathChoice:
     """Scores (k,), or (k, t) when every target chooses its own; positions of the best."""
 
     scores: Any
@@ -35,7 +35,7 @@ class Choice:
     per_target: bool
 
     @classmethod
-    def of(cls, scores: Any, targets: int, per_target: bool) -> Choice:
+    def of(cls, scores: Any, targets: int, per_target: bool) -> PathChoice:
         scores = np.asarray(scores, dtype=np.float64)
         own = per_target and targets > 1
         if per_target and targets == 1:
@@ -105,7 +105,7 @@ def choose(
     rows: RegressionData,
     scorer: Callable[..., float] | None,
     per_target: bool,
-) -> Choice:
+) -> PathChoice:
     """The best penalty by the scorer, or by the mean squared error of leave-one-out."""
     targets = press.squares.shape[0]
     if scorer is None:
@@ -114,7 +114,7 @@ def choose(
         P = rows.Y[:, :, None] - residuals
         flat = bool(rows.flat)
         scores = _scorer_scores(scorer, P, rows.Y, rows.w, flat=flat, per_target=per_target)
-    return Choice.of(scores, targets, per_target)
+    return PathChoice.of(scores, targets, per_target)
 
 
 def cv_results(residuals: Any, rows: RegressionData, scorer: Any) -> Any:

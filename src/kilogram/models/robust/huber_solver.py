@@ -17,8 +17,8 @@ from kilogram.solvers.least_squares.least_squares import solve_moments
 from kilogram.solvers.least_squares.normal_equations import Normal
 from kilogram.solvers.newton.clipped_loss import (
     BandSums,
+    ClippedIterate,
     Frame,
-    Point,
     Reached,
     newton,
     residual,
@@ -90,13 +90,15 @@ def huber_fit(
         found = solve_moments(moments, p.fit_intercept, sparse=sparse).found
         W, b = (np.asarray(to_numpy(a), dtype=np.float64) for a in found.value)
         rms = float(np.sqrt(max(found.objective or 0.0, 0.0) / moments.weight))
-        point = Point(W[:, 0], float(b[0]), max(0.5 * rms, least))
+        point = ClippedIterate(W[:, 0], float(b[0]), max(0.5 * rms, least))
     else:
-        point = Point(start[0], start[1], max(0.5 * start[2], least))
+        point = ClippedIterate(start[0], start[1], max(0.5 * start[2], least))
     return _solve(p, frame, point, least)
 
 
-def _solve(p: HuberProblem, frame: Frame, point: Point, least: float) -> tuple[Solution, float]:
+def _solve(
+    p: HuberProblem, frame: Frame, point: ClippedIterate, least: float
+) -> tuple[Solution, float]:
     """Newton iterations with a free scale, or at the scale asked for."""
     passes = 0
     if frame.joint and p.epsilon < NEAR_ONE:
@@ -132,7 +134,9 @@ def _solve(p: HuberProblem, frame: Frame, point: Point, least: float) -> tuple[S
     return found, sigma
 
 
-def _profiled(p: HuberProblem, frame: Frame, point: Point, least: float) -> tuple[int, Point]:
+def _profiled(
+    p: HuberProblem, frame: Frame, point: ClippedIterate, least: float
+) -> tuple[int, ClippedIterate]:
     """The point where the objective, minimal over (w, b) at each width, stops to decrease with it.
 
     For epsilon near 1 the best width is near 0, where the loss is that of absolute deviations and
@@ -159,20 +163,20 @@ def _from_absolute_deviations(p: HuberProblem, frame: Frame, least: float) -> Re
     W, b = quantile_program(
         take_rows(X, on), y[on], v[on], 0.5, fit_intercept=frame.fit_intercept
     ).value
-    r = np.abs(to_numpy(residual(X, y, Point(W, b, 1.0))))
+    r = np.abs(to_numpy(residual(X, y, ClippedIterate(W, b, 1.0))))
     low, high = np.log(least), np.log(max(float(r.max(initial=0.0)), 2.0 * least))
     for _ in range(60):  # bisection for the width of smallest objective at these residuals
         middle = 0.5 * (low + high)
         a = np.minimum(r / np.exp(middle), 2.0 * p.epsilon)
         low, high = (middle, high) if 0.5 * v @ a**2 > 2.0 * frame.weight else (low, middle)
-    point = Point(W, b, max(float(np.exp(high)), least))
+    point = ClippedIterate(W, b, max(float(np.exp(high)), least))
     tol = max(p.tol**3, 1e-15)
     return newton(frame, _sums(frame, p.rows), point, tol=tol, max_iter=p.max_iter, least=least)
 
 
 def _narrowed(
-    p: HuberProblem, frame: Frame, point: Point, kappa: float, passes: int
-) -> tuple[int, Point]:
+    p: HuberProblem, frame: Frame, point: ClippedIterate, kappa: float, passes: int
+) -> tuple[int, ClippedIterate]:
     """The point at this width, reached in several steps: few rows have curvature far from it."""
     while NARROW * point.kappa > kappa and passes < p.max_iter:
         wide = replace(point, kappa=NARROW * point.kappa)
@@ -183,7 +187,7 @@ def _narrowed(
 
 
 def _sums(frame: Frame, rows: RegressionData) -> Any:
-    def at(point: Point) -> BandSums:
+    def at(point: ClippedIterate) -> BandSums:
         loss = frame.loss(point)
 
         def statistic(X: Any, y: Any, w: Any = None) -> BandSums:
@@ -194,7 +198,7 @@ def _sums(frame: Frame, rows: RegressionData) -> Any:
     return at
 
 
-def _distances(rows: RegressionData, point: Point) -> Absolute:
+def _distances(rows: RegressionData, point: ClippedIterate) -> Absolute:
     def statistic(X: Any, y: Any, w: Any = None) -> Absolute:
         r = np.abs(np.asarray(to_numpy(residual(X, y, point)), dtype=np.float64))
         v = np.ones(len(r)) if w is None else np.asarray(to_numpy(w), dtype=np.float64)

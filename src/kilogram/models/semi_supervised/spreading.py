@@ -39,7 +39,7 @@ def normalised_graph(A: Any) -> Any:
 def spread(S: Any, Y: np.ndarray, alpha: float, *, tol: float, max_iter: int) -> Solution:
     """F (n, c) of a symmetric S (n, n) >= 0, every entry to a relative error of about `tol`."""
     B = (1.0 - alpha) * Y
-    start = cg(_System(S, alpha), B, tol=START_TOL, max_iter=max_iter)
+    start = cg(_SpreadingSystem(S, alpha), B, tol=START_TOL, max_iter=max_iter)
     F = np.maximum(B, start.value - _error(S, alpha, start.value, B))
     change = np.inf
     for step in range(1, max_iter + 1):
@@ -55,7 +55,7 @@ def spread(S: Any, Y: np.ndarray, alpha: float, *, tol: float, max_iter: int) ->
     return Solution(F, start.n_iter + max_iter, None, False, message)
 
 
-class _System:
+class _SpreadingSystem:
     """I - alpha S as a linear map."""
 
     def __init__(self, S: Any, alpha: float):

@@ -35,7 +35,7 @@ from kilogram.models.svm.linear_solvers import (
     is_small,
 )
 from kilogram.operators.cost import rates
-from kilogram.solvers.newton.newton import Stop
+from kilogram.solvers.newton.newton import GapStop
 
 ADVICE = "Scale the features (StandardScaler), or raise max_iter, max_time or tol."
 
@@ -62,7 +62,7 @@ class LinearMachine(LinearModel, ABC):
         """Rows, labels or targets, and weights."""
 
     @abstractmethod
-    def _solve(self, rows: Any, stop: Stop, factors: Sequence[float]) -> list[LinearSolution]:
+    def _solve(self, rows: Any, stop: GapStop, factors: Sequence[float]) -> list[LinearSolution]:
         """Coefficients for penalties times each of the factors."""
 
     @with_callbacks
@@ -92,7 +92,7 @@ class LinearMachine(LinearModel, ABC):
         if in_arrays(rows.X):
             refuse_overflow(type(self).__name__, rows.X)
         with ticking(self, "iteration", budget.deadline) as tick:
-            stop = Stop(float(self.tol), int(self.max_iter), tick)
+            stop = GapStop(float(self.tol), int(self.max_iter), tick)
             with blas_threads(1) if is_small(rows.X) else nullcontext():
                 solutions = self._finite_solutions(rows, stop, [m.C / self.C for m in models])
         for model, solution in zip(models, solutions, strict=True):
@@ -101,7 +101,7 @@ class LinearMachine(LinearModel, ABC):
             warn_if_unfinished(type(self).__name__, solution.summary, ADVICE)
 
     def _finite_solutions(
-        self, rows: Any, stop: Stop, factors: Sequence[float]
+        self, rows: Any, stop: GapStop, factors: Sequence[float]
     ) -> list[LinearSolution]:
         """The solutions; an error with advice where sums of squares overflow."""
         try:

@@ -27,8 +27,8 @@ from kilogram.solvers.coordinate.dual_hinge import descend
 from kilogram.solvers.newton.batched import minimise_together
 from kilogram.solvers.newton.curvature import Task, solve_shifted
 from kilogram.solvers.newton.design import ArrayDesign
-from kilogram.solvers.newton.newton import DIRECT, Stop, curvature_of, minimise
-from kilogram.solvers.newton.streaming import Passes, minimise_streamed
+from kilogram.solvers.newton.newton import DIRECT, GapStop, curvature_of, minimise
+from kilogram.solvers.newton.streaming import RowPasses, minimise_streamed
 from kilogram.solvers.proximal.squared_hinge import minimise_absolute
 from kilogram.solvers.solution import Solution
 
@@ -82,7 +82,7 @@ def fit_in_memory(
     Y: np.ndarray,
     C: np.ndarray,
     loss: Bent,
-    stop: Stop,
+    stop: GapStop,
     start: Any,
     factors: Sequence[float] = (1.0,),
 ) -> list[LinearSolution]:
@@ -145,7 +145,7 @@ def fit_streaming(
     prepare: Callable,
     loss: Bent,
     t: int,
-    stop: Stop,
+    stop: GapStop,
     factors: Sequence[float] = (1.0,),
 ) -> list[LinearSolution]:
     """All machines together, one pass over the rows per iteration."""
@@ -158,7 +158,7 @@ def fit_streaming(
             return Y, C if factor == 1.0 else factor * C
 
         start = solutions[-1].W if solutions else None
-        passes = Passes(rows, weighted, settings.constant, penalty)
+        passes = RowPasses(rows, weighted, settings.constant, penalty)
         found = minimise_streamed(passes, loss, t, stop, start)
         value = found.value
         solutions.append(LinearSolution(value.W, value.objective, value.gap, found.n_iter, found))
@@ -204,7 +204,7 @@ def solve_one(
     settings: LinearSettings,
     design: ArrayDesign,
     task: Task,
-    stop: Stop,
+    stop: GapStop,
     state: PathState,
     rng: np.random.Generator,
 ) -> Solution:

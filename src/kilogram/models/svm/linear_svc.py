@@ -37,7 +37,7 @@ from kilogram.models.svm.linear_solvers import (
     fit_streaming,
     in_arrays,
 )
-from kilogram.solvers.newton.newton import Stop
+from kilogram.solvers.newton.newton import GapStop
 
 LOSSES = {"squared_hinge": Hinge(), "hinge": Hinge().smoothed(0.5)}
 
@@ -182,7 +182,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
         return data
 
     def _solve(
-        self, rows: ValidatedData, stop: Stop, factors: Sequence[float]
+        self, rows: ValidatedData, stop: GapStop, factors: Sequence[float]
     ) -> list[LinearSolution]:
         X, y, w = rows
         loss, t = LOSSES[self.loss], 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -35,7 +35,7 @@ from kilogram.models.svm.linear_solvers import (
     in_arrays,
 )
 from kilogram.solvers.least_squares.data import RegressionData
-from kilogram.solvers.newton.newton import Stop
+from kilogram.solvers.newton.newton import GapStop
 
 
 class LinearSVR(RegressorMixin, LinearMachine):
@@ -156,7 +156,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         return validate_regression_data(self, X, y, sample_weight)
 
     def _solve(
-        self, rows: RegressionData, stop: Stop, factors: Sequence[float]
+        self, rows: RegressionData, stop: GapStop, factors: Sequence[float]
     ) -> list[LinearSolution]:
         X, Y, w, flat = rows
         settings = self._linear_settings()

@@ -23,7 +23,7 @@ from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Precomputed
 from kilogram.models.svm.kernel_machine import SMOSettings
 from kilogram.models.svm.multiclass import binary_problems
-from kilogram.models.svm.svc_solver import WeightedRows, fit_binary_problems
+from kilogram.models.svm.svc_solver import PenalisedRows, fit_binary_problems
 
 Array = np.ndarray
 FOLDS = 5
@@ -59,7 +59,7 @@ def slope(values: Array, positive: Array, weights: Array, scale: float) -> float
     return float(np.exp(found.x))
 
 
-def calibrate(values: Array, rows: WeightedRows, multi_class: str) -> Calibration:
+def calibrate(values: Array, rows: PenalisedRows, multi_class: str) -> Calibration:
     """Slopes of all machines from held-out values (n, machines)."""
     below, above = [], []
     for position, problem in enumerate(binary_problems(int(rows.codes.max()) + 1, multi_class)):
@@ -75,7 +75,7 @@ def calibrate(values: Array, rows: WeightedRows, multi_class: str) -> Calibratio
 
 
 def cross_validated_calibration(
-    rows: WeightedRows,
+    rows: PenalisedRows,
     settings: SMOSettings,
     multi_class: str,
     seed: int,
@@ -104,12 +104,12 @@ def cross_validated_calibration(
     return calibrate(values, rows, multi_class)
 
 
-def subset(rows: WeightedRows, at: Array, *, precomputed: bool) -> WeightedRows:
+def subset(rows: PenalisedRows, at: Array, *, precomputed: bool) -> PenalisedRows:
     """Some of the rows; of a precomputed kernel the columns too."""
     X = take_rows(rows.X, at)
     if precomputed:
         X = X[:, rows.where[at] if rows.X.shape[1] == rows.n else at]
-    return WeightedRows(X, rows.codes[at], rows.C[at], np.arange(at.shape[0]), at.shape[0])
+    return PenalisedRows(X, rows.codes[at], rows.C[at], np.arange(at.shape[0]), at.shape[0])
 
 
 def coupled(p: Array, k: int) -> Array:

@@ -40,7 +40,7 @@ from kilogram.models.svm.probability import class_probabilities, cross_validated
 from kilogram.models.svm.svc_solver import (
     FittedMachines,
     LabelledRows,
-    WeightedRows,
+    PenalisedRows,
     drop_weightless,
     fit_binary_problems,
     penalties,
@@ -225,7 +225,7 @@ class SVC(ClassifierMixin, KernelMachine):
             self.class_weight_ = class_weights(self.class_weight, self.classes_, y)
         return LabelledRows(X, np.searchsorted(self.classes_, y), to_numpy(w))
 
-    def _weighted_rows(self, rows: LabelledRows) -> WeightedRows:
+    def _weighted_rows(self, rows: LabelledRows) -> PenalisedRows:
         C = penalties(self.C, rows, self.class_weight_)
         return drop_weightless(rows, C, self.classes_)
 

@@ -42,7 +42,7 @@ class LabelledRows(NamedTuple):
     w: Array | None
 
 
-class WeightedRows(NamedTuple):
+class PenalisedRows(NamedTuple):
     """Rows with C_i > 0: class codes, penalties, and positions among all n rows."""
 
     X: Any
@@ -83,7 +83,7 @@ def penalties(C: float, rows: LabelledRows, class_weight: Array) -> Array:
     return np.where(np.isnan(out), 0.0, out)  # inf * 0: a row without weight
 
 
-def drop_weightless(rows: LabelledRows, C: Array, classes: Array) -> WeightedRows:
+def drop_weightless(rows: LabelledRows, C: Array, classes: Array) -> PenalisedRows:
     """The rows with C_i > 0; every class must keep some."""
     where = np.nonzero(C > 0)[0]
     n = C.shape[0]
@@ -95,13 +95,13 @@ def drop_weightless(rows: LabelledRows, C: Array, classes: Array) -> WeightedRow
             "some of them a positive sample_weight and class_weight."
         )
     if where.shape[0] == n:
-        return WeightedRows(rows.X, rows.codes, C, where, n)
-    return WeightedRows(take_rows(rows.X, where), rows.codes[where], C[where], where, n)
+        return PenalisedRows(rows.X, rows.codes, C, where, n)
+    return PenalisedRows(take_rows(rows.X, where), rows.codes[where], C[where], where, n)
 
 
 def fit_binary_problems(
     settings: SMOSettings,
-    rows: WeightedRows,
+    rows: PenalisedRows,
     multi_class: str,
     factors: Sequence[float] = (1.0,),
     start: DualStart | None = None,
@@ -146,7 +146,7 @@ def fit_binary_problems(
 
 
 def fit_at_once(
-    settings: SMOSettings, rows: WeightedRows, problems: list[BinaryProblem], shared: StoredRows
+    settings: SMOSettings, rows: PenalisedRows, problems: list[BinaryProblem], shared: StoredRows
 ) -> FittedMachines | None:
     """All machines in one compiled call on K (n, n); None where one does not end soon."""
     usual = settings.options.max_steps >= DEFAULT_MAX_STEPS
@@ -192,7 +192,7 @@ def rows_of_problems(codes: Array, problems: list[BinaryProblem]) -> list[Array]
     return [np.concatenate([members[i], members[j]]) for i, j in problems if j is not None]
 
 
-def sorted_by_class(rows: WeightedRows, settings: SMOSettings) -> WeightedRows:
+def sorted_by_class(rows: PenalisedRows, settings: SMOSettings) -> PenalisedRows:
     """The rows class after class: the square of a pair is then read from four blocks of K."""
     if isinstance(settings.kernel, Precomputed):
         return rows
@@ -213,7 +213,7 @@ def penalty_ratio(new: Array, old: Array) -> float:
 
 
 def shared_kernel_rows(
-    settings: SMOSettings, rows: WeightedRows, problems: list[BinaryProblem]
+    settings: SMOSettings, rows: PenalisedRows, problems: list[BinaryProblem]
 ) -> KernelRows | None:
     """One kernel matrix, or one cache of rows, for all problems; None: each makes its own."""
     n = rows.codes.shape[0]
@@ -224,7 +224,7 @@ def shared_kernel_rows(
     return None
 
 
-def points(rows: WeightedRows, shared: KernelRows | None, at: Array) -> tuple[Any, Any]:
+def points(rows: PenalisedRows, shared: KernelRows | None, at: Array) -> tuple[Any, Any]:
     """The points of one problem, and the kernel rows it shares with the others, or None."""
     if at.shape[0] == rows.codes.shape[0]:
         return rows.X, shared
@@ -257,7 +257,7 @@ def combined(coef: Array, machines: list[BinaryMachine], start: DualStart) -> Fi
 
 
 def primal_objective(
-    values: Array, norms: Array, rows: WeightedRows, multi_class: str, slack: int
+    values: Array, norms: Array, rows: PenalisedRows, multi_class: str, slack: int
 ) -> float:
     """Sum over machines of 1/2 |w|^2 + sum_i C_i xi_i^slack, from values (n, machines)."""
     total = 0.0

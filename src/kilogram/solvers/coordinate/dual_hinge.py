@@ -19,9 +19,9 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse
 from kilogram.functions.hinge_losses import Hinge, Tube
 from kilogram.native.svm import Compressed, Standing, coordinate_passes
-from kilogram.solvers.newton.curvature import Point, Task, evaluate
-from kilogram.solvers.newton.design import Array, Design
-from kilogram.solvers.newton.newton import Stop
+from kilogram.solvers.newton.curvature import NewtonIterate, Task, evaluate
+from kilogram.solvers.newton.design import Array, RowDesign
+from kilogram.solvers.newton.newton import GapStop
 from kilogram.solvers.solution import Solution
 
 CALL = 100_000_000  # multiplications between two checks of the clock: about 0.1 s
@@ -29,7 +29,7 @@ OFTEN = 12  # passes between two computations of the gap, which costs as much as
 LEAST = 1e-13  # violation, relative to the targets, of the size of the rounding error
 
 
-def compressed(design: Design) -> Compressed:
+def compressed(design: RowDesign) -> Compressed:
     """The rows as the native pass reads them."""
     X, d = design.X, design.width - 1
     if is_sparse(X):
@@ -38,7 +38,7 @@ def compressed(design: Design) -> Compressed:
     return Compressed(np.ascontiguousarray(X).reshape(-1), None, None, d)
 
 
-def dual_terms(design: Design, task: Task) -> Array:
+def dual_terms(design: RowDesign, task: Task) -> Array:
     """|x~|^2, t, s, lower and upper of the rows, (5, n)."""
     X = design.X
     squares = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
@@ -53,7 +53,7 @@ def dual_terms(design: Design, task: Task) -> Array:
     return np.stack([square, task.y, s, lower, upper])
 
 
-def gap_of(design: Design, task: Task, b: Array, w: Array) -> tuple[float, float]:
+def gap_of(design: RowDesign, task: Task, b: Array, w: Array) -> tuple[float, float]:
     """The objective at w, and the gap to the dual at b."""
     loss = task.loss
     eps = loss.epsilon if isinstance(loss, Tube) else 0.0
@@ -67,7 +67,7 @@ def gap_of(design: Design, task: Task, b: Array, w: Array) -> tuple[float, float
     return objective, objective - dual
 
 
-def certified(design: Design, task: Task, b: Array, w: Array) -> Point:
+def certified(design: RowDesign, task: Task, b: Array, w: Array) -> NewtonIterate:
     """The final point, with its gradient and gap."""
     f = design.times(w)
     sharp = task if math.isinf(task.loss.width) else task._replace(loss=task.loss.smoothed(1e-9))
@@ -77,9 +77,13 @@ def certified(design: Design, task: Task, b: Array, w: Array) -> Point:
 
 
 def descend(
-    design: Design, task: Task, stop: Stop, rng: np.random.Generator, start: Array | None = None
+    design: RowDesign,
+    task: Task,
+    stop: GapStop,
+    rng: np.random.Generator,
+    start: Array | None = None,
 ) -> Solution:
-    """Minimise over b until the relative gap is small; the value is a Point.
+    """Minimise over b until the relative gap is small; the value is a NewtonIterate.
 
     An iteration is n visits of rows: passes over few rows are fractions of one.
     """

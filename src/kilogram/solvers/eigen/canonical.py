@@ -23,7 +23,7 @@ from kilogram.arrays.namespace import namespace
 from kilogram.arrays.threads import one_team
 
 
-class Pairs(NamedTuple):
+class CanonicalPairs(NamedTuple):
     """Directions A (d_x, k) and B (d_y, k), and the values s (k,) of the objective."""
 
     A: Any
@@ -39,7 +39,7 @@ def from_moments(
     alpha: tuple[float, float] = (0.0, 0.0),
     *,
     factors: tuple[Any, Any] = (None, None),
-) -> Pairs:
+) -> CanonicalPairs:
     """Pairs from covariances; directions without variance are left out, not divided by.
 
     `alpha` are the penalties of the two views, `factors` safe Cholesky factors of their penalised
@@ -47,7 +47,7 @@ def from_moments(
     """
     T_x, T_y = whitener(C_x, alpha[0], factors[0]), whitener(C_y, alpha[1], factors[1])
     P, s, Qt = svd(T_x.T @ C_xy @ T_y)
-    return Pairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
+    return CanonicalPairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
 
 
 def whitener(C: Any, alpha: float = 0.0, L: Any = None) -> Any:
@@ -75,11 +75,11 @@ def safe_factor(C: Any) -> Any:
     return L if float(xp.min(pivots)) > _eps(C) ** 0.5 * float(xp.max(pivots)) else None
 
 
-def from_rows(X: Any, Y: Any, k: int) -> Pairs:
+def from_rows(X: Any, Y: Any, k: int) -> CanonicalPairs:
     """Pairs (alpha = 0) of centred rows, weighted by the roots of weights that sum to one."""
     (U_x, T_x), (U_y, T_y) = _basis(X), _basis(Y)
     P, s, Qt = svd(U_x.T @ U_y)
-    return Pairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
+    return CanonicalPairs(T_x @ P[:, :k], T_y @ Qt[:k, :].T, s[:k])
 
 
 def _basis(X: Any) -> tuple[Any, Any]:

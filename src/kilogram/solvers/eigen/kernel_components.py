@@ -24,7 +24,7 @@ from typing import Any
 from kilogram.arrays.memory import human_bytes, memory_limit
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel, Linear
-from kilogram.operators import Centred, Gram, HalfGram, KernelMeans, Scaled, half_bytes
+from kilogram.operators import Centred, DiagonallyScaled, Gram, HalfGram, KernelMeans, half_bytes
 from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.leading import NARROWEST_BLOCK, leading
 from kilogram.solvers.eigen.signs import row_signs
@@ -125,7 +125,7 @@ def components_of(
 def _operator(gram: Any, w: Any) -> tuple[Any, KernelMeans]:
     """D^1/2 K_c D^1/2 and the means it is centred with."""
     centred = Centred(gram, weights=w)
-    A: Any = centred if w is None else Scaled(centred, namespace(w).sqrt(w))
+    A: Any = centred if w is None else DiagonallyScaled(centred, namespace(w).sqrt(w))
     return A, centred.means
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
-from kilogram.native.factors import Rule
+from kilogram.native.factors import HalfUpdateRule
 from kilogram.solvers.solution import Solution
 
 LOOK = 10  # steps between two looks at a loss that costs a pass of its own
@@ -28,8 +28,8 @@ LOOK = 10  # steps between two looks at a loss that costs a pass of its own
 class Plan:
     """The two rules, the squares of X, and what ends the work."""
 
-    rows: Rule
-    columns: Rule
+    rows: HalfUpdateRule
+    columns: HalfUpdateRule
     squares: float
     max_iter: int
     tol: float
@@ -80,13 +80,13 @@ def balance(gram: Any, H: Any, plan: Plan) -> Any:
     return np.where(live, np.exp(t), 1.0)
 
 
-def penalty(gram: Any, rule: Rule) -> float:
+def penalty(gram: Any, rule: HalfUpdateRule) -> float:
     """l1 sum W + l2 / 2 |W|^2, weighted, from the sums of a half step."""
     k = gram.shape[0]
     return rule.l1 * float(gram[:, k].sum()) + 0.5 * rule.l2 * float(gram[:, :k].trace())
 
 
-def _weight_of(H: Any, rule: Rule) -> float:
+def _weight_of(H: Any, rule: HalfUpdateRule) -> float:
     xp = namespace(H)
     return rule.l1 * float(xp.sum(H)) + 0.5 * rule.l2 * float(xp.sum(H * H))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.threads import one_team
-from kilogram.native.factors import Rule, factor_pass, factor_sparse, padded
+from kilogram.native.factors import HalfUpdateRule, factor_pass, factor_sparse, padded
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Parts:
     c: Any
 
     @staticmethod
-    def of(H: Any, rule: Rule) -> Parts:
+    def of(H: Any, rule: HalfUpdateRule) -> Parts:
         xp = namespace(H)
         with one_team(H.shape[0]):
             B = H @ H.T
@@ -72,7 +72,7 @@ def half(
     W: Any,
     s: Any,
     parts: Parts,
-    rule: Rule,
+    rule: HalfUpdateRule,
     missing: bool = False,
     measure: bool = False,
     sums: bool = True,
@@ -94,7 +94,7 @@ def half(
 
 
 def _sparse_half(
-    X: Any, W: Any, s: Any, parts: Parts, rule: Rule, measure: bool, sums: bool
+    X: Any, W: Any, s: Any, parts: Parts, rule: HalfUpdateRule, measure: bool, sums: bool
 ) -> Half:
     X, dtype, k = X.tocsr(), parts.H.dtype, len(parts.H)
     X = X if X.dtype == dtype else X.astype(dtype)
@@ -111,7 +111,7 @@ def _sparse_half(
     return Half(A, gram, *found, (W,), rule.update == "cd")
 
 
-def _shares(X: Any, W: np.ndarray, H: np.ndarray, rule: Rule) -> Any:
+def _shares(X: Any, W: np.ndarray, H: np.ndarray, rule: HalfUpdateRule) -> Any:
     """X, or for "poisson" X / WH where X has entries."""
     if rule.update != "poisson":
         return X
@@ -123,7 +123,13 @@ def _shares(X: Any, W: np.ndarray, H: np.ndarray, rule: Rule) -> Any:
 
 
 def plain_half(
-    X: Any, W: Any, s: Any, parts: Parts, rule: Rule, missing: bool = False, measure: bool = False
+    X: Any,
+    W: Any,
+    s: Any,
+    parts: Parts,
+    rule: HalfUpdateRule,
+    missing: bool = False,
+    measure: bool = False,
 ) -> Half:
     """The same in any library of the array API; the oracle of the native pass."""
     xp, H = namespace(X), parts.H
@@ -153,7 +159,7 @@ def plain_half(
     return Half(sW.T @ filled, gram.astype(float), violation, loss, (W,), rule.update == "cd")
 
 
-def _improved(W: Any, P: Any, B: Any, rule: Rule) -> tuple[Any, float]:
+def _improved(W: Any, P: Any, B: Any, rule: HalfUpdateRule) -> tuple[Any, float]:
     first = 0.0
     for sweep in range(rule.sweeps):
         if rule.update == "mu":
@@ -185,7 +191,7 @@ def swept(W: Any, P: Any, B: Any, l1: float) -> tuple[Any, float, float]:
     return W, met, moved / top if top > 0 else 0.0
 
 
-def _multiplied(W: Any, over: Any, under: Any, rule: Rule) -> tuple[Any, float]:
+def _multiplied(W: Any, over: Any, under: Any, rule: HalfUpdateRule) -> tuple[Any, float]:
     xp = namespace(W)
     under = under + rule.l2 * W
     safe = xp.where(under > 0, under, xp.ones_like(under))
@@ -200,7 +206,9 @@ def _ratio(X: Any, P: Any, seen: Any, floor: float) -> Any:
     return ratio if seen is None else xp.where(seen, ratio, xp.ones_like(ratio))
 
 
-def plain_loss(X: Any, W: Any, H: Any, rule: Rule, seen: Any = None, weights: Any = None) -> float:
+def plain_loss(
+    X: Any, W: Any, H: Any, rule: HalfUpdateRule, seen: Any = None, weights: Any = None
+) -> float:
     """sum (x - p)^2, or for "poisson" sum x log(x / p) - x + p, over what was seen."""
     xp, P = namespace(X), W @ H
     if rule.update == "poisson":
@@ -217,7 +225,7 @@ def plain_loss(X: Any, W: Any, H: Any, rule: Rule, seen: Any = None, weights: An
 ENTRIES = 1 << 18  # of a sparse matrix, looked at together
 
 
-def sparse_loss(X: Any, W: Any, s: Any, H: Any, rule: Rule) -> float:
+def sparse_loss(X: Any, W: Any, s: Any, H: Any, rule: HalfUpdateRule) -> float:
     """`plain_loss` of sparse rows, by the entries that are there."""
     X, total = X.tocsr(), 0.0
     w = np.ones(X.shape[0]) if s is None else np.asarray(s, dtype=np.float64)

@@ -106,7 +106,7 @@ def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any
     top = float(root.max()) or 1.0
     root = (root / top).astype(np.float32).tocsr()
     wide = X.shape[0] <= X.shape[1]
-    products = Products(root if wide else root.T.tocsr())
+    products = SparseGram(root if wide else root.T.tocsr())
     ref = np.empty(0, np.float32)
     with one_team(k):
         found: Any = eigen.leading(
@@ -120,7 +120,7 @@ def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any
     return (top * sigma[order]) ** 2, V[:, order]
 
 
-class Products:
+class SparseGram:
     """R R' of a CSR matrix R (n, d), known by two passes over its entries."""
 
     def __init__(self, R: Any):

@@ -15,7 +15,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.native.factors import (
-    Rule,
+    HalfUpdateRule,
     factor_gram,
     factor_pass,
     factor_sparse,
@@ -35,7 +35,7 @@ class DenseTable:
         k = self.W.shape[1]
         self.A, self.gram = np.empty((k, X.shape[1]), X.dtype), np.empty((k, k + 1))
 
-    def loadings(self, H: Any, rule: Rule, measure: bool = False) -> tuple[float, float]:
+    def loadings(self, H: Any, rule: HalfUpdateRule, measure: bool = False) -> tuple[float, float]:
         """Improve W; the violation met and the loss (see `native.factors.Terms`)."""
         parts = Parts.of(H, rule)
         return factor_pass(
@@ -52,7 +52,7 @@ class DenseTable:
             gram=self.gram,
         )
 
-    def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
+    def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
         """Better components for W as it is: H, the violation met and the value reached."""
         return improved(H, self.A, self.gram, rule)
 
@@ -74,7 +74,7 @@ class BlockTable:
         self.A: Any = None
         self.gram: Any = None
 
-    def loadings(self, H: Any, rule: Rule, measure: bool = False) -> tuple[float, float]:
+    def loadings(self, H: Any, rule: HalfUpdateRule, measure: bool = False) -> tuple[float, float]:
         f = partial(half, parts=Parts.of(H, rule), rule=rule, missing=self.missing, measure=measure)
         found: Half = reduce_rows(f, self.X, self.W, self.s)
         xp = namespace(found.W[0])
@@ -82,7 +82,7 @@ class BlockTable:
         self.A, self.gram = found.A, found.gram
         return found.violation, found.loss
 
-    def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
+    def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
         return improved(H, self.A, self.gram, rule)
 
     def onward(self, H: Any, before: Any, b: float) -> Any:
@@ -115,7 +115,7 @@ class SparseTable:
         self._rooms = [np.zeros(shape, dtype=X.dtype) for _ in range(3)]
         self._best: Any = None
 
-    def loadings(self, H: Any, rule: Rule, measure: bool = False) -> tuple[float, float]:
+    def loadings(self, H: Any, rule: HalfUpdateRule, measure: bool = False) -> tuple[float, float]:
         F = self._room(H)
         _, B, c = self._normal(F, None, rule)
         plain = measure and self.s is None and rule.update == "poisson"
@@ -127,7 +127,7 @@ class SparseTable:
         found = factor_sparse(self.X, self._W, F, B, c, rule, plain, value=False)
         return found.violation, loss + found.loss
 
-    def components(self, H: Any, rule: Rule) -> tuple[Any, float, float]:
+    def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
         W, F = self._W, self._room(H)
         self.gram, B, c = self._normal(W, self.s, rule)
         out = self._free(F, self._best)
@@ -141,7 +141,7 @@ class SparseTable:
         run_ahead(self._best, last, b, out)
         return self._given_order(out)
 
-    def _normal(self, F: np.ndarray, s: Any, rule: Rule) -> tuple[Any, Any, Any]:
+    def _normal(self, F: np.ndarray, s: Any, rule: HalfUpdateRule) -> tuple[Any, Any, Any]:
         """F'SF beside the sums F's; the same + l2 I; the sums + l1."""
         k = self.k
         gram = factor_gram(F, k, s)
@@ -172,7 +172,7 @@ class SparseTable:
         self.gram = scaled_gram(self.gram, c)
 
 
-def improved(H: Any, A: Any, gram: np.ndarray, rule: Rule) -> tuple[Any, float, float]:
+def improved(H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule) -> tuple[Any, float, float]:
     """Components from the sums of a half step: A (k, d) and gram (k, k + 1)."""
     k = H.shape[0]
     xp = namespace(H)
@@ -201,7 +201,7 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: Rule) -> tuple[Any, float, 
     return H, moved, float(xp.sum(H * (0.5 * (B @ H) - A + rule.l1)))
 
 
-def unused(gram: np.ndarray, rule: Rule) -> np.ndarray:
+def unused(gram: np.ndarray, rule: HalfUpdateRule) -> np.ndarray:
     """Parts (k,) that no row has and that cost something: sweeps pass over them, as B_jj is 0."""
     return (np.diag(gram) == 0) & (rule.l1 > 0)
 

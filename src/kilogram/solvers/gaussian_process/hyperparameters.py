@@ -29,14 +29,14 @@ class Free:
 
 
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class FreeParameters:
     """A kernel with numbers for parameters, and which of them are free."""
 
     kernel: Kernel
     free: tuple[Free, ...]
 
     @classmethod
-    def of(cls, kernel: Kernel, bounds: Bounds | Mapping[str, Bounds]) -> Tuning:
+    def of(cls, kernel: Kernel, bounds: Bounds | Mapping[str, Bounds]) -> FreeParameters:
         """All parameters free within `bounds`: one pair for all, "fixed", or a pair per path."""
         paths = list(parameters(kernel))
         given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(paths, bounds)
@@ -74,8 +74,8 @@ class Tuning:
         values = {f.path: float(np.exp(f.power * t)) for f, t in pairs}
         return with_parameters(self.kernel, values) if values else self.kernel
 
-    def moved(self, theta: np.ndarray) -> Tuning:
-        return Tuning(self.at(theta), self.free)
+    def moved(self, theta: np.ndarray) -> FreeParameters:
+        return FreeParameters(self.at(theta), self.free)
 
     def gradient(self, found: Gradient) -> np.ndarray:
         """A gradient by parameters as one by theta, (p,)."""

@@ -41,7 +41,7 @@ VARIANCE_TOLERANCE = 1e-4  # of the columns of variances, whose error is of the 
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class CovarianceOperator:
     """C = K + diag(noise) as a linear map, with the preconditioner of I + S K S."""
 
     K: Gram
@@ -49,7 +49,9 @@ class Products:
     M: NystroemPreconditioner
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, noise: Any, max_memory: Any, rng: Any) -> Products:
+    def of(
+        cls, kernel: Kernel, X: Any, noise: Any, max_memory: Any, rng: Any
+    ) -> CovarianceOperator:
         latent = without_noise(kernel)
         if latent is None:
             raise ValueError(f"{kernel!r} is noise only. Add a kernel of the function to it.")
@@ -144,7 +146,7 @@ def probes(n: int, ref: Any, count: int = PROBES) -> Any:
 
 
 def estimate(
-    kernel: Kernel, data: Observations, C: Products, callback: Tick | None = None
+    kernel: Kernel, data: Observations, C: CovarianceOperator, callback: Tick | None = None
 ) -> Estimated:
     """The coefficients of the mean, and log p(Y)."""
     s, t = data.noise(kernel), data.Y.shape[1]
@@ -156,7 +158,7 @@ def estimate(
 
 
 def estimate_with_gradient(
-    kernel: Kernel, data: Observations, C: Products
+    kernel: Kernel, data: Observations, C: CovarianceOperator
 ) -> tuple[float, Gradient]:
     """log p(Y) and its derivatives by the logarithm of every parameter, estimated."""
     known = estimate(kernel, data, C)

@@ -37,7 +37,7 @@ from kilogram.solvers.solution import Solution
 ROWS = 4096  # rows of K_nm projected at once, their sums kept in float64
 
 
-class Columns(Protocol):
+class KernelColumns(Protocol):
     """K_nm with weights: the products that the iteration needs."""
 
     def normal(self, V: Any) -> Any:
@@ -106,10 +106,10 @@ class StreamedColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _PreconditionedSystem:
     """The preconditioned matrix above, as a linear map of v (m, t)."""
 
-    columns: Columns
+    columns: KernelColumns
     L: Any
     P: Any
     alpha: float
@@ -133,7 +133,7 @@ class _System:
 
 
 def falkon(
-    columns: Columns,
+    columns: KernelColumns,
     K_mm: Any,
     Y: Any,
     w: Any,
@@ -163,7 +163,7 @@ def falkon(
     m = L.shape[0]
     eye = xp.eye(m, dtype=L.dtype, device=L.device)
     P = cholesky((weight / m) * (L.T @ L) + alpha * eye, overwrite=True)
-    system = _System(columns, L, P, alpha, u, weight)
+    system = _PreconditionedSystem(columns, L, P, alpha, u, weight)
     rhs = solve_triangular(P, solve_triangular(L, g))
     limit = 200 if max_iter is None else max_iter
     found = cg(system, rhs, tol=tol, max_iter=limit, callback=callback, deadline=deadline)

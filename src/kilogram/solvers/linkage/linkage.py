@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.arrays.memory import human_bytes
 from kilogram.arrays.namespace import is_numpy
 from kilogram.functions.distances import common_scale, divided
-from kilogram.native.structure import Tree, link_cloud, link_matrix, link_rows
+from kilogram.native.structure import MergeTree, link_cloud, link_matrix, link_rows
 from kilogram.solvers.linkage.memory import AT_ONCE, square_bytes, surely_left, tree_strategy
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 
@@ -24,7 +24,7 @@ LINKAGES = ("ward", "complete", "average", "single", "centroid", "medoid")
 MEANS = ("ward", "centroid")  # of rows: no other distance has them
 
 
-def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: int) -> Tree:
+def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: int) -> MergeTree:
     """The tree of the rows X, or of distances; `room` bytes may be used for a matrix of them."""
     n, size = X.shape[0], 4 if str(X.dtype).endswith("float32") else 8
     strategy = tree_strategy(linkage, distance, X.shape, size, room)
@@ -40,7 +40,7 @@ def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: i
     return _of_matrix(X, w, distance, linkage)
 
 
-def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, room: int) -> Tree:
+def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, room: int) -> MergeTree:
     """Of rows in which squares of distances are in range, in float64."""
     scale = common_scale(X, dtype=np.float64)
     rows = divided(X, scale)
@@ -68,7 +68,7 @@ def _too_large(linkage: str, m: int, needed: int, what: str) -> str:
     )
 
 
-def _of_matrix(X: Any, w: np.ndarray | None, distance: Distance, linkage: str) -> Tree:
+def _of_matrix(X: Any, w: np.ndarray | None, distance: Distance, linkage: str) -> MergeTree:
     if linkage not in MEANS:
         D = distance.matrix(X)
         _check_finite(D)
@@ -91,7 +91,7 @@ def _check_finite(D: np.ndarray) -> None:
         )
 
 
-def cut(tree: Tree, k: int) -> np.ndarray:
+def cut(tree: MergeTree, k: int) -> np.ndarray:
     """The cluster of every leaf when the last k - 1 mergers are undone; the heaviest is 0."""
     n = len(tree.children) + 1
     top = roots(tree, k)
@@ -102,7 +102,7 @@ def cut(tree: Tree, k: int) -> np.ndarray:
     return label[:n]
 
 
-def roots(tree: Tree, k: int) -> np.ndarray:
+def roots(tree: MergeTree, k: int) -> np.ndarray:
     """The k clusters that are left when the last k - 1 mergers are undone, the heaviest first."""
     n = len(tree.children) + 1
     if k == 1:

@@ -30,7 +30,7 @@ VALUE, MEMORY, PASSES, SMALL = 25, 250, 2, 2_000
 TIE = 64 * float(np.finfo(np.float64).eps)  # of what is subtracted: so much may rounding differ
 
 
-class Space(NamedTuple):
+class KernelSpace(NamedTuple):
     """Rows in the space of a kernel: products K V, rows of K, the diagonal (n,), weights (n,).
 
     `by_rows`: K is symmetric when computed row by row too, as it is without noise.
@@ -71,10 +71,10 @@ class Means(NamedTuple):
         return np.einsum("ic,ic->c", self.a, self.Ka)
 
 
-class Sums:
+class ClusterProducts:
     """K W Z of the labels seen last, (n, k), and the means they give."""
 
-    def __init__(self, space: Space, k: int):
+    def __init__(self, space: KernelSpace, k: int):
         self.space, self.k = space, k
         self.labels: np.ndarray | None = None
         self.KWZ = np.zeros((len(space.w), k))
@@ -109,21 +109,21 @@ def is_dear(n: int, d: int, starts: int) -> bool:
     return n <= SMALL or PASSES * starts * (d + VALUE) > MEMORY
 
 
-def means_of(space: Space, labels: np.ndarray, k: int) -> np.ndarray:
+def means_of(space: KernelSpace, labels: np.ndarray, k: int) -> np.ndarray:
     """a (n, k) of the means of the clusters; zeros for an empty one."""
-    a = Sums(space, k).memberships(labels)
+    a = ClusterProducts(space, k).memberships(labels)
     total = a.sum(axis=0)
     return a / np.where(total > 0, total, 1.0)
 
 
-def at(space: Space, a: np.ndarray) -> Means:
+def at(space: KernelSpace, a: np.ndarray) -> Means:
     """The centres a with their products, which a few rows make if a has no others."""
     used = np.flatnonzero(a.any(axis=1))
     few = len(used) > 0 and space.few(len(used))
     return Means(a, space.times(a[used], used) if few else space.times(a))
 
 
-def distances(space: Space, means: Means) -> np.ndarray:
+def distances(space: KernelSpace, means: Means) -> np.ndarray:
     """(n, k) squared distances of the rows from the centres."""
     D = means.Ka * -2.0
     D += space.diagonal[:, None]
@@ -143,7 +143,7 @@ def nearest(Ka: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return (away <= (away.min(axis=1) + TIE * reach)[:, None]).argmax(axis=1)
 
 
-def refilled(space: Space, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
+def refilled(space: KernelSpace, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
     """Labels in which every empty cluster has the farthest row that its own cluster can spare."""
     k = D.shape[1]
     counts = np.bincount(labels, space.w, minlength=k)
@@ -163,7 +163,7 @@ def refilled(space: Space, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def kernel_lloyd(
-    space: Space,
+    space: KernelSpace,
     a: np.ndarray,
     *,
     max_iter: int,
@@ -174,7 +174,7 @@ def kernel_lloyd(
 
     The value is (Means, labels): the centres, and the nearest of each row.
     """
-    means, sums = at(space, a), Sums(space, a.shape[1])
+    means, sums = at(space, a), ClusterProducts(space, a.shape[1])
     D = distances(space, means)
     labels = D.argmin(axis=1)
     inertia, message, n_iter = _inertia(space, D, labels), "the labels still change.", 0
@@ -195,11 +195,11 @@ def kernel_lloyd(
     return Solution((means, labels), n_iter, inertia, not message, message)
 
 
-def _inertia(space: Space, D: np.ndarray, labels: np.ndarray) -> float:
+def _inertia(space: KernelSpace, D: np.ndarray, labels: np.ndarray) -> float:
     return float(space.w @ D[np.arange(len(labels)), labels])
 
 
-def greedy(space: Space, k: int, rng: np.random.Generator) -> list[int]:
+def greedy(space: KernelSpace, k: int, rng: np.random.Generator) -> list[int]:
     """k-means++ in the space of the kernel: the indices of the rows chosen."""
     n, trials, mass = len(space.w), 2 + int(np.log(k)), space.w / space.w.sum()
     chosen = [int(rng.choice(n, p=mass))]
@@ -218,7 +218,7 @@ def greedy(space: Space, k: int, rng: np.random.Generator) -> list[int]:
     return chosen
 
 
-def farthest_first(space: Space, k: int) -> list[int]:
+def farthest_first(space: KernelSpace, k: int) -> list[int]:
     """The row farthest from the mean, then the row farthest from all chosen so far."""
     away = distances(space, at(space, (space.w / space.w.sum())[:, None]))[:, 0]
     chosen = [int(np.argmax(np.where(space.w > 0, away, -1.0)))]

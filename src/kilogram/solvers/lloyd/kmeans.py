@@ -22,7 +22,7 @@ from kilogram.solvers.lloyd import initialization
 from kilogram.solvers.lloyd.cluster_sums import ClusterSums, nearest
 from kilogram.solvers.lloyd.containers import host, like_block, unit_rows
 from kilogram.solvers.lloyd.lloyd import Farthest, lloyd, macqueen, not_converged
-from kilogram.solvers.lloyd.passes import Passes
+from kilogram.solvers.lloyd.passes import LloydPasses
 from kilogram.solvers.lloyd.row_summary import RowSummary, summarize_rows
 from kilogram.solvers.solution import Solution, best_of
 
@@ -176,7 +176,7 @@ class _Fit:
         self.X, self.w, self.summary, self.settings = X, w, summary, settings
         self.best: Solution | None = None
         self.labels: np.ndarray | None = None  # of the best start, where the passes keep them
-        self.passes = Passes(X, w, summary.origin, summary.squares) if is_numpy(X) else None
+        self.passes = LloydPasses(X, w, summary.origin, summary.squares) if is_numpy(X) else None
         merged = self.passes is not None and not observed and not settings.spherical
         self.merged = merged and is_small(X.shape[0], X.shape[1], settings.n_clusters)
 

@@ -61,7 +61,7 @@ FAINT = 1e-9  # fraction of the largest cluster's weight below which rounding ma
 TRIAL_ROWS = 500  # on which the number of candidates is counted before all rows are quantised
 
 
-class Passes:
+class LloydPasses:
     """Passes over the rows X (n, d) with weights w, the centres taken less `origin`.
 
     `squares` is the sum of w |x - origin|^2.

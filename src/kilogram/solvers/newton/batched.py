@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kilogram.functions.hinge_losses import Bent
-from kilogram.solvers.newton.curvature import Point, Task, solve_shifted
-from kilogram.solvers.newton.design import Array, Design
-from kilogram.solvers.newton.newton import IDLE, TINY, Stop, out_of_budget, settled, step_length
+from kilogram.solvers.newton.curvature import NewtonIterate, Task, solve_shifted
+from kilogram.solvers.newton.design import Array, RowDesign
+from kilogram.solvers.newton.newton import IDLE, TINY, GapStop, out_of_budget, settled, step_length
 from kilogram.solvers.solution import Solution
 
 
@@ -42,10 +42,10 @@ class BatchedPoint(NamedTuple):
     gap: Array
     scale: Array
 
-    def point(self, j: int) -> Point:
+    def point(self, j: int) -> NewtonIterate:
         """Machine j alone."""
         gap = float(self.gap[j])
-        return Point(
+        return NewtonIterate(
             self.W[j],
             self.F[j],
             self.gradient[j],
@@ -113,7 +113,9 @@ def stepped(
     return new, stuck
 
 
-def minimise_together(design: Design, Y: Array, task: Task, stop: Stop, W: Array) -> list[Solution]:
+def minimise_together(
+    design: RowDesign, Y: Array, task: Task, stop: GapStop, W: Array
+) -> list[Solution]:
     """Machines with the targets Y (n, t), from W (t, d + 1); task has penalties and loss."""
     B = np.empty((design.n, design.width))
     B[:, :-1], B[:, -1] = design.X, design.scale

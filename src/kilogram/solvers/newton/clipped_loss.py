@@ -31,7 +31,7 @@ SHRINK = 0.3  # of kappa is left after a step at least
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ClippedIterate:
     """Coefficients w (d,), offset b, and the width kappa of the bend."""
 
     w: np.ndarray
@@ -50,7 +50,7 @@ class BandSums:
     band: JointMoments
 
     @classmethod
-    def of(cls, X: Any, y: Any, v: Any, point: Point, loss: Clipped) -> BandSums:
+    def of(cls, X: Any, y: Any, v: Any, point: ClippedIterate, loss: Clipped) -> BandSums:
         """Of the rows of X (n, d) with targets y (n,) or (n, 1) and weights v (n,) or None."""
         r = residual(X, y, point)
         xp = namespace(r)
@@ -76,7 +76,7 @@ class BandSums:
         )
 
 
-def residual(X: Any, y: Any, point: Point) -> Any:
+def residual(X: Any, y: Any, point: ClippedIterate) -> Any:
     """y - X w - b of a block, as a vector in the widest floats of its device."""
     y = y[:, 0] if y.ndim == 2 else y
     f = X @ (point.w if is_sparse(X) else like(point.w, X))
@@ -117,20 +117,22 @@ class Frame:
     ridge: float = 0.0
     joint: bool = False
 
-    def loss(self, point: Point) -> Clipped:
+    def loss(self, point: ClippedIterate) -> Clipped:
         return Clipped(self.low, self.high, point.kappa)
 
-    def objective(self, s: BandSums, point: Point) -> float:
+    def objective(self, s: BandSums, point: ClippedIterate) -> float:
         """The value of the objective at a point."""
         F = s.value + self.ridge * float(point.w @ point.w)
         return F + 2.0 * self.weight * point.kappa if self.joint else F
 
-    def _gradient(self, s: BandSums, point: Point) -> tuple[np.ndarray, float, float]:
+    def _gradient(self, s: BandSums, point: ClippedIterate) -> tuple[np.ndarray, float, float]:
         g = -s.slope + 2.0 * self.ridge * point.w
         g_kappa = 2.0 * self.weight - 0.5 * s.squares if self.joint else 0.0
         return g, -s.slope_0 if self.fit_intercept else 0.0, g_kappa
 
-    def _curvature(self, s: BandSums, point: Point) -> tuple[np.ndarray, np.ndarray, float]:
+    def _curvature(
+        self, s: BandSums, point: ClippedIterate
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """H over (w, kappa) with the offset eliminated, the mean of z, the band's weight."""
         d, k, m = len(point.w), point.kappa, s.band
         H, mean = np.zeros((d + 1, d + 1)), np.append(m.mean, m.mean_y / k)
@@ -142,7 +144,9 @@ class Frame:
         H[np.arange(d), np.arange(d)] += 2.0 * self.ridge
         return H, mean, m.weight
 
-    def step(self, s: BandSums, point: Point, damping: float) -> tuple[Point, float]:
+    def step(
+        self, s: BandSums, point: ClippedIterate, damping: float
+    ) -> tuple[ClippedIterate, float]:
         """The change of the point, and the fall of the objective it promises."""
         g_w, g_b, g_k = self._gradient(s, point)
         H, mean, n = self._curvature(s, point)
@@ -162,7 +166,7 @@ class Frame:
         if self.fit_intercept:
             shift = -g_b / n_b - (float(mean @ move) if n > 0 else 0.0)
         fall = -float(np.append(g_w, g_k) @ move) - g_b * shift
-        return Point(move[:-1], shift, float(move[-1])), fall
+        return ClippedIterate(move[:-1], shift, float(move[-1])), fall
 
 
 def solved(A: np.ndarray, g: np.ndarray, *, downhill: bool = False) -> np.ndarray:
@@ -187,19 +191,19 @@ def solved(A: np.ndarray, g: np.ndarray, *, downhill: bool = False) -> np.ndarra
     return V[:, keep] @ (along[keep] / np.maximum(values[keep], floor))
 
 
-def moved(point: Point, move: Point, least: float) -> Point:
+def moved(point: ClippedIterate, move: ClippedIterate, least: float) -> ClippedIterate:
     """point + move, shortened so that kappa keeps a third; not below `least`."""
     most = point.kappa * (1.0 - SHRINK)
     t = min(1.0, most / -move.kappa) if move.kappa < 0 else 1.0
     kappa = max(point.kappa + t * move.kappa, least)
-    return Point(point.w + t * move.w, point.b + t * move.b, kappa)
+    return ClippedIterate(point.w + t * move.w, point.b + t * move.b, kappa)
 
 
 @dataclass(frozen=True, eq=False)
 class Reached:
     """Where Newton's steps ended, the sums there, how many passes, whether they settled."""
 
-    point: Point
+    point: ClippedIterate
     sums: BandSums
     passes: int
     settled: bool
@@ -207,8 +211,8 @@ class Reached:
 
 def newton(
     frame: Frame,
-    sums_at: Callable[[Point], BandSums],
-    point: Point,
+    sums_at: Callable[[ClippedIterate], BandSums],
+    point: ClippedIterate,
     *,
     tol: float,
     max_iter: int,

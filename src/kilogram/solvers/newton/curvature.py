@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dposv
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.functions.hinge_losses import Bent
-from kilogram.solvers.newton.design import Array, Design
+from kilogram.solvers.newton.design import Array, RowDesign
 
 SMALL = 300  # order up to which a plain LAPACK call is faster than the blocked factor
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
         return self._replace(y=self.y[at], c=factor * self.c[at])
 
 
-class Point(NamedTuple):
+class NewtonIterate(NamedTuple):
     """w with f = X~ w, the gradient, and the objective and gap of the unsmoothed loss."""
 
     w: Array
@@ -54,7 +54,7 @@ class Point(NamedTuple):
     b: Array | None = None
 
 
-def evaluate(task: Task, w: Array, f: Array, pulled: Array) -> Point:
+def evaluate(task: Task, w: Array, f: Array, pulled: Array) -> NewtonIterate:
     """Objective, gradient and gaps at w, with f = X~ w and pulled = X~'(c s a)."""
     y, c, penalty, loss = task
     a = loss.pull(y, f)
@@ -69,9 +69,11 @@ def evaluate(task: Task, w: Array, f: Array, pulled: Array) -> Point:
     bent = 0.5 * float(c @ (a * a)) / loss.kappa
     gap, least = smooth - dual_gain + bent, 1e-10 * float(c.sum())
     if math.isinf(loss.width):
-        return Point(w, f, gradient, smooth, gap, gap, max(smooth, least))
+        return NewtonIterate(w, f, gradient, smooth, gap, gap, max(smooth, least))
     unsmoothed = size + float(c @ loss.limit(y, f))
-    return Point(w, f, gradient, unsmoothed, unsmoothed - dual_gain, gap, max(unsmoothed, least))
+    return NewtonIterate(
+        w, f, gradient, unsmoothed, unsmoothed - dual_gain, gap, max(unsmoothed, least)
+    )
 
 
 class Curvature:
@@ -81,7 +83,7 @@ class Curvature:
     of c s x~: then X~'(c s a) = kappa (q - H w) + kappa width l without a pass over the rows.
     """
 
-    def __init__(self, design: Design, task: Task):
+    def __init__(self, design: RowDesign, task: Task):
         self.design, self.task = design, task
         self.state = np.zeros(design.n, dtype=np.int8)
         self.H = np.zeros((design.width, design.width))
@@ -123,7 +125,7 @@ class Curvature:
         if line.size:
             self.l = self.l + sign * self.design.pulled(line, c[line] * np.sign(state[line]))
 
-    def direction(self, point: Point) -> Array:
+    def direction(self, point: NewtonIterate) -> Array:
         """-Hessian^-1 gradient."""
         return -solve_shifted(self.task.loss.kappa * self.H, self.task.penalty, point.gradient)
 
@@ -151,7 +153,7 @@ def solve_shifted(H: Array, penalty: Array, b: Array) -> Array:
 class CurvatureProducts:
     """The Hessian as products with the rows, for many columns: conjugate gradients."""
 
-    def __init__(self, design: Design, task: Task):
+    def __init__(self, design: RowDesign, task: Task):
         self.design, self.task = design, task
 
     def times(self, factor: float) -> None:
@@ -162,7 +164,7 @@ class CurvatureProducts:
         y, c, _, loss = self.task
         return self.design.transposed(c * loss.sign(y, f) * loss.pull(y, f))
 
-    def direction(self, point: Point) -> Array:
+    def direction(self, point: NewtonIterate) -> Array:
         """-Hessian^-1 gradient, to a tenth of the gradient or better as it shrinks."""
         task = self.task
         bent = np.nonzero(task.loss.bends(task.y, point.f))[0]

@@ -17,7 +17,7 @@ Array = np.ndarray
 FEW = 500_000  # entries of X up to which plain products cost less than a compiled call
 
 
-class Design(ABC):
+class RowDesign(ABC):
     """X~ of n rows and d + 1 columns."""
 
     def __init__(self, X: Any, scale: float):
@@ -35,7 +35,7 @@ class Design(ABC):
         return np.append(np.asarray(head, dtype=np.float64), self.scale * r.sum())
 
     @abstractmethod
-    def rows(self, at: Array) -> Design:
+    def rows(self, at: Array) -> RowDesign:
         """Some of the rows."""
 
     @abstractmethod
@@ -51,10 +51,10 @@ class Design(ABC):
         return self.transposed(full)
 
 
-class ArrayDesign(Design):
+class ArrayDesign(RowDesign):
     """Dense or sparse rows in memory."""
 
-    def rows(self, at: Array) -> Design:
+    def rows(self, at: Array) -> RowDesign:
         return ArrayDesign(self.X[at], self.scale)
 
     def scatter(self, at: Array, c: Array, t: Array) -> tuple[Array, Array]:

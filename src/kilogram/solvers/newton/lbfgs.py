@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kilogram.solvers.newton.lbfgs_metric import Metric
-from kilogram.solvers.newton.softmax import Array, Point, Problem, centred
+from kilogram.solvers.newton.softmax import Array, Problem, SoftmaxIterate, centred
 from kilogram.solvers.solution import Solution
 
 PAIRS = 12  # pairs kept
@@ -28,7 +28,7 @@ FULL_CLASSES = 400
 SHARED = 3000  # largest D for which one matrix for all classes is factored
 
 
-class Stop(NamedTuple):
+class GradientStop(NamedTuple):
     """Gradient (of the mean loss) at most `tol`, `max_iter` iterations, or `tick` returns True."""
 
     tol: float = 1e-4
@@ -75,7 +75,9 @@ class Memory:
         return q
 
 
-def search(problem: Problem, point: Point, d: Array, kind: str | None) -> tuple[Point, float]:
+def search(
+    problem: Problem, point: SoftmaxIterate, d: Array, kind: str | None
+) -> tuple[SoftmaxIterate, float]:
     """A point along d where the slope is at most 0.9 of its start and F has not risen; and t."""
     noise = 1e-6 if _is_single(problem) else 1e-13
     start = inner(point.gradient, d)
@@ -114,7 +116,7 @@ SMALL = 20_000  # rows from which a sample is solved first
 CHEAP = 2e8  # multiplications that a Hessian may cost to be made at every step
 
 
-def solve(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solution:
+def solve(problem: Problem, W: Array, stop: GradientStop, *, in_memory: bool) -> Solution:
     """Minimise the smooth F: on a sample first where rows are many, by Newton where it is cheap."""
     if not in_memory:
         return minimise(problem, W, stop, fresh=kind_of(problem) == "full")
@@ -133,7 +135,7 @@ def solve(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solutio
 def minimise(
     problem: Problem,
     W: Array,
-    stop: Stop,
+    stop: GradientStop,
     *,
     sample: Problem | None = None,
     fresh: bool = False,
@@ -175,13 +177,13 @@ class Rest:
         self.noise = 1e-7 if _is_single(problem) else 1e-12
         self.least, self.idle = math.inf, 0
 
-    def reached(self, point: Point, gain: float) -> bool:
+    def reached(self, point: SoftmaxIterate, gain: float) -> bool:
         self.idle = 0 if gain < 0.5 * self.least else self.idle + 1
         self.least = min(self.least, gain)
         return self.idle >= 4 and gain <= self.noise * abs(point.value)
 
 
-def _metric(problem: Problem, sample: Problem | None, point: Point, kind: str) -> Metric:
+def _metric(problem: Problem, sample: Problem | None, point: SoftmaxIterate, kind: str) -> Metric:
     """M at the point: from its own curvature, or from a pass over the sample or all rows."""
     H = point.H if point.H is not None else (sample or problem).at(point.W, kind).H
     assert H is not None
@@ -189,7 +191,7 @@ def _metric(problem: Problem, sample: Problem | None, point: Point, kind: str) -
     return Metric(problem, H)
 
 
-def settled(problem: Problem, point: Point, gain: float, stop: Stop) -> bool:
+def settled(problem: Problem, point: SoftmaxIterate, gain: float, stop: GradientStop) -> bool:
     """The gradient of the mean loss is small, and so is the gain of a step.
 
     A mean of F below 1e-9 has nothing left to gain: a hyperplane separates the classes.
@@ -202,7 +204,7 @@ def settled(problem: Problem, point: Point, gain: float, stop: Stop) -> bool:
     return small and gain <= fraction * stop.tol * max(abs(point.value), 1e-300)
 
 
-def stop_message(problem: Problem, point: Point, step: int, stop: Stop) -> str:
+def stop_message(problem: Problem, point: SoftmaxIterate, step: int, stop: GradientStop) -> str:
     """Why to stop before the goal, or nothing."""
     size = float(np.abs(point.gradient).max()) / problem.total
     if step >= stop.max_iter:
@@ -212,7 +214,7 @@ def stop_message(problem: Problem, point: Point, step: int, stop: Stop) -> str:
     return ""
 
 
-def _stuck(problem: Problem, point: Point, gain: float, step: int) -> Solution:
+def _stuck(problem: Problem, point: SoftmaxIterate, gain: float, step: int) -> Solution:
     """No step lowers F: the minimum up to rounding errors, or badly scaled features."""
     noise = 1e-4 if _is_single(problem) else 1e-8
     done = gain <= noise * max(abs(point.value), 1e-300)

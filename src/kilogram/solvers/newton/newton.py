@@ -21,11 +21,11 @@ import numpy as np
 from kilogram.solvers.newton.curvature import (
     Curvature,
     CurvatureProducts,
-    Point,
+    NewtonIterate,
     Task,
     evaluate,
 )
-from kilogram.solvers.newton.design import Array, Design
+from kilogram.solvers.newton.design import Array, RowDesign
 from kilogram.solvers.solution import Solution
 
 DIRECT = 3000  # columns up to which the Hessian is formed and factored
@@ -36,7 +36,7 @@ IDLE = 8  # iterations without a smaller gap after which rounding errors are the
 INNER = 40  # most iterations on one smoothed hinge
 
 
-class Stop(NamedTuple):
+class GapStop(NamedTuple):
     """Relative duality gap at most `gap`, `max_iter` iterations, or `tick` returns True."""
 
     gap: float = 1e-6
@@ -44,7 +44,7 @@ class Stop(NamedTuple):
     tick: Callable[[int, float | None], bool] | None = None
 
 
-def step_length(task: Task, point: Point, d: Array, p: Array) -> float:
+def step_length(task: Task, point: NewtonIterate, d: Array, p: Array) -> float:
     """t with F'(w + t d) = 0 to a tenth of its start, by secants within a bracket."""
     y, c, penalty, loss = task
 
@@ -77,12 +77,14 @@ def step_length(task: Task, point: Point, d: Array, p: Array) -> float:
     return low if low > 0 else t
 
 
-def curvature_of(design: Design, task: Task) -> Curvature | CurvatureProducts:
+def curvature_of(design: RowDesign, task: Task) -> Curvature | CurvatureProducts:
     """The Hessian in the form that suits the number of columns."""
     return (Curvature if design.width <= DIRECT else CurvatureProducts)(design, task)
 
 
-def newton(design: Design, task: Task, w: Array, stop: Stop, curvature: Any = None) -> Solution:
+def newton(
+    design: RowDesign, task: Task, w: Array, stop: GapStop, curvature: Any = None
+) -> Solution:
     """Minimise F from w; the value is a Point. `curvature` may come from another task."""
     curvature = curvature_of(design, task) if curvature is None else curvature
     curvature.task = task
@@ -110,7 +112,7 @@ def newton(design: Design, task: Task, w: Array, stop: Stop, curvature: Any = No
     return Solution(point, step, point.objective, small and not message, message)
 
 
-def out_of_budget(step: int, stop: Stop, point: Point) -> str:
+def out_of_budget(step: int, stop: GapStop, point: NewtonIterate) -> str:
     """Why to stop before the goal, or nothing."""
     if step >= stop.max_iter:
         return f"max_iter is reached; the relative duality gap is {relative(point):.2g}."
@@ -119,15 +121,15 @@ def out_of_budget(step: int, stop: Stop, point: Point) -> str:
     return ""
 
 
-def relative(point: Point) -> float:
+def relative(point: NewtonIterate) -> float:
     """The gap relative to the objective."""
     return point.gap / point.scale
 
 
 def minimise(
-    design: Design,
+    design: RowDesign,
     task: Task,
-    stop: Stop,
+    stop: GapStop,
     w: Array | None = None,
     curvature: Any = None,
     narrow: float = math.inf,
@@ -163,7 +165,7 @@ def minimise(
     return settled(design, last, stop)
 
 
-def attainable_gap(stop: Stop, eps: float) -> float:
+def attainable_gap(stop: GapStop, eps: float) -> float:
     """The relative gap asked for, but no less than rows of this precision may leave.
 
     The values f carry an error of some eps |x| |w|, and a free intercept enters the gap with its
@@ -172,7 +174,7 @@ def attainable_gap(stop: Stop, eps: float) -> float:
     return max(stop.gap, 1e-3 if eps > 1e-10 else 1e-7)
 
 
-def settled(design: Design, found: Solution, stop: Stop) -> Solution:
+def settled(design: RowDesign, found: Solution, stop: GapStop) -> Solution:
     """The solution, converged if its gap is small or as small as rounding allows."""
     point = found.value
     small = point.gap <= attainable_gap(stop, np.finfo(design.X.dtype).eps) * point.scale
@@ -181,7 +183,7 @@ def settled(design: Design, found: Solution, stop: Stop) -> Solution:
     return replace(found, converged=done, message="" if done else found.message or stuck)
 
 
-def from_sample(design: Design, task: Task, stop: Stop) -> Array:
+def from_sample(design: RowDesign, task: Task, stop: GapStop) -> Array:
     """The solution on every eighth row, penalties raised to match: a start near the minimum."""
     at = np.arange(0, design.n, 8)
     part = minimise(design.rows(at), task.rows(at, 8.0), stop._replace(gap=1e-2))

@@ -22,7 +22,7 @@ import numpy as np
 from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
-from kilogram.functions.logistic import Terms, logistic_terms, softmax_terms
+from kilogram.functions.logistic import LogisticTerms, logistic_terms, softmax_terms
 from kilogram.native.logistic import logistic_pass, logistic_sparse, softmax_rows, softmax_sparse
 
 Array = np.ndarray
@@ -30,16 +30,16 @@ ROWS = 4096  # rows of which the products p_k x are formed at a time
 
 
 @dataclass(frozen=True)
-class Sums:
+class SoftmaxSums:
     """Loss, gradient G (t, D) and curvature H (one of three sizes, or None) of some rows."""
 
     loss: float
     G: Array
     H: Array | None = None
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: SoftmaxSums) -> SoftmaxSums:
         H = None if self.H is None or other.H is None else self.H + other.H
-        return Sums(self.loss + other.loss, self.G + other.G, H)
+        return SoftmaxSums(self.loss + other.loss, self.G + other.G, H)
 
 
 class Block(NamedTuple):
@@ -50,7 +50,7 @@ class Block(NamedTuple):
     c: Any
 
 
-def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> Sums:
+def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> SoftmaxSums:
     """The sums of a block at W (t, D)."""
     X, y, c = block
     b = W[:, -1] - (W[:, :-1] * shift).sum(axis=1)  # not BLAS: its idle threads take the cores
@@ -60,20 +60,20 @@ def sums_of(block: Block, W: Array, shift: Array, kind: str | None) -> Sums:
         found = one_pass(X, y, c, W[0, :-1], float(b[0]), curvatures=kind is not None)
         G = np.append(found.pulled - found.pull * shift, found.pull)[None, :]
         H = None if kind is None else curvature(X, found.h, None, shift, kind)
-        return Sums(found.loss, G, H)
+        return SoftmaxSums(found.loss, G, H)
     if kind is None and (sparse or is_numpy(X)):
         loss, pulled, total = (softmax_sparse if sparse else softmax_rows)(X, y, c, W[:, :-1], b)
-        return Sums(loss, np.column_stack([pulled - total[:, None] * shift, total]))
+        return SoftmaxSums(loss, np.column_stack([pulled - total[:, None] * shift, total]))
     terms = _terms(block, W, b, kind is not None)
     R = terms.R if terms.R.ndim == 2 else terms.R[:, None]
     pulled = np.asarray(to_numpy(_transposed(X, R)), dtype=np.float64)
     total = np.asarray(to_numpy(namespace(R).sum(R, axis=0)), dtype=np.float64)
     G = np.column_stack([pulled - total[:, None] * shift, total])
     H = None if kind is None else curvature(X, terms.curved, c, shift, kind)
-    return Sums(terms.loss, G, H)
+    return SoftmaxSums(terms.loss, G, H)
 
 
-def _terms(block: Block, W: Array, b: Array, curved: bool) -> Terms:
+def _terms(block: Block, W: Array, b: Array, curved: bool) -> LogisticTerms:
     X, y, c = block
     # a vector times sparse rows is three times as fast as a matrix of one column
     right = W[0, :-1] if W.shape[0] == 1 else np.ascontiguousarray(W[:, :-1].T)
@@ -161,7 +161,7 @@ def strided(r: Any, step: int) -> Any:
     return r[::step] if r.ndim == 1 else r[::step, :]
 
 
-class Point(NamedTuple):
+class SoftmaxIterate(NamedTuple):
     """W, the smooth part of F and its gradient there, and the curvature if it was asked for."""
 
     W: Array
@@ -190,23 +190,23 @@ class Problem:
     def D(self) -> int:
         return int(self.shift.shape[0]) + 1
 
-    def sums(self, W: Array, kind: str | None = None) -> Sums:
+    def sums(self, W: Array, kind: str | None = None) -> SoftmaxSums:
         """One pass over the rows."""
         shift, prepare = self.shift, self.prepare
 
-        def block(*rows: Any) -> Sums:
+        def block(*rows: Any) -> SoftmaxSums:
             return sums_of(prepare(*rows), W, shift, kind)
 
         return reduce_rows(block, *self.rows)
 
-    def at(self, W: Array, kind: str | None = None) -> Point:
+    def at(self, W: Array, kind: str | None = None) -> SoftmaxIterate:
         """One pass over the rows, with the penalties."""
         found = self.sums(W, kind)
         value = found.loss + 0.5 * float(np.sum(self.quadratic * W * W))
         G = centred(found.G) + self.quadratic * W
         if not self.intercept:
             G[:, -1] = 0.0
-        return Point(W, value, G, found.H)
+        return SoftmaxIterate(W, value, G, found.H)
 
     def start(self) -> Array:
         """W = 0."""

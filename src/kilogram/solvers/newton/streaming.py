@@ -19,7 +19,7 @@ from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.functions.hinge_losses import Bent
 from kilogram.solvers.newton.curvature import solve_shifted
-from kilogram.solvers.newton.newton import IDLE, NARROWER, Stop, attainable_gap
+from kilogram.solvers.newton.newton import IDLE, NARROWER, GapStop, attainable_gap
 from kilogram.solvers.solution import Solution
 
 Array = np.ndarray
@@ -27,7 +27,7 @@ Prepare = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
-class Sums:
+class HingeSums:
     """Of t machines: loss, loss meant, dual earnings (t,), pulls (t, D), Hessians (t, D, D).
 
     `eps` is the precision of the rows, the coarsest of all blocks.
@@ -40,8 +40,8 @@ class Sums:
     H: Array
     eps: float
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
+    def __add__(self, other: HingeSums) -> HingeSums:
+        return HingeSums(
             self.smooth + other.smooth,
             self.meant + other.meant,
             self.earned + other.earned,
@@ -51,7 +51,7 @@ class Sums:
         )
 
 
-def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> Sums:
+def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> HingeSums:
     """The sums of a block of rows: targets Y and penalties C (m, t), coefficients W (t, d + 1)."""
     xp = namespace(X)
     F = X @ (W[:, :-1].T if is_sparse(X) else like(np.ascontiguousarray(W[:, :-1].T), X))
@@ -75,7 +75,7 @@ def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> Sums:
     values = np.array([part[:3] for part in parts])
     pulls, hessians = np.stack([part[3] for part in parts]), np.stack([part[4] for part in parts])
     eps = float(xp.finfo(X.dtype).eps)
-    return Sums(values[:, 0], values[:, 1], values[:, 2], pulls, hessians, eps)
+    return HingeSums(values[:, 0], values[:, 1], values[:, 2], pulls, hessians, eps)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Machines:
 
 
 @dataclass(frozen=True)
-class Passes:
+class RowPasses:
     """Rows, and how a block of them becomes targets and penalties, (m, t) each."""
 
     rows: tuple[Any, ...]
@@ -100,15 +100,15 @@ class Passes:
     scale: float
     penalty: Array
 
-    def sums(self, W: Array, loss: Bent) -> Sums:
+    def sums(self, W: Array, loss: Bent) -> HingeSums:
         """One pass over the rows at W."""
 
-        def block(X: Any, y: Any, w: Any) -> Sums:
+        def block(X: Any, y: Any, w: Any) -> HingeSums:
             return sums_of(X, *self.prepare(X, y, w), W, loss, self.scale)
 
         return reduce_rows(block, *self.rows)
 
-    def judged(self, W: Array, found: Sums) -> tuple[Array, Array, Array]:
+    def judged(self, W: Array, found: HingeSums) -> tuple[Array, Array, Array]:
         """Of every machine: the smoothed objective, the objective meant, and its gap."""
         size = 0.5 * (W * W) @ self.penalty
         shrunk = self.penalty > 0
@@ -119,7 +119,7 @@ class Passes:
 
 
 def minimise_streamed(
-    passes: Passes, loss: Bent, t: int, stop: Stop, start: Array | None = None
+    passes: RowPasses, loss: Bent, t: int, stop: GapStop, start: Array | None = None
 ) -> Solution:
     """Minimise t machines from `start` (0); the value is `Machines`."""
     W = np.zeros((t, passes.penalty.shape[0])) if start is None else start
@@ -137,7 +137,7 @@ def minimise_streamed(
 
 
 def _newton(
-    passes: Passes, loss: Bent, W: Array, stop: Stop, before: int
+    passes: RowPasses, loss: Bent, W: Array, stop: GapStop, before: int
 ) -> tuple[Array, Machines, int, str]:
     found = passes.sums(W, loss)
     value, meant, gap = passes.judged(W, found)

@@ -20,8 +20,8 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse
 from kilogram.native.logistic import elastic_step
-from kilogram.solvers.newton.lbfgs import Stop, kind_of, stop_message
-from kilogram.solvers.newton.softmax import Array, Point, Problem
+from kilogram.solvers.newton.lbfgs import GradientStop, kind_of, stop_message
+from kilogram.solvers.newton.softmax import Array, Problem, SoftmaxIterate
 from kilogram.solvers.solution import Solution
 
 WIDE = 64  # features from which a working set is used
@@ -29,19 +29,19 @@ FULL = 1000  # t D up to which the whole Hessian pays: it needs far fewer iterat
 FIRST = 32  # features in the first working set
 
 
-def violation(problem: Problem, point: Point) -> Array:
+def violation(problem: Problem, point: SoftmaxIterate) -> Array:
     """Distance of -gradient from the slopes of the absolute values, (t, D)."""
     mu, W, G = problem.absolute, point.W, point.gradient
     inside = np.maximum(np.abs(G) - mu, 0.0)
     return np.where(W != 0, np.abs(G + mu * np.sign(W)), inside)
 
 
-def total(problem: Problem, point: Point) -> float:
+def total(problem: Problem, point: SoftmaxIterate) -> float:
     """F with the absolute values."""
     return point.value + float(np.sum(problem.absolute * np.abs(point.W)))
 
 
-def direction(problem: Problem, point: Point, tol: float) -> Array:
+def direction(problem: Problem, point: SoftmaxIterate, tol: float) -> Array:
     """D that minimises the quadratic model."""
     H, W, G = point.H, point.W, point.gradient
     assert H is not None
@@ -57,14 +57,16 @@ def direction(problem: Problem, point: Point, tol: float) -> Array:
     return np.stack([elastic_step(H, g, w, mu, tol=tol) for g, w in zip(G, W, strict=True)])
 
 
-def minimise_elastic(problem: Problem, W: Array, stop: Stop, *, in_memory: bool) -> Solution:
+def minimise_elastic(
+    problem: Problem, W: Array, stop: GradientStop, *, in_memory: bool
+) -> Solution:
     """Minimise F from W; the value is a Point."""
     if in_memory and problem.D > WIDE:
         return _working_sets(problem, W, stop)
     return proximal_newton(problem, W, stop)
 
 
-def proximal_newton(problem: Problem, W: Array, stop: Stop) -> Solution:
+def proximal_newton(problem: Problem, W: Array, stop: GradientStop) -> Solution:
     """All features at once."""
     kind = "full" if problem.t * problem.D <= FULL else kind_of(problem)
     point, step = problem.at(W, kind), 0
@@ -87,7 +89,7 @@ def proximal_newton(problem: Problem, W: Array, stop: Stop) -> Solution:
         point, step = new, step + 1
 
 
-def _along(problem: Problem, point: Point, D: Array, kind: str) -> Point | None:
+def _along(problem: Problem, point: SoftmaxIterate, D: Array, kind: str) -> SoftmaxIterate | None:
     """Backtracking: the first of W + D, W + D/2, ... with a sufficient decrease of F."""
     mu, before = problem.absolute, total(problem, point)
     fall = float(np.sum(point.gradient * D))
@@ -114,7 +116,7 @@ def _columns(problem: Problem, at: Array) -> Problem:
     )
 
 
-def _working_sets(problem: Problem, W: Array, stop: Stop) -> Solution:
+def _working_sets(problem: Problem, W: Array, stop: GradientStop) -> Solution:
     """Working sets of features that are not 0 or violate their bound, doubled until none does."""
     X = problem.rows[0]
     wide = replace(problem, rows=(X.tocsc() if is_sparse(X) else X, *problem.rows[1:]))

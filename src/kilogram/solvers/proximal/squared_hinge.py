@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.solvers.newton.curvature import Curvature, Point, Task
-from kilogram.solvers.newton.design import Array, Design
-from kilogram.solvers.newton.newton import Stop, out_of_budget
+from kilogram.solvers.newton.curvature import Curvature, NewtonIterate, Task
+from kilogram.solvers.newton.design import Array, RowDesign
+from kilogram.solvers.newton.newton import GapStop, out_of_budget
 from kilogram.solvers.solution import Solution
 
 ROUNDED = 1e-5  # KKT violation that coordinate descent to 1e-6 reliably reaches
@@ -45,14 +45,14 @@ def absolute_step(H: Array, g: Array, w: Array) -> Array:
     return d
 
 
-def violation(point: Point) -> float:
+def violation(point: NewtonIterate) -> float:
     """Largest violation of the KKT conditions, relative to the penalty 1 of each coefficient."""
     g, w = point.gradient, point.w
     inside = np.maximum(np.abs(g) - 1.0, 0.0)
     return float(np.where(w != 0, np.abs(g + np.sign(w)), inside).max())
 
 
-def evaluate_absolute(task: Task, w: Array, f: Array, pulled: Array) -> Point:
+def evaluate_absolute(task: Task, w: Array, f: Array, pulled: Array) -> NewtonIterate:
     """Objective, gradient of its smooth part, and gap."""
     y, c, _, loss = task
     a = loss.pull(y, f)
@@ -60,10 +60,12 @@ def evaluate_absolute(task: Task, w: Array, f: Array, pulled: Array) -> Point:
     scale = 1.0 / max(1.0, float(np.abs(pulled).max()))
     earned = scale * float(c @ loss.gain(y, f, a))
     gap = objective - earned + 0.5 * scale**2 * float(c @ (a * a)) / loss.kappa
-    return Point(w, f, -pulled, objective, gap, gap, max(objective, 1e-10 * float(c.sum())))
+    return NewtonIterate(w, f, -pulled, objective, gap, gap, max(objective, 1e-10 * float(c.sum())))
 
 
-def minimise_absolute(design: Design, task: Task, stop: Stop, w: Array | None = None) -> Solution:
+def minimise_absolute(
+    design: RowDesign, task: Task, stop: GapStop, w: Array | None = None
+) -> Solution:
     """Minimise F from w (0); the value is a Point."""
     w = np.zeros(design.width) if w is None else w
     curvature = Curvature(design, task)

@@ -30,7 +30,7 @@ from kilogram.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class ClassicalScaling:
     """Eigenvalues (k,) of B, none negative, dual axes (n, k), and the means B is centred with."""
 
     values: Any
@@ -43,13 +43,15 @@ class Scaling:
         return CentredCross(HalfSquaredDistances(D), self.means) @ self.axes
 
 
-def classical_scaling(D: Any, k: int, w: Any = None, search: EigenSearch | None = None) -> Scaling:
+def classical_scaling(
+    D: Any, k: int, w: Any = None, search: EigenSearch | None = None
+) -> ClassicalScaling:
     """The k leading coordinates of symmetric distances D (n, n), with weights w (n,) or None."""
     found = components_of(HalfSquaredDistances(D), w, k, search or EigenSearch())
     return scaling_of(found, w)
 
 
-def scaling_of(found: Any, w: Any) -> Scaling:
+def scaling_of(found: Any, w: Any) -> ClassicalScaling:
     """The scaling that leading components of -D^2 / 2 stand for.
 
     Distances that are not Euclidean leave B negative eigenvalues: these have no coordinates.
@@ -59,7 +61,7 @@ def scaling_of(found: Any, w: Any) -> Scaling:
     largest = float(xp.max(values))
     values = xp.where(values > ROUNDING[str(values.dtype)[-2:]] * largest, values, 0.0 * values)
     axes = dual_axes(values, oriented(found.vectors, w))
-    return Scaling(values, axes, found.means, replace(found.found, value=None))
+    return ClassicalScaling(values, axes, found.means, replace(found.found, value=None))
 
 
 #: Fraction of the largest eigenvalue below which there is only rounding, by bits of the float type.

@@ -36,7 +36,7 @@ class Pace(NamedTuple):
         return self.eta0 / (1.0 + step / self.tau) ** self.power
 
 
-class Rule(NamedTuple):
+class UpdateRule(NamedTuple):
     """The loss, the step sizes, whether there is an intercept, and the rows in a batch."""
 
     loss: str
@@ -80,7 +80,7 @@ class OnlineData(NamedTuple):
 
 
 def one_pass(
-    data: OnlineData, order: Array, rule: Rule, machines: OnlineMachines
+    data: OnlineData, order: Array, rule: UpdateRule, machines: OnlineMachines
 ) -> tuple[float, int]:
     """Steps over the rows in this order: the summed loss before each step, and the changes."""
     order = np.ascontiguousarray(order, dtype=np.int64)
@@ -101,7 +101,7 @@ def one_pass(
 
 
 def _in_batches(
-    data: OnlineData, order: Array, rule: Rule, machines: OnlineMachines
+    data: OnlineData, order: Array, rule: UpdateRule, machines: OnlineMachines
 ) -> tuple[float, int]:
     loss, t = LOSSES[rule.loss], len(machines.b)
     total, changes = 0.0, 0
