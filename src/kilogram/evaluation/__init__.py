@@ -54,7 +54,7 @@ _MODULES = {
         "CorrectedError", "CovariancePenalty", "corrected_cross_validate", "covariance_penalty",
         "linear_penalty", "ridge_degrees_of_freedom",
     ),
-    "permutation_tests": ("ChanceTest", "held_out_test", "permutation_test"),
+    "permutation_tests": ("ChanceTest", "exchange_test", "held_out_test", "permutation_test"),
     "learning_curves": ("LearningCurve", "MoreRows", "learning_curve"),
     "calibration": ("Reliability", "brier", "reliability", "wilson"),
     "confusion_matrix": (

@@ -102,14 +102,20 @@ def rows_error(
     f: ArrayLike,
     *,
     groups: int = 50,
+    units: ArrayLike | None = None,
 ) -> float:
-    """Standard error of measure(y, f) because the rows are a sample (grouped jackknife)."""
+    """Standard error of measure(y, f) because the rows are a sample (grouped jackknife).
+
+    `units` that are sampled as a whole (subjects, stretches of time) are left out as a whole.
+    """
     y, f = np.asarray(y), np.asarray(f)
     if len(y) < 3:
         raise ValueError(f"An error over rows needs at least 3 of them, got {len(y)}.")
-    count = min(groups, len(y))
-    place = np.arange(len(y)) % count
+    unit = np.arange(len(y)) if units is None else np.unique(units, return_inverse=True)[1]
+    count = min(groups, int(unit.max()) + 1)
+    place = unit % count
     s = np.array([measure(y[place != g], f[place != g]) for g in range(count)], dtype=float)
+    s = s[np.isfinite(s)]
     return math.sqrt((count - 1) / count * float(np.sum((s - s.mean()) ** 2)))
 
 

@@ -44,6 +44,7 @@ class Fold:
     """One outer fold: its score on unseen rows, and what the search inside it believed.
 
     `tried` counts the points of a `Search`; it is 1 for what tunes itself or is not tuned.
+    `decision` may hold the decision values (n, classes) of the test rows.
     """
 
     score: float
@@ -55,6 +56,7 @@ class Fold:
     seconds: float
     model: Any = None
     tried: int = 1
+    decision: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

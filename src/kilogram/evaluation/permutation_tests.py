@@ -5,6 +5,8 @@
 refitted    the targets are permuted before fitting: tests whether X and y are dependent
 held out    the targets of each test part are permuted against predictions made once: the same
             question of these models, without refitting
+exchange    predictions of two models are exchanged at random, row by row or unit by unit: tests
+            whether one model is better than the other
 
 Both take rows to be exchangeable. Where groups of rows differ in their targets, permute within the
 groups: what is then tested is whether X and y are dependent within groups.
@@ -85,6 +87,37 @@ def held_out_test(
     shuffled = [
         float(np.mean([measure(rng.permutation(y), f) for y, f in pairs])) for _ in range(draws)
     ]
+    return ChanceTest(score, np.array(shuffled))
+
+
+def exchange_test(
+    y: ArrayLike,
+    predictions: ArrayLike,
+    reference: ArrayLike,
+    measure: Callable[[np.ndarray, np.ndarray], float],
+    *,
+    units: ArrayLike | None = None,
+    draws: int = 999,
+    seed: int = 0,
+) -> ChanceTest:
+    """Is measure(y, predictions) larger than measure(y, reference) by more than chance?
+
+    If neither is better, exchanging them changes nothing but signs. Rows of one of the `units`
+    (groups, stretches of time) are exchanged together; None: every row by itself.
+    """
+    _enough(draws)
+    truth, ours, theirs = np.asarray(y), np.asarray(predictions), np.asarray(reference)
+    owner = np.arange(len(truth))
+    if units is not None:
+        owner = np.unique(np.asarray(units), return_inverse=True)[1]
+    rng = np.random.default_rng(seed)
+    shuffled = []
+    for _ in range(draws):
+        swap = rng.random(int(owner.max()) + 1)[owner] < 0.5
+        swap = swap.reshape((-1,) + (1,) * (ours.ndim - 1))
+        one, other = np.where(swap, theirs, ours), np.where(swap, ours, theirs)
+        shuffled.append(measure(truth, one) - measure(truth, other))
+    score = float(measure(truth, ours) - measure(truth, theirs))
     return ChanceTest(score, np.array(shuffled))
 
 

@@ -227,7 +227,7 @@ def cook_table(
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
-        chosen=chosen, kept=kept, verdict=verdict(judged, chosen, target), evidence=evidence,
+        chosen=chosen, kept=kept, verdict=verdict(judged, target), evidence=evidence,
         model=model, settings=settings,
         notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
         seconds=time.perf_counter() - budget.started, journal=work.journal,

@@ -111,8 +111,8 @@ def test_json_twin_says_the_same(cooked):
     assert names == [one.name for one in cooked.judged]
     assert names[:3] == ["baseline", "linear", "kernel"]
     scores = [fold["score"] for fold in facts["recipes"][2]["folds"]]
-    assert scores == cooked.judged[2].nested.scores.tolist()
-    assert facts["recipes"][2]["optimism"] == cooked.judged[2].nested.optimism
+    assert scores == cooked.judged[2].pooled.parts.tolist()
+    assert facts["recipes"][2]["optimism"] == cooked.judged[2].optimism
     assert facts["comparisons"][-1]["verdict"] in ("better", "tie", "worse")
     assert facts["settings"]["folds"] == 3
     assert len(facts["columns"]) == 3

@@ -57,6 +57,13 @@ def collect_evidence(
         learning=curve,
         tuning=tuple(found for one in judged if (found := tuning(one)) is not None),
         trust=trust(
-            shown, held_out, X, layout, importance=matters, learning=curve, seed=settings.seed
+            shown,
+            judged[0],
+            held_out,
+            X,
+            layout,
+            importance=matters,
+            learning=curve,
+            seed=settings.seed,
         ),
     )

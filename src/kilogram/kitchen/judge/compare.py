@@ -22,19 +22,28 @@ from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.intervals import (
     Comparison,
     Interval,
-    corrected_interval,
+    Verdict,
     no_narrower,
     rows_error,
 )
 from kilogram.evaluation.nested import Fold, Nested, OfAnswers, judge_fold
+from kilogram.evaluation.permutation_tests import ChanceTest, exchange_test
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
+from kilogram.kitchen.judge.pooled import PooledScore, pooled_score
 from kilogram.kitchen.measures import Measure, quick, side_measures
 from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
 
 Notify = Callable[[str], None]
 # So few folds make the t quantile, and with it the intervals, more than twice what many would.
 FEW_FOLDS = 3
+# A recipe is better than the baseline if chance would do as well in less than this fraction.
+SIGNIFICANT = 0.025
+DRAWS, FEW_DRAWS, MANY_ROWS = 999, 199, 5000
+# Stretches of time that are taken as independent of each other.
+STRETCHES = 20
+# A simpler recipe may forgo this part of the gain of the best over the baseline.
+MOST_FORGONE = 0.1
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class EvaluatedRecipe:
 
     @cached_property
     def score(self) -> Interval:
-        """Mean score of the folds, with an interval for the variation of both folds and rows."""
+        """Score of the pooled predictions, with an interval for the variation of folds and rows."""
         return self._interval(self.measure)
 
     @property
@@ -61,12 +70,64 @@ class EvaluatedRecipe:
         return sum(fold.seconds for fold in self.nested.folds)
 
     @property
+    def optimism(self) -> float | None:
+        """Mean score during tuning minus the score on new rows; None where nothing was tuned."""
+        inner = self.nested.inner_scores
+        return None if inner is None else float(np.mean(inner)) - self.score.mean
+
+    @property
     def first_round(self) -> tuple[Fold, ...]:
         """The folds of the first repetition, which hold each row once."""
         return tuple(fold for fold in self.nested.folds if fold.model is not None)
 
+    @cached_property
+    def pooled(self) -> PooledScore:
+        """The score, and the contribution of each fold to it."""
+        return self._pooled(self.measure)
+
     def against(self, other: EvaluatedRecipe) -> Comparison:
-        return self.nested.against(other.nested)
+        """Paired comparison with another recipe on the same folds."""
+        mine, theirs = ([fold.test for fold in one.nested.folds] for one in (self, other))
+        if len(mine) != len(theirs) or not all(map(np.array_equal, mine, theirs)):
+            raise ValueError("A paired comparison needs both recipes evaluated on the same folds.")
+        return self.pooled.compare(other.pooled, *self.nested.rows)
+
+    def over_baseline(self, baseline: EvaluatedRecipe) -> Comparison:
+        """The gain over the baseline; its verdict is that of the test against chance."""
+        test, found = self.chance(baseline), self.against(baseline)
+        verdict: Verdict = "better" if test.p_value <= SIGNIFICANT else "tie"
+        if test.p_value >= 1 - SIGNIFICANT and found.difference.high < 0:
+            verdict = "worse"
+        return replace(found, p_value=test.p_value, verdict=verdict)
+
+    def chance(self, baseline: EvaluatedRecipe) -> ChanceTest:
+        """Is it better than the baseline by more than chance? Tested on the first repetition."""
+        if "_chance" not in self.__dict__:
+            rows, ours = self.held_out
+            draws = FEW_DRAWS if len(rows) > MANY_ROWS else DRAWS
+            self.__dict__["_chance"] = exchange_test(
+                self.y[rows], ours, baseline.held_out[1], quick(self.measure),
+                units=self.units(rows), draws=draws,
+            )  # fmt: skip
+        found: ChanceTest = self.__dict__["_chance"]
+        return found
+
+    @cached_property
+    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and predictions of the first repetition."""
+        folds = self.first_round
+        rows = np.concatenate([fold.test for fold in folds])
+        return rows, np.concatenate([fold.prediction for fold in folds])
+
+    def units(self, rows: np.ndarray) -> np.ndarray | None:
+        """What was sampled as a whole: groups, or stretches of time; None: single rows."""
+        along = self.along or {}
+        if "groups" in along:
+            return along["groups"][rows]
+        if "moments" in along:
+            place = np.argsort(np.argsort(along["moments"][rows], kind="stable"), kind="stable")
+            return place * min(STRETCHES, len(rows)) // len(rows)
+        return None
 
     @cached_property
     def _sides(self) -> dict[str, Interval]:
@@ -76,17 +137,17 @@ class EvaluatedRecipe:
         """The other measures of the same predictions."""
         return self._sides
 
+    def _pooled(self, measure: Measure) -> PooledScore:
+        folds = self.nested.folds
+        return pooled_score(quick(measure), self.y, folds, [fold.prediction for fold in folds])
+
     def _interval(self, measure: Measure) -> Interval:
-        folds, held = self.nested.folds, self.first_round
-        scores = [measure.function(self.y[f.test], f.prediction) for f in folds]
-        rows = np.concatenate([f.test for f in held])
-        answers = np.concatenate([f.prediction for f in held])
-        error = rows_error(quick(measure), self.y[rows], answers)
+        rows, answers = self.held_out
+        error = rows_error(quick(measure), self.y[rows], answers, units=self.units(rows))
         # every round has the same rows: the spread of the scores is known as from one of them
-        degrees = max(1, len(held) - 1)
-        found = corrected_interval(scores, *self.nested.rows, degrees=degrees)
-        interval = no_narrower(found, error)
-        return interval.clipped(measure.low, measure.high)
+        degrees = max(1, len(self.first_round) - 1)
+        found = self._pooled(measure).interval(*self.nested.rows, degrees, 0.95)
+        return no_narrower(found, error).clipped(measure.low, measure.high)
 
 
 def judge(
@@ -158,19 +219,47 @@ def _needed(found: dict[str, list[Fold]]) -> float:
     return sum(each) + max(each)
 
 
-def choose(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:
-    """The simplest recipe within one standard error of the best; they come simplest first.
+@dataclass(frozen=True)
+class Selection:
+    """Which recipe is chosen, and why.
 
-    A significant difference needs more, but with few folds the simplest of all recipes that do not
-    differ significantly would forgo improvements that are likely real. The baseline, which comes
-    first, is chosen only where no other recipe is significantly better.
+    `able` are significantly better than the baseline; `near` those of them that are as good as the
+    best: no worse than it by more than one standard error, nor by more than a tenth of its gain
+    over the baseline, nor is any with a better score. `chosen` is the simplest of `near`.
+    """
+
+    chosen: EvaluatedRecipe
+    best: EvaluatedRecipe
+    able: tuple[EvaluatedRecipe, ...]
+    near: tuple[EvaluatedRecipe, ...]
+
+
+def select(judged: tuple[EvaluatedRecipe, ...]) -> Selection:
+    """The simplest recipe that is as good as the best; recipes come simplest first.
+
+    Recipes are taken from the best score downwards until one falls short, so that no recipe passes
+    because its folds vary much while a better one fails. The baseline, which comes first, is chosen
+    only where no other recipe is significantly better.
     """
     baseline, *others = judged
-    able = [one for one in others if one.against(baseline).verdict == "better"]
+    able = tuple(one for one in others if one.over_baseline(baseline).verdict == "better")
     if not able:
-        return baseline
-    best = max(able, key=lambda one: one.score.mean)
-    return next(one for one in able if one is best or best.against(one).lead <= 1)
+        return Selection(baseline, best_above_baseline(judged), (), ())
+    ranked = sorted(able, key=lambda one: -one.score.mean)
+    best, near = ranked[0], [ranked[0]]
+    allowed = MOST_FORGONE * best.against(baseline).difference.mean
+    for one in ranked[1:]:
+        ahead = best.against(one)
+        if ahead.lead > 1 or ahead.difference.mean > allowed:
+            break
+        near.append(one)
+    chosen = next(one for one in able if any(one is other for other in near))
+    return Selection(chosen, best, able, tuple(near))
+
+
+def choose(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:
+    """The chosen recipe: see `select`."""
+    return select(judged).chosen
 
 
 def best_above_baseline(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:

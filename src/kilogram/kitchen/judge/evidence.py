@@ -25,7 +25,8 @@ from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.evaluation.nested import Fold
 from kilogram.evaluation.probability_scaling import as_columns
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
-from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.judge.pooled import pooled_score
+from kilogram.kitchen.measures import Measure, quick
 
 FRACTIONS = (0.125, 0.25, 0.5)
 MAX_COLUMNS = 60
@@ -173,14 +174,18 @@ def learning(
         notify(f"learning curve: {fraction:.0%} of the rows")
         if budget.left < sum(fold.seconds for fold in folds) * fraction:
             continue
-        found = [_with_fewer(judged, X, fold, fraction, seed) for fold in folds]
-        if all(score is not None for score in found):
+        found = []
+        for fold in folds:
+            if (prediction := _with_fewer(judged, X, fold, fraction, seed)) is None:
+                break
+            found.append(prediction)
+        if len(found) == len(folds):
             sizes.append(fraction * judged.nested.rows[0])
-            scores.append(found)
+            scores.append(_fold_scores(judged, found))
     if not sizes:
         return None
     sizes.append(judged.nested.rows[0])
-    scores.append([fold.score for fold in folds])
+    scores.append(_fold_scores(judged, [fold.prediction for fold in folds]))
     return LearningCurve(
         np.round(sizes).astype(int), np.array(scores, dtype=float), judged.nested.rows[1]
     )
@@ -188,8 +193,8 @@ def learning(
 
 def _with_fewer(
     judged: EvaluatedRecipe, X: np.ndarray, fold: Fold, fraction: float, seed: int
-) -> float | None:
-    """Score of one fold with a fraction of its training rows; None when too few are left."""
+) -> np.ndarray | None:
+    """Predictions of one fold with a fraction of its training rows; None when too few are left."""
     y = judged.y
     classes = judged.measure.task == "classification"
     count = round(fraction * len(fold.train))
@@ -200,8 +205,17 @@ def _with_fewer(
     rows, _ = train_test_split(
         fold.train, train_size=count, random_state=seed, stratify=y[fold.train] if classes else None
     )
-    model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], part(judged.along, rows))
-    return float(judged.measure.function(y[fold.test], model.predict(X[fold.test])))
+    along = part(judged.along, rows)
+    if along and "groups" in along and len(np.unique(along["groups"])) < 2:
+        return None
+    model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], along)
+    return np.asarray(model.predict(X[fold.test]))
+
+
+def _fold_scores(judged: EvaluatedRecipe, predictions: list[np.ndarray]) -> np.ndarray:
+    """Contribution of each fold to the score of the pooled predictions."""
+    score = quick(judged.measure)
+    return pooled_score(score, judged.y, judged.first_round, predictions).parts
 
 
 def _smallest_class(y: np.ndarray) -> int:

@@ -188,6 +188,7 @@ def _packed(fold: Fold) -> bytes:
         facts=np.array(json.dumps(facts)),
         test=fold.test,
         prediction=fold.prediction,
+        decision=np.empty(0) if fold.decision is None else fold.decision,
         model=np.frombuffer(model, dtype=np.uint8),
     )
     return stream.getvalue()
@@ -209,4 +210,5 @@ def _unpacked(content: bytes, train: np.ndarray, test: np.ndarray) -> Fold | Non
             seconds=float(facts["seconds"]),
             model=loads(model) if model else None,
             tried=int(facts["tried"]),
+            decision=stored["decision"] if stored["decision"].size else None,
         )

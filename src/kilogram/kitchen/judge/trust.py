@@ -1,6 +1,6 @@
 """Checks of the predictions on held-out rows.
 
-chance       permutation test of the score
+chance       randomisation test of the score against that of the baseline
 intervals    width and coverage of the 90 % prediction intervals
 ranking      area under the ROC curve, average precision, thresholds by cost (two classes)
 calibration  calibrated probabilities, each fold's from the other folds
@@ -19,7 +19,7 @@ from kilogram.evaluation.conformal import CoverageTest, conformal_quantile, cove
 from kilogram.evaluation.intervals import Interval, corrected_interval
 from kilogram.evaluation.learning_curves import LearningCurve, MoreRows
 from kilogram.evaluation.losses import absolute, zero_one
-from kilogram.evaluation.permutation_tests import ChanceTest, held_out_test
+from kilogram.evaluation.permutation_tests import ChanceTest
 from kilogram.evaluation.probability_scaling import TemperatureScaling, fit_scaling
 from kilogram.evaluation.ranking import auc, auc_interval, average_precision, rows_interval
 from kilogram.evaluation.subgroups import Subgroup, subgroup_losses
@@ -27,10 +27,8 @@ from kilogram.evaluation.threshold import Threshold, best_threshold
 from kilogram.kitchen.features.columns import AS_NUMBER, Column, Layout
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
-from kilogram.kitchen.measures import quick
 
 COVERAGE = 0.9
-SHUFFLES = 999
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
 MAX_COLUMNS = 8
 MAX_LEVELS = 12
@@ -74,6 +72,7 @@ class TrustChecks:
 
 def trust(
     judged: EvaluatedRecipe,
+    baseline: EvaluatedRecipe,
     answers: HeldOutPredictions,
     X: np.ndarray,
     layout: Layout,
@@ -86,7 +85,7 @@ def trust(
     numbers = judged.measure.task == "regression"
     folds = fold_numbers(judged)
     return TrustChecks(
-        chance=_chance(judged, seed),
+        chance=judged.chance(baseline),
         range=_range(answers, folds) if numbers else None,
         ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
         calibration=None if numbers else calibration(judged, answers, folds),
@@ -99,11 +98,6 @@ def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
     """Which fold of the first round each held-out row belongs to, in the order of the answers."""
     folds = judged.first_round
     return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
-
-
-def _chance(judged: EvaluatedRecipe, seed: int) -> ChanceTest:
-    parts = [(judged.y[fold.test], fold.prediction) for fold in judged.first_round]
-    return held_out_test(parts, quick(judged.measure), draws=SHUFFLES, seed=seed)
 
 
 def _range(answers: HeldOutPredictions, folds: np.ndarray) -> IntervalCheck:

@@ -81,21 +81,21 @@ def _recipe(one: EvaluatedRecipe, baseline: EvaluatedRecipe) -> dict[str, Any]:
         "about": one.recipe.about,
         "score": asdict(one.score),
         "other_measures": {name: asdict(interval) for name, interval in one.side().items()},
-        "gain_over_baseline": None if one is baseline else _comparison(one.against(baseline)),
-        "optimism": nested.optimism,
+        "gain_over_baseline": None if one is baseline else _comparison(one.over_baseline(baseline)),
+        "optimism": one.optimism,
         "stability": nested.stability,
         "seconds": one.seconds,
         "candidates": candidates(one),
         "folds": [
             {
-                "score": fold.score,
+                "score": part,
                 "inner_score": fold.inner_score,
                 "winner": fold.winner,
                 "train_rows": len(fold.train),
                 "test_rows": len(fold.test),
                 "seconds": fold.seconds,
             }
-            for fold in nested.folds
+            for part, fold in zip(one.pooled.parts, nested.folds, strict=True)
         ],
     }
 

@@ -77,8 +77,8 @@ def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:
             "chosen": one is cooked.chosen,
             "score": formatting.figure(one.score.mean),
             "interval": formatting.between(one.score),
-            "gain": words.compared(None if one is baseline else one.against(baseline)),
-            "optimism": formatting.signed(one.nested.optimism),
+            "gain": words.compared(None if one is baseline else one.over_baseline(baseline)),
+            "optimism": formatting.signed(one.optimism),
             "sides": [formatting.figure(side.mean) for side in one.side().values()],
             "seconds": formatting.seconds(one.seconds),
         }
@@ -97,13 +97,15 @@ def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
             formatting.between(shown.score),
         )
     ]
-    gain = shown.against(by_name["baseline"])
+    gain = shown.over_baseline(by_name["baseline"])
     found.append(("improvement over the baseline", *_gain(gain)))
     if {"linear", "kernel"} <= set(by_name):
         found.append(("improvement of the kernel version",
                       *_gain(by_name["kernel"].against(by_name["linear"]))))  # fmt: skip
-    optimism = formatting.signed(shown.nested.optimism)
-    found.append(("optimism of the tuning score", optimism, "inner minus outer score"))
+    optimism = formatting.signed(shown.optimism)
+    found.append(
+        ("optimism of the tuning score", optimism, "score during tuning minus score on new rows")
+    )
     trust = cooked.evidence.trust
     if trust.range is not None:
         found.append(

@@ -42,7 +42,7 @@ def scores(cooked: CookResult) -> Plot:
         ax = fig.subplots()
         for k, one in enumerate(reversed(cooked.judged)):
             colour, s = INK[one.name], one.score
-            folds = one.nested.scores
+            folds = one.pooled.parts
             ax.plot(folds, np.full(len(folds), k) - 0.22, "|", color=colour, ms=6, alpha=0.6)
             ax.plot([s.low, s.high], [k, k], color=colour, lw=3, solid_capstyle="round")
             ax.plot(s.mean, k, "o", color=colour, ms=8, mec=INK["raised"], mew=1.5)
@@ -62,8 +62,8 @@ def scores(cooked: CookResult) -> Plot:
         return Plot(
             "scores",
             "Scores of the recipes",
-            f"Mean {measure.title} with its 95 % interval; small marks: the outer folds. "
-            f"{measure.title.capitalize()}: {measure.meaning}.",
+            f"{measure.title.capitalize()} of the pooled predictions with its 95 % interval; small "
+            f"marks: the outer folds. {measure.title.capitalize()}: {measure.meaning}.",
             f"{measure.title} of the recipes with 95 % intervals: {values}.",
             inline(fig, "scores", values),
         )

@@ -1,7 +1,7 @@
 """The conclusion in three sentences, and one sentence for each check of the predictions.
 
 1  how well the target can be predicted on new rows, compared with the baseline
-2  whether the kernel version improves on the linear recipe
+2  which recipe was chosen and why, and whether the kernel version improves on the linear recipe
 3  how optimistic the score of the tuned parameters was
 """
 
@@ -13,7 +13,7 @@ from kilogram.evaluation.calibration import Reliability
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
 from kilogram.kitchen.formatting import between, figure, signed
-from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.judge.compare import SIGNIFICANT, EvaluatedRecipe, Selection, select
 from kilogram.kitchen.judge.trust import IntervalCheck, RankingQuality, SubgroupResult, TrustChecks
 from kilogram.kitchen.measures import MEASURES, Measure
 
@@ -21,79 +21,100 @@ from kilogram.kitchen.measures import MEASURES, Measure
 SMALL = 0.005
 
 
-def verdict(
-    judged: tuple[EvaluatedRecipe, ...], chosen: EvaluatedRecipe, target: str
-) -> tuple[str, str, str]:
+def verdict(judged: tuple[EvaluatedRecipe, ...], target: str) -> tuple[str, str, str]:
     """The three sentences."""
     by_name = {one.name: one for one in judged}
+    selection = select(judged)
     return (
-        _prediction(by_name, chosen, target),
-        _structure(by_name, chosen),
-        _optimism(by_name, chosen),
+        _prediction(selection, judged[0], target),
+        _structure(by_name, selection),
+        _optimism(by_name, selection.chosen),
     )
 
 
-def _prediction(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe, target: str) -> str:
-    base = by_name["baseline"]
+def _prediction(selection: Selection, base: EvaluatedRecipe, target: str) -> str:
+    chosen = selection.chosen
     title = chosen.measure.title
-    constant = "the mean" if chosen.measure.task == "regression" else "the most frequent class"
+    constant = _constant(chosen.measure)
     if chosen is base:
-        best = max((one for one in by_name.values() if one is not base), key=_mean)
+        best = selection.best
+        test = best.chance(base)
         return (
             f"There is no evidence that {target} can be predicted from these columns: the best "
-            f"recipe ({best.recipe.title.lower()}) has {title} {figure(best.score.mean)} on new "
+            f"recipe ({_name(best)}) has {title} {figure(best.score.mean)} on new "
             f"rows "
             f"(95 % interval {between(best.score)}), always predicting {constant} has "
-            f"{figure(base.score.mean)}, and the difference is not significant."
+            f"{figure(base.score.mean)}, and the difference is not significant "
+            f"(p = {test.p_value:.3f})."
         )
     error = chosen.side().get("mean_absolute_error")
     typical = f", mean absolute error {figure(error.mean)}" if error else ""
     return (
-        f"{target} can be predicted: the {chosen.recipe.title.lower()} recipe has {title} "
+        f"{target} can be predicted: the {_name(chosen)} recipe has {title} "
         f"{figure(chosen.score.mean)} on new rows (95 % interval {between(chosen.score)})"
         f"{typical}; always predicting {constant} has {figure(base.score.mean)}."
     )
 
 
-def _structure(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
+def _structure(by_name: dict[str, EvaluatedRecipe], selection: Selection) -> str:
+    return " ".join(filter(None, [_choice(selection), _nonlinear(by_name)]))
+
+
+def _choice(selection: Selection) -> str:
+    """Why this recipe, and not a simpler or a better one."""
+    chosen, best = selection.chosen, selection.best
+    if not selection.able:
+        return ""
+    if chosen is not best:
+        ahead = best.against(chosen)
+        return (
+            f"The {_name(chosen)} recipe is chosen as the simplest that is as good as the best: "
+            f"the {_name(best)} recipe is ahead by {figure(ahead.difference.mean)}, "
+            f"{_errors(ahead)}."
+        )
+    others = [one for one in selection.able if one is not best]
+    if not others:
+        return f"The {_name(best)} recipe is the only one better than the baseline."
+    second = max(others, key=_mean)
+    ahead = best.against(second)
+    return (
+        f"The {_name(best)} recipe is chosen: it has the best score, "
+        f"{figure(ahead.difference.mean)} ahead of the {_name(second)} recipe ({_errors(ahead)})."
+    )
+
+
+def _errors(ahead: Comparison) -> str:
+    """A lead in standard errors, and whether it is significant."""
+    words = "significant" if ahead.verdict == "better" else "not significant"
+    if ahead.error == 0:
+        return words
+    return f"{ahead.lead:.1f} standard errors, {words}"
+
+
+def _nonlinear(by_name: dict[str, EvaluatedRecipe]) -> str:
+    """What linear recipe and kernel version show about the dependence."""
     if not {"linear", "kernel"} <= set(by_name):
         return "Linear and kernel recipe were not both evaluated, so non-linearity was not tested."
     gain = by_name["kernel"].against(by_name["linear"])
-    enough = {
-        "linear": ", so the simpler recipe is chosen",
-        "kernel": "; the kernel version leads by more than one standard error and is chosen",
-    }.get(chosen.name, "")
     how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
-    text = {
+    return {
         "better": f"The kernel version is significantly better than the linear recipe ({how}): the "
-        "dependence is non-linear",
+        "dependence is non-linear.",
         "worse": f"The kernel version is significantly worse than the linear recipe ({how}): no "
-        "non-linear dependence was found",
+        "non-linear dependence was found.",
         "tie": "The difference between the kernel version and the linear recipe is not significant "
-        f"({how}){enough}",
+        f"({how}).",
     }[gain.verdict]
-    return f"{text}{_cuts(by_name, chosen)}."
-
-
-def _cuts(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
-    """What it means if the trees are chosen."""
-    if chosen.name != "trees":
-        return ""
-    best = max((by_name["linear"], by_name["kernel"]), key=_mean)
-    gain = by_name["trees"].against(best)
-    how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
-    if gain.verdict == "better":
-        return f"; trees are significantly better than both ({how}), as with jumps or thresholds"
-    return f"; trees lead the better of them, not significantly ({how}), and are chosen"
 
 
 def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
-    tuned = chosen
-    if tuned.nested.optimism is None:
-        tuned = max((one for one in by_name.values() if one.nested.optimism is not None), key=_mean)
-    gap = tuned.nested.optimism or 0.0
-    inner = tuned.score.mean + gap
-    during = f"During tuning the {tuned.recipe.title.lower()} recipe scored {figure(inner)}"
+    tuned = [one for one in by_name.values() if one.optimism is not None]
+    if not tuned:
+        return "No parameter was tuned, so that there is no optimism of tuning."
+    shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
+    gap = shown.optimism or 0.0
+    inner = shown.score.mean + gap
+    during = f"During tuning the {_name(shown)} recipe scored {figure(inner)}"
     if abs(gap) < SMALL:
         return f"{during}, as on new rows: the tuning score was not optimistic."
     if gap < 0:
@@ -101,9 +122,17 @@ def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> s
     return f"{during}, {figure(gap)} more than on new rows: that is the optimism of tuning."
 
 
+def _name(one: EvaluatedRecipe) -> str:
+    return one.recipe.title.lower()
+
+
+def _constant(measure: Measure) -> str:
+    return "the mean" if measure.task == "regression" else "the most frequent class"
+
+
 def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
     """The checks of the predictions: a heading and a sentence each."""
-    lines = [("chance", _of_chance(found))]
+    lines = [("chance", _of_chance(found, measure))]
     if found.range is not None:
         lines.append(("intervals", _of_range(found.range)))
     if found.ranking is not None:
@@ -117,13 +146,12 @@ def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
     return lines
 
 
-def _of_chance(found: TrustChecks) -> str:
+def _of_chance(found: TrustChecks, measure: Measure) -> str:
     test = found.chance
-    shuffles = len(test.shuffled)
-    result = "better than chance" if test.p_value <= 0.05 else "not better than chance"
+    word = "Better" if test.p_value <= SIGNIFICANT else "Not significantly better"
     return (
-        f"{result.capitalize()}: p = {test.p_value:.3f} in a permutation test with {shuffles} "
-        f"permutations of the held-out targets, whose mean score is {figure(test.chance)}."
+        f"{word} than always predicting {_constant(measure)}: p = {test.p_value:.3f} in a "
+        f"randomisation test that exchanges the two predictions {len(test.shuffled)} times."
     )
 
 
