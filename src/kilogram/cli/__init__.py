@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from kilogram.cli.audit import audit
+from kilogram.cli.book import book
 from kilogram.cli.choose import choose
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
@@ -27,7 +28,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-for _command in (cook, predict, explain_model, serve, export, audit, choose, explain, version):
+for _command in (
+    cook,
+    predict,
+    explain_model,
+    serve,
+    export,
+    audit,
+    choose,
+    explain,
+    book,
+    version,
+):
     app.command()(_command)
 
 

@@ -1,0 +1,75 @@
+/** Numbers and words as the page shows them. */
+export function show(value: unknown): string {
+  if (value === null || value === undefined) return 'not defined';
+  if (typeof value !== 'number') return String(value);
+  if (Number.isInteger(value)) return value.toLocaleString('en-GB').replace(/,/g, ' ');
+  const size = Math.abs(value);
+  if (size >= 10000 || size < 0.001) return value.toExponential(2).replace('e', ' × 10^').replace('+', '').replace(/\^(-?\d+)/, (_, n: string) => superscript(n));
+  return String(Number(value.toPrecision(4)));
+}
+
+function superscript(digits: string): string {
+  return [...digits].map((d) => (d === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(d)])).join('');
+}
+
+export interface Token { text: string; kind: '' | 'comment' | 'string' | 'keyword' | 'number' | 'name' }
+const PYTHON =
+  /("""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(#[^\n]*)|\b(def|return|yield|for|in|if|elif|else|while|import|from|as|lambda|not|and|or|is|None|True|False|break|continue|raise|with|class|pass)\b|\b(\d+(?:\.\d+)?(?:e-?\d+)?)\b/g;
+
+/** The lines of Python code as coloured pieces. */
+export function highlight(code: string): Token[][] {
+  const lines: Token[][] = [[]];
+  const add = (text: string, kind: Token['kind']) => {
+    text.split('\n').forEach((piece, i) => {
+      if (i) lines.push([]);
+      if (piece) lines[lines.length - 1].push({ text: piece, kind });
+    });
+  };
+  let last = 0;
+  for (const found of code.matchAll(PYTHON)) {
+    add(code.slice(last, found.index), '');
+    add(found[0], found[1] ? 'string' : found[2] ? 'comment' : found[3] ? 'keyword' : 'number');
+    last = found.index + found[0].length;
+  }
+  add(code.slice(last), '');
+  return lines;
+}
+
+/** Prose with `code` in it. */
+export function pieces(text: string): { text: string; code: boolean }[] {
+  return text.split('`').map((piece, i) => ({ text: piece, code: i % 2 === 1 })).filter((p) => p.text);
+}
+
+/** Points of a pasted or chosen CSV: two numeric columns and, where there is one, a class. */
+export function readCsv(text: string, classes: number): [number, number, number][] {
+  const rows = text.split(/\r?\n/).map((row) => row.trim()).filter(Boolean);
+  const cells = rows.map((row) => row.split(/[,;\t]|\s+/).map((cell) => cell.trim()).filter(Boolean));
+  const body = cells.length && cells[0].some((cell) => Number.isNaN(Number(cell))) ? cells.slice(1) : cells;
+  if (!body.length || body.some((row) => row.length < 2))
+    throw new Error('This file is no table: each row needs at least two numbers.');
+  const names: string[] = [];
+  const points = body.map((row, i) => {
+    const [x, y] = [Number(row[0]), Number(row[1])];
+    if (!Number.isFinite(x) || !Number.isFinite(y))
+      throw new Error(`Row ${i + 1} of the file has no number where one is needed: "${row.slice(0, 2).join(', ')}".`);
+    let c = row.length > 2 ? names.indexOf(row[2]) : 0;
+    if (c < 0) c = names.push(row[2]) - 1;
+    return [x, y, c] as [number, number, number];
+  });
+  if (names.length > Math.max(classes, 1) && classes > 1)
+    throw new Error(`The third column has ${names.length} classes; this page takes at most ${classes}.`);
+  if (points.length > 1000) throw new Error(`A page takes at most 1000 points; the file has ${points.length}.`);
+  return standardised(points.map(([x, y, c]) => [x, y, classes > 1 ? c : 0]));
+}
+
+/** Columns that leave the square are brought into it, and the page says so. */
+function standardised(points: [number, number, number][]): [number, number, number][] {
+  if (points.every(([x, y]) => Math.abs(x) <= 3 && Math.abs(y) <= 3)) return points;
+  const column = (j: 0 | 1) => {
+    const values = points.map((p) => p[j]);
+    const [lo, hi] = [Math.min(...values), Math.max(...values)];
+    return (v: number) => Math.round((hi > lo ? -2.7 + (5.4 * (v - lo)) / (hi - lo) : 0) * 1000) / 1000;
+  };
+  const [fx, fy] = [column(0), column(1)];
+  return points.map(([x, y, c]) => [fx(x), fy(y), c]);
+}

@@ -1,0 +1,63 @@
+/** Layers as SVG paths. */
+import { contours } from 'd3-contour';
+import type { ScaleLinear } from 'd3-scale';
+import { bytes } from './paint';
+import type { Layer, Num } from './types';
+
+export type Scale = ScaleLinear<number, number>;
+
+export function linePath(xs: Num[], ys: Num[], sx: Scale, sy: Scale): string {
+  let path = '';
+  let pen = false;
+  xs.forEach((x, i) => {
+    const y = ys[i];
+    if (x === null || y === null) pen = false;
+    else {
+      path += `${pen ? 'L' : 'M'}${sx(x).toFixed(1)},${sy(y).toFixed(1)}`;
+      pen = true;
+    }
+  });
+  return path;
+}
+
+export function bandPath(xs: Num[], lo: Num[], hi: Num[], sx: Scale, sy: Scale): string {
+  const fine = xs.map((_, i) => i).filter((i) => xs[i] !== null && lo[i] !== null && hi[i] !== null);
+  const there = fine.map((i) => `${sx(xs[i]!).toFixed(1)},${sy(hi[i]!).toFixed(1)}`);
+  const back = fine.reverse().map((i) => `${sx(xs[i]!).toFixed(1)},${sy(lo[i]!).toFixed(1)}`);
+  return there.length ? `M${[...there, ...back].join('L')}Z` : '';
+}
+
+type Field = Extract<Layer, { kind: 'field' }>;
+
+/** The level lines of a field. */
+export function contourPaths(layer: Field, sx: Scale, sy: Scale): { d: string; level: number }[] {
+  if (!layer.levels?.length || layer.hi <= layer.lo) return [];
+  const found = bytes(layer.data);
+  const values = Array.from(found, (byte) => layer.lo + (byte / 255) * (layer.hi - layer.lo));
+  const make = contours().size([layer.nx, layer.ny]).smooth(true);
+  const x = (u: number) => sx(layer.x0 + (u / layer.nx) * (layer.x1 - layer.x0));
+  const y = (v: number) => sy(layer.y0 + (v / layer.ny) * (layer.y1 - layer.y0));
+  return layer.levels.map((level) => {
+    const d = make.contour(values, level).coordinates.flatMap((polygon) =>
+      polygon.map((ring) => open(ring as [number, number][], layer.nx, layer.ny).map((run) =>
+        `M${run.map(([u, v]) => `${x(u).toFixed(1)},${y(v).toFixed(1)}`).join('L')}`).join('')));
+    return { d: d.join(''), level };
+  });
+}
+
+/** A ring without the pieces that run along the edge of the grid. */
+function open(ring: [number, number][], nx: number, ny: number): [number, number][][] {
+  const edge = ([u, v]: [number, number]) => u <= 0.01 || v <= 0.01 || u >= nx - 0.01 || v >= ny - 0.01;
+  const runs: [number, number][][] = [];
+  let run: [number, number][] = [];
+  ring.forEach((place, i) => {
+    const along = i > 0 && edge(place) && edge(ring[i - 1]);
+    if (along) {
+      if (run.length > 1) runs.push(run);
+      run = [];
+    }
+    run.push(place);
+  });
+  if (run.length > 1) runs.push(run);
+  return runs;
+}

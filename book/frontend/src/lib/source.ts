@@ -1,0 +1,91 @@
+/** Where pages and fits come from: the local server, or the recordings of an exported book. */
+import type { Book, Page, Recording, Request } from './types';
+
+interface Exported { page: Page; runs: Record<string, Recording> }
+interface Static { book: Book; single?: string; data: Record<string, string> }
+declare global {
+  interface Window { KILOGRAM_EXPORT?: Static; kilogramPage?: (slug: string, packed: string) => void }
+}
+
+const exported = window.KILOGRAM_EXPORT;
+export const live = !exported;
+export const single = exported?.single;
+const tab = Math.random().toString(36).slice(2);
+const STOPPED = 'The server has stopped. Start it again with kg book; what you see here is kept.';
+
+export async function book(): Promise<Book> {
+  return exported ? exported.book : get<Book>('api/book');
+}
+
+export async function page(slug: string): Promise<Page> {
+  return exported ? (await unpacked(slug)).page : get<Page>(`api/page/${encodeURIComponent(slug)}`);
+}
+
+export function key(request: Request): string {
+  const parts = Object.keys(request.controls).sort().map((name) => `${name}=${request.controls[name]}`);
+  return [request.scene, request.preset, ...parts].join('|');
+}
+
+/** The recording, or null if a newer request of this tab has replaced this one. */
+export async function run(slug: string, request: Request): Promise<Recording | null> {
+  if (exported) {
+    const found = (await unpacked(slug)).runs[key(request)];
+    if (!found) throw new Error('This combination was not recorded. Open the page with kg book to run it.');
+    return found;
+  }
+  const body = JSON.stringify({ ...request, tab });
+  let reply: Response;
+  try {
+    reply = await fetch('api/run', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+  } catch {
+    throw new Error(STOPPED);
+  }
+  if (reply.status === 409) return null;
+  const found = (await reply.json()) as Recording;
+  if (found.error) throw new Error(found.error);
+  return found;
+}
+
+async function get<T>(path: string): Promise<T> {
+  let reply: Response;
+  try {
+    reply = await fetch(path);
+  } catch {
+    throw new Error(STOPPED);
+  }
+  const found = (await reply.json()) as T & { error?: string };
+  if (found.error) throw new Error(found.error);
+  return found;
+}
+
+const packs = new Map<string, Promise<Exported>>();
+
+function unpacked(slug: string): Promise<Exported> {
+  const held = packs.get(slug);
+  if (held) return held;
+  const found = pack(slug).then(unzip);
+  packs.set(slug, found);
+  return found;
+}
+
+/** The compressed page: in this file, or in a script beside it (file:// allows no fetch). */
+function pack(slug: string): Promise<string> {
+  const here = exported!.data[slug];
+  if (here) return Promise.resolve(here);
+  return new Promise((resolve, reject) => {
+    window.kilogramPage = (name, packed) => {
+      exported!.data[name] = packed;
+      if (name === slug) resolve(packed);
+    };
+    const script = document.createElement('script');
+    script.src = `data/${slug}.js`;
+    script.onerror = () => reject(new Error(`This copy of the book has no page called ${slug}.`));
+    document.head.append(script);
+  });
+}
+
+async function unzip(packed: string): Promise<Exported> {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return JSON.parse(await new Response(stream).text()) as Exported;
+}

@@ -1,0 +1,6 @@
+import 'katex/dist/katex.min.css';
+import './style.css';
+import { mount } from 'svelte';
+import App from './App.svelte';
+
+mount(App, { target: document.getElementById('app')! });

@@ -1,0 +1,102 @@
+"""The words of a page: objective, use, cost, limits, textbook code, errata, names."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from kilogram.book.scene import BookError, scenes
+from kilogram.book.textbook_steps import code_of
+from kilogram.kitchen.errors import close_names
+from kilogram.registry import PUBLIC, SLUGS, Page, pages
+from kilogram.textbook import ENTRIES
+from kilogram.textbook.errata import TEXTS, concerning
+
+
+def find_page(name: str) -> str:
+    """The slug of a page from its slug, one of its estimators or one of its scenes."""
+    wanted = _folded(name)
+    for page in pages():
+        if wanted in {_folded(page.slug), *map(_folded, page.names)}:
+            return page.slug
+    for scene in scenes().values():
+        if wanted in {_folded(scene.id), _folded(scene.title)}:
+            return scene.page
+    known = [*SLUGS, *PUBLIC, *scenes()]
+    raise BookError(f"The book has no page called {name!r}.{close_names(name, known)}")
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+@cache
+def contents() -> list[dict[str, Any]]:
+    """The table of contents: every page with its scenes."""
+    return [
+        {
+            "slug": page.slug,
+            "title": page.title,
+            "names": list(page.names),
+            "scenes": [[s.id, s.title] for s in scenes().values() if s.page == page.slug],
+        }
+        for page in pages()
+    ]
+
+
+@cache
+def page_content(slug: str) -> dict[str, Any]:
+    """Everything on a page except what its scenes compute."""
+    page = next((page for page in pages() if page.slug == slug), None)
+    if page is None:
+        raise BookError(f"The book has no page called {slug!r}.{close_names(slug, SLUGS)}")
+    return {
+        "slug": page.slug,
+        "title": page.title,
+        "objective": page.objective,
+        "when": page.when,
+        "cost": page.cost,
+        "limits": page.limits,
+        "sources": list(page.sources),
+        "names": [_name(name) for name in page.names],
+        "textbook": _textbook(page),
+        "errata": _errata(page),
+        "scenes": [s.description() for s in scenes().values() if s.page == slug],
+    }
+
+
+def _name(name: str) -> dict[str, str]:
+    thing = getattr(import_module(PUBLIC[name]), name)
+    first = (inspect.getdoc(thing) or "").split("\n\n")[0]
+    return {"name": name, "summary": " ".join(first.split())}
+
+
+def _textbook(page: Page) -> list[dict[str, Any]]:
+    """The textbook versions of the page's methods, and those its scenes run."""
+    return [
+        {
+            "key": key,
+            "title": entry.title,
+            "sources": list(entry.sources),
+            "code": code_of(key)[0],
+        }
+        for key, entry in ENTRIES.items()
+        if set(entry.explains) & set(page.names)
+    ]
+
+
+def _errata(page: Page) -> list[dict[str, str]]:
+    found = {erratum.id: erratum for name in page.names for erratum in concerning(name)}
+    return [
+        {
+            "id": erratum.id,
+            "text": TEXTS[erratum.text],
+            "where": erratum.where,
+            "printed": erratum.printed,
+            "right": erratum.right,
+            "why": erratum.why,
+        }
+        for erratum in found.values()
+    ]

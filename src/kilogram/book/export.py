@@ -1,0 +1,150 @@
+"""The book as files that open without a server: fits recorded over a grid of the controls."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from kilogram.book.content import contents, find_page, page_content
+from kilogram.book.scene import BookError, Control, Scene, scenes
+from kilogram.book.server import built
+from kilogram.book.tours import choose_trees, tours
+from kilogram.book.worker import answer
+from kilogram.registry import SLUGS
+
+#: of the recordings of one page, in bytes after compression
+MAX_PAGE = 850_000
+COMBINATIONS = 48  # of controls and presets, for a scene
+
+
+def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
+    """Write the whole book into a folder; returns its first page."""
+    static = built()
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    for name in ("app.js", "app.css"):
+        (folder / name).write_bytes((static / name).read_bytes())
+    for i, slug in enumerate(SLUGS):
+        packed = packed_page(slug)
+        call = f"kilogramPage({json.dumps(slug)}, {json.dumps(packed)});\n"
+        (folder / "data" / f"{slug}.js").write_text(call, "utf-8")
+        notify(f"{i + 1} of {len(SLUGS)}: {slug}, {len(packed) / 1e6:.2f} MB")
+    index = (static / "index.html").read_text("utf-8")
+    start = f"<script>window.KILOGRAM_EXPORT = {_script(_book(data={}))};</script>\n    "
+    page = folder / "index.html"
+    page.write_text(index.replace("<script src", start + "<script src"), "utf-8")
+    return page
+
+
+def export_page(name: str, file: Path) -> Path:
+    """Write one page as a single file."""
+    if not name:
+        raise BookError("Say which page to export: --page kmeans.")
+    static, slug = built(), find_page(name)
+    style = (static / "app.css").read_text("utf-8")
+    code = (static / "app.js").read_text("utf-8").replace("</script", "<\\/script")
+    book = _book(data={slug: packed_page(slug)}, single=slug)
+    index = (static / "index.html").read_text("utf-8")
+    index = index.replace('<link rel="stylesheet" href="app.css" />', f"<style>{style}</style>")
+    scripts = f"<script>window.KILOGRAM_EXPORT = {_script(book)};</script>\n<script>{code}</script>"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(index.replace('<script src="app.js"></script>', scripts), "utf-8")
+    return file
+
+
+def _book(**more: Any) -> dict[str, Any]:
+    return {"book": {"pages": contents(), "tours": tours(), "choose": choose_trees()}, **more}
+
+
+def _script(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("</", "<\\/")
+
+
+def packed_page(slug: str) -> str:
+    """A page with its recordings, compressed; as many combinations as `MAX_PAGE` allows."""
+    most = COMBINATIONS
+    while True:
+        packed = _packed(slug, most)
+        if len(packed) <= MAX_PAGE or most <= 2:
+            return packed
+        most = max(2, most * MAX_PAGE // (len(packed) + 1) * 9 // 10)
+
+
+def _packed(slug: str, most: int) -> str:
+    page = json.loads(json.dumps(page_content(slug)))
+    runs: dict[str, Any] = {}
+    for described in page["scenes"]:
+        scene = scenes()[described["id"]]
+        grid, presets = recorded_grid(scene, most)
+        described["presets"] = [pair for pair in described["presets"] if pair[0] in presets]
+        for control in described["controls"]:
+            control["values"] = list(grid[control["name"]])
+            if control["kind"] == "choice":
+                control["choices"] = [c for c in control["choices"] if c[0] in control["values"]]
+        described["breaks"] = [
+            found for found in described["breaks"] if _recorded(found, grid, presets)
+        ]
+        for preset in presets or [""]:
+            for values in product(*grid.values()):
+                controls = dict(zip(grid, values, strict=True))
+                reply = answer({"scene": scene.id, "preset": preset, "controls": controls})
+                runs[_key(scene.id, preset, controls)] = reply
+    text = json.dumps({"page": page, "runs": runs}, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii")
+
+
+def recorded_grid(scene: Scene, most: int) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
+    """The values of each control and the presets to record: the longest list is cut first."""
+    grid = {control.name: _values(control) for control in scene.controls}
+    defaults = {control.name: control.default for control in scene.controls}
+    presets = list(scene.presets)
+    while True:
+        sizes = {name: len(values) for name, values in grid.items()}
+        total = max(len(presets), 1)
+        for size in sizes.values():
+            total *= size
+        longest = max(sizes, key=lambda name: sizes[name]) if sizes else ""
+        if total <= most or (len(presets) <= 1 and max(sizes.values(), default=1) == 1):
+            return grid, presets
+        if longest and sizes[longest] > 1 and sizes[longest] * 2 >= len(presets):
+            keep = [value for value in grid[longest] if value != defaults[longest]]
+            keep.pop()
+            grid[longest] = tuple(v for v in grid[longest] if v in keep or v == defaults[longest])
+        else:
+            presets.pop()
+
+
+def _values(control: Control) -> tuple[Any, ...]:
+    if control.export:
+        return tuple(sorted({*control.export, control.default}))
+    if control.kind == "choice":
+        return tuple(choice for choice, _ in control.choices)
+    if control.kind == "switch":
+        return (False, True) if not control.default else (True,)
+    if not control.log:
+        return (control.default,)
+    low, high = (control.lo * control.default) ** 0.5, (control.hi * control.default) ** 0.5
+    return tuple(sorted({float(f"{low:.2g}"), control.default, float(f"{high:.2g}")}))
+
+
+def _recorded(found: Mapping[str, Any], grid: Mapping[str, Any], presets: list[str]) -> bool:
+    """Whether a place where the method breaks is among the recorded ones."""
+    inside = all(value in grid[name] for name, value in found["controls"].items())
+    return inside and (not found["preset"] or found["preset"] in presets)
+
+
+def _key(scene: str, preset: str, controls: Mapping[str, Any]) -> str:
+    """The same text as the browser makes of a request."""
+    return "|".join([scene, preset, *(f"{k}={_text(controls[k])}" for k in sorted(controls))])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value == int(value):
+        return str(int(value))
+    return str(value)

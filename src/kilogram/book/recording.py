@@ -1,0 +1,221 @@
+"""What a scene returns: panels made of layers, the frames of the algorithm, and the numbers.
+
+A layer is a small dictionary the browser knows how to draw: points, lines, bands, bars, ellipses,
+fields on a grid, pictures. Coordinates are in the units of the panel. Grids are sent as bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Layer = dict[str, Any]
+
+
+def numbers(values: ArrayLike, digits: int = 5) -> list[Any]:
+    """Nested lists of numbers with few significant digits; NaN and infinity become None."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim > 1:
+        return [numbers(row, digits) for row in array]
+    return [number(value, digits) for value in array]
+
+
+def number(value: float, digits: int = 5) -> float | None:
+    """One number with few significant digits, None where it is not finite."""
+    if not np.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}")
+
+
+def _bytes(grid: NDArray[Any], lo: float, hi: float) -> str:
+    scale = 255 / (hi - lo) if hi > lo else 0.0
+    filled = np.nan_to_num((grid - lo) * scale, nan=0.0, posinf=255, neginf=0)
+    cells = np.clip(np.rint(filled), 0, 255).astype(np.uint8)
+    return base64.b64encode(cells.tobytes()).decode("ascii")
+
+
+def points(x: ArrayLike, y: ArrayLike, **style: Any) -> Layer:
+    """Marks at (x, y); `c` a class for each or one colour, `shape` dot, ring, cross, square."""
+    for key in ("c", "r"):
+        if key in style and not isinstance(style[key], (int, float, str)):
+            style[key] = numbers(style[key])
+    return {"kind": "points", "x": numbers(x), "y": numbers(y), **style}
+
+
+def line(x: ArrayLike, y: ArrayLike, **style: Any) -> Layer:
+    """A polyline; `color`, `width`, `dash`, `label`."""
+    return {"kind": "line", "x": numbers(x), "y": numbers(y), **style}
+
+
+def segments(x1: ArrayLike, y1: ArrayLike, x2: ArrayLike, y2: ArrayLike, **style: Any) -> Layer:
+    """Separate straight pieces."""
+    ends = {"x1": numbers(x1), "y1": numbers(y1), "x2": numbers(x2), "y2": numbers(y2)}
+    return {"kind": "segments", **ends, **style}
+
+
+def band(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, **style: Any) -> Layer:
+    """The area between two curves."""
+    return {"kind": "band", "x": numbers(x), "lo": numbers(lo), "hi": numbers(hi), **style}
+
+
+def bars(x: ArrayLike, y: ArrayLike, width: float = 0.8, **style: Any) -> Layer:
+    """Bars from 0 to y."""
+    return {"kind": "bars", "x": numbers(x), "y": numbers(y), "w": width, **style}
+
+
+def text(x: float, y: float, words: str, **style: Any) -> Layer:
+    """Words at a place; `anchor` start, middle or end."""
+    return {"kind": "text", "x": number(x), "y": number(y), "text": words, **style}
+
+
+def ellipses(centres: ArrayLike, covariances: ArrayLike, scale: float = 1.0, **style: Any) -> Layer:
+    """The ellipses `scale` standard deviations around Gaussians in the plane."""
+    shapes = []
+    for centre, covariance in zip(np.asarray(centres), np.asarray(covariances), strict=True):
+        values, vectors = np.linalg.eigh(covariance)
+        long, short = scale * np.sqrt(np.maximum(values[::-1], 0))
+        angle = np.arctan2(vectors[1, -1], vectors[0, -1])
+        shapes.append(numbers([*centre, long, short, angle]))
+    return {"kind": "ellipses", "shapes": shapes, **style}
+
+
+def data_points(**style: Any) -> Layer:
+    """The editable points, drawn where the reader has them; `c`, `r` and `ring` per point."""
+    for key in ("c", "r", "ring"):
+        if key in style and not isinstance(style[key], (int, float, str)):
+            style[key] = numbers(style[key])
+    return {"kind": "data", **style}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The places at which a field is computed: cell centres of a rectangle."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    nx: int
+    ny: int
+
+    @property
+    def places(self) -> NDArray[np.float64]:
+        """(nx * ny, 2), row by row from the bottom."""
+        xs = self.x0 + (np.arange(self.nx) + 0.5) * (self.x1 - self.x0) / self.nx
+        ys = self.y0 + (np.arange(self.ny) + 0.5) * (self.y1 - self.y0) / self.ny
+        return np.stack([np.tile(xs, self.ny), np.repeat(ys, self.nx)], axis=1)
+
+    def _layer(self, kind: str, **more: Any) -> Layer:
+        box = {"x0": self.x0, "x1": self.x1, "y0": self.y0, "y1": self.y1}
+        return {"kind": kind, **box, "nx": self.nx, "ny": self.ny, **more}
+
+    def classes(self, labels: ArrayLike, **style: Any) -> Layer:
+        """Regions of classes 0, 1, 2, ..."""
+        return self._layer("regions", data=_bytes(np.asarray(labels, float), 0, 255), **style)
+
+    def values(
+        self, values: ArrayLike, *, levels: Iterable[float] = (), limit: float | None = None,
+        **style: Any,
+    ) -> Layer:  # fmt: skip
+        """A real function: signed around 0 if `limit` is given, else from its least to its most."""
+        array = np.asarray(values, float)
+        finite = array[np.isfinite(array)]
+        if limit is not None:
+            lo, hi = -limit, limit
+        else:
+            lo, hi = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        return self._layer(
+            "field", data=_bytes(array, lo, hi), lo=number(lo), hi=number(hi),
+            levels=numbers(list(levels)), signed=limit is not None, **style,
+        )  # fmt: skip
+
+
+def picture(matrix: ArrayLike, x0: float, y0: float, x1: float, y1: float, **style: Any) -> Layer:
+    """A matrix as grey or coloured cells, its first row on top."""
+    array = np.asarray(matrix, float)
+    finite = array[np.isfinite(array)]
+    lo = style.pop("lo", float(finite.min()) if finite.size else 0.0)
+    hi = style.pop("hi", float(finite.max()) if finite.size else 1.0)
+    rows, columns = array.shape
+    return {
+        "kind": "picture", "x0": x0, "y0": y0, "x1": x1, "y1": y1, "nx": columns, "ny": rows,
+        "data": _bytes(array, lo, hi), "lo": number(lo), "hi": number(hi), **style,
+    }  # fmt: skip
+
+
+@dataclass
+class Panel:
+    """One drawing: axes, layers that stay, and whether the data in it can be moved."""
+
+    id: str
+    title: str
+    x: tuple[float, float]
+    y: tuple[float, float]
+    layers: Sequence[Layer] = ()
+    x_label: str = ""
+    y_label: str = ""
+    editable: bool = False
+    equal: bool = False
+    axes: bool = True
+    small: bool = False
+    legend: Sequence[tuple[str, str]] = ()
+    describe: str = ""
+
+
+@dataclass
+class Frame:
+    """One moment: the step's name, the lit line of the code, the layers of each panel."""
+
+    step: str
+    layers: dict[str, Sequence[Layer]]
+    line: int | None = None
+    readouts: Sequence[tuple[str, Any]] = ()
+
+
+@dataclass
+class Recording:
+    """Everything a scene shows for one set of data and controls."""
+
+    panels: Sequence[Panel]
+    frames: Sequence[Frame]
+    readouts: Sequence[tuple[str, Any]] = ()
+    notes: Sequence[str] = ()
+    python: str = ""
+    code: str = ""
+    #: the attributes of the fitted estimator that the last frame shows, for the tests
+    fitted: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The recording as the browser reads it."""
+        return {
+            "panels": [_plain(panel) for panel in self.panels],
+            "frames": [_plain(frame) for frame in self.frames],
+            "readouts": [list(pair) for pair in self.readouts],
+            "notes": list(self.notes),
+            "python": self.python,
+            "code": self.code,
+        }
+
+
+def _plain(thing: Panel | Frame) -> dict[str, Any]:
+    shown = {key: value for key, value in vars(thing).items() if value not in ((), "", None)}
+    for key in ("x", "y"):
+        if key in shown:
+            shown[key] = numbers(shown[key])
+    return shown
+
+
+def limits(values: ArrayLike, pad: float = 0.06) -> tuple[float, float]:
+    """The range of finite values with a little room around it."""
+    array = np.asarray(values, float)
+    array = array[np.isfinite(array)]
+    if not array.size:
+        return 0.0, 1.0
+    lo, hi = float(array.min()), float(array.max())
+    room = (hi - lo) * pad or max(abs(hi), 1.0) * 0.1
+    return lo - room, hi + room

@@ -1,0 +1,1 @@
+"""The scenes, one module per subject; each has a tuple `SCENES`."""

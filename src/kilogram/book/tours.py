@@ -1,0 +1,128 @@
+"""Guided tours: the chapters of the five texts, and the texts' decision trees."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from kilogram.kitchen.choose.methods import METHODS
+from kilogram.kitchen.choose.tree import (
+    CLASSIFICATION,
+    COOKBOOK_REGRESSION,
+    LECTURE_REGRESSION,
+    UNSUPERVISED,
+    DecisionNode,
+    Leaf,
+)
+from kilogram.registry import page_of, pages
+from kilogram.textbook.errata import TEXTS
+
+# how the sources of a page begin
+_BEGINNINGS = {
+    "cookbook": ("machine learning cookbook", "cookbook"),
+    "first_encounter": ("a first encounter", "first_encounter"),
+    "lecture_notes": ("machine learning, lecture notes", "lecture notes", "lecture_notes"),
+    "summary": ("summary",),
+    "slides": ("machine learning, slides", "machine learning, lecture slides", "slides"),
+}
+# what the parts of the text are called
+_WORDS = {
+    "cookbook": "chapter",
+    "first_encounter": "chapter",
+    "lecture_notes": "lecture",
+    "summary": "section",
+    "slides": "lecture",
+}
+_PART = re.compile(r"\b(?:L0*)?(\d{1,2}|[A-C](?:\.\d)?)\b(?:\s*(?:to|-)\s*(\d{1,2}))?")
+
+
+def parts_of(source: str) -> tuple[str, list[str]] | None:
+    """The text a source names and its chapters: "..., lectures 20 to 22" has three."""
+    for text, beginnings in _BEGINNINGS.items():
+        head = next((b for b in beginnings if source.lower().startswith(b)), None)
+        if head is None:
+            continue
+        rest = source[len(head) :].replace("2015/16", "")
+        pieces = re.split(r"\b(?:chapters?|lectures?|sections?|appendix)\b", rest)
+        found = []
+        for first, last in _PART.findall(" ; ".join(pieces[1:] or pieces)):
+            if last and first.isdigit():
+                found += [str(n) for n in range(int(first), int(last) + 1)]
+            else:
+                found.append(first)
+        return text, found
+    return None
+
+
+def _order(part: str) -> tuple[int, str, int]:
+    if part.isdigit():
+        return 0, "", int(part)
+    letter, _, rest = part.partition(".")
+    return 1, letter, int(rest or 0)
+
+
+@cache
+def tours() -> list[dict[str, Any]]:
+    """The five texts: every chapter with the pages that belong to it."""
+    chapters: dict[str, dict[str, list[str]]] = {text: {} for text in TEXTS}
+    for page in pages():
+        for source in page.sources:
+            found = parts_of(source)
+            if found is not None:
+                for part in found[1]:
+                    entry = chapters[found[0]].setdefault(part, [])
+                    if page.slug not in entry:
+                        entry.append(page.slug)
+    return [
+        {
+            "text": text,
+            "title": title,
+            "chapters": [
+                {"label": _label(text, part), "pages": chapters[text][part]}
+                for part in sorted(chapters[text], key=_order)
+            ],
+        }
+        for text, title in TEXTS.items()
+    ]
+
+
+def _label(text: str, part: str) -> str:
+    word = "appendix" if part[0].isalpha() else _WORDS[text]
+    return f"{word.capitalize()} {part}"
+
+
+@cache
+def choose_trees() -> dict[str, Any]:
+    """The decision tree as the reader clicks through it; a leaf is a list of methods."""
+    regression = {
+        "question": "Whose tree for regression?",
+        "branches": [
+            ["the cookbook's", _tree(COOKBOOK_REGRESSION)],
+            ["the lecture notes'", _tree(LECTURE_REGRESSION)],
+        ],
+    }
+    return {
+        "question": "Are there labels?",
+        "branches": [
+            [
+                "yes, categories",
+                _tree(CLASSIFICATION),
+            ],
+            ["yes, numbers", regression],
+            ["no", _tree(UNSUPERVISED)],
+        ],
+    }
+
+
+def _tree(node: DecisionNode | Leaf) -> dict[str, Any]:
+    if isinstance(node, DecisionNode):
+        branches = [[word, _tree(branch)] for word, branch in node.branches.items()]
+        return {"question": node.question, "branches": branches}
+    return {"methods": [_method(key) for key in node]}
+
+
+def _method(key: str) -> dict[str, Any]:
+    method = METHODS[key]
+    page = page_of(method.name)
+    return {"title": method.title, "name": method.where, "page": page.slug if page else None}

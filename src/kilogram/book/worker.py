@@ -1,0 +1,123 @@
+"""Fits in a process of their own: a time limit that holds, and nothing waits behind a stale fit.
+
+Each tab of the browser has at most one request running and one waiting; a newer one replaces
+the one that waits. A fit beyond the time limit ends its process, and the next one starts another.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any
+
+from kilogram.book.scene import BookError, run_scene
+
+TIME_LIMIT = 10.0  # seconds
+
+
+class Superseded(Exception):
+    """A newer request of the same tab has come."""
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one request; errors that the reader can mend are `{"error": sentence}`."""
+    start = time.perf_counter()
+    try:
+        data, recording = run_scene(
+            str(request.get("scene", "")),
+            request.get("controls") or {},
+            str(request.get("preset") or ""),
+            request.get("points"),
+        )
+    except BookError as error:
+        return {"error": str(error)}
+    points = [[*map(float, xy), int(c)] for xy, c in zip(data.xy, data.labels, strict=True)]
+    return {
+        **recording.as_json(),
+        "points": points,
+        "seconds": round(time.perf_counter() - start, 4),
+    }
+
+
+def _serve(pipe: Connection) -> None:
+    """The loop of the worker process."""
+    import signal
+    import warnings
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
+    warnings.simplefilter("ignore")
+    while True:
+        try:
+            request = pipe.recv()
+        except EOFError:
+            return
+        try:
+            reply = answer(request)
+        except Exception as error:  # a defect of a scene: reported, and the worker lives on
+            name = type(error).__name__
+            reply = {"error": f"This scene failed ({name}: {error}). Please report it."}
+        pipe.send(reply)
+
+
+class Worker:
+    """One process that runs scenes, restarted when a fit exceeds the time limit."""
+
+    def __init__(self, time_limit: float = TIME_LIMIT):
+        self.time_limit = time_limit
+        self._turn = threading.Lock()
+        self._latest: dict[str, int] = {}
+        self._count = 0
+        self._state = threading.Lock()
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    def start(self) -> None:
+        """Start the process, so that the first fit does not wait for imports."""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+    def run(self, tab: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply to a request; `Superseded` if the tab has sent a newer one meanwhile."""
+        with self._state:
+            self._count += 1
+            mine = self._latest[tab] = self._count
+            if len(self._latest) > 1000:
+                self._latest = {tab: mine}
+        with self._turn:
+            if self._latest.get(tab, mine) != mine:
+                raise Superseded
+            return self._run(request)
+
+    def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        if self._process is None or not self._process.is_alive():
+            self.close()
+            self.start()
+        assert self._pipe is not None
+        try:
+            self._pipe.send(dict(request))
+            if not self._pipe.poll(self.time_limit):
+                self.close()
+                return {
+                    "error": f"This fit took more than {self.time_limit:g} s and was stopped: "
+                    "use fewer points or a smaller parameter."
+                }
+            reply: dict[str, Any] = self._pipe.recv()
+        except (EOFError, OSError):
+            self.close()
+            return {"error": "The fit ended its process. Change the data or the parameters."}
+        return reply
