@@ -67,7 +67,7 @@ def problems(case: Case) -> list[str]:
     leaked = {
         f"{w.category.__name__}: {w.message} ({w.filename.rpartition('kilogram/')[2]})"
         for w in caught
-        if issubclass(w.category, RuntimeWarning)
+        if w.category is RuntimeWarning  # LinAlgWarning, a subclass, is our own
     }
     return found + sorted(leaked)
 
@@ -95,10 +95,10 @@ def _examine(case: Case, found: list[str]) -> None:
         warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     if not case.valid_params:
         found.append("accepted a parameter that its constraint excludes")
-    if _bytes(X) != before[0] or not np.array_equal(y, before[1]):
+    if (_bytes(X) != before[0] and not case.may_overwrite) or not np.array_equal(y, before[1]):
         found.append("changed its input")
     answers = _answers(model, X, case, found)
-    if case.container == "blocks" or not answers:
+    if case.container == "blocks" or not answers or not case.has_digits or case.may_overwrite:
         return
     other = _other_order(X)
     for method, values in _answers(model, other, case, found).items():
