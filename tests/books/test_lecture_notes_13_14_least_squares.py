@@ -181,6 +181,8 @@ def test_L13_M5_group_lasso():
     assert np.allclose(alone, run(sparse_regression.lasso(X, y, 0.7))["beta"], atol=1e-8)
     for lam in (0.5, 1.5, 3.0):
         beta = run(sparse_regression.group_lasso(X, y, groups, lam))["beta"]
+        how = {"alpha": lam / len(y), "fit_intercept": False, "tol": 1e-13, "max_iter": 10**4}
+        assert np.allclose(kg.GroupLasso(groups, **how).fit(X, y).coef_, beta, atol=1e-5)
         for g in groups:
             pull = X[:, g].T @ (y - X @ beta)
             if np.any(beta[g]):

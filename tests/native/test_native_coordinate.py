@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from kilogram.native.coordinate import Penalty, gram_descent
+from kilogram.native.coordinate import Groups, Penalty, gram_descent, group_descent
 
 
 def plain(G, q, l1, l2, positive, epochs):
@@ -60,3 +62,32 @@ def test_a_gram_matrix_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="G must be"):
         gram_descent(np.eye(3), np.zeros(2), Penalty(np.zeros(2)), np.zeros(2), np.zeros(2), tol=0,
                      max_epochs=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sizes", "t"), [([1, 1, 1], 1), ([1] * 7, 3), ([2, 5, 1], 1), ([3, 4], 2)]
+)
+def test_groups_reach_the_optimality_conditions(sizes, t):
+    rng = np.random.default_rng(sum(sizes) + t)
+    m = sum(sizes)
+    X = rng.normal(size=(40, m)) / 6
+    room = np.full((m + 2, m + 3), np.nan)
+    room[:m, :m] = X.T @ X
+    G, Q = room[:m, :m], X.T @ rng.normal(size=(40, t))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    parts = [slice(a, b) for a, b in pairwise(starts)]
+    curvature = np.array([np.linalg.eigvalsh(G[g, g])[-1] for g in parts])
+    strength, l2 = rng.uniform(0.05, 0.3, len(sizes)), 0.1
+    B, H = np.zeros((m, t)), Q.copy()
+    groups = Groups(starts, curvature, strength, l2)
+    epochs, change = group_descent(G, groups, B, H, tol=1e-13, max_epochs=20_000)
+    assert change <= 1e-13
+    np.testing.assert_allclose(H, Q - G @ B, atol=1e-11)
+    for g, s in zip(parts, strength, strict=True):
+        pull, norm = H[g] - l2 * B[g], np.linalg.norm(B[g])
+        if norm == 0:
+            assert np.linalg.norm(pull) <= s + 1e-9
+        else:
+            np.testing.assert_allclose(pull, s * B[g] / norm, atol=1e-9)
+    with pytest.raises(ValueError, match="must cover"):
+        group_descent(G, groups._replace(starts=starts[:-1]), B, H, tol=0.1, max_epochs=1)

@@ -40,3 +40,33 @@ def gram_descent(
         b, h, tol, max_epochs,
     )  # fmt: skip
     return int(epochs), float(change)
+
+
+class Groups(NamedTuple):
+    """Consecutive groups: starts (g + 1,), bounds of the curvature (g,), strengths (g,)."""
+
+    starts: Array
+    curvature: Array
+    strength: Array
+    l2: float = 0.0
+
+
+def group_descent(
+    G: Array, groups: Groups, B: Array, H: Array, *, tol: float, max_epochs: int
+) -> tuple[int, float]:
+    """Improve B (m, t) in place, with H = Q - G B; the epochs taken and the last largest move.
+
+    Minimises 1/2 <B, G B> - <Q, B> + sum_g strength_g |B_g| + l2 / 2 |B|^2 over G (m, m); a move is
+    measured as its norm times the root of its curvature. Rows of G may lie further apart than m.
+    """
+    m = len(B)
+    if G.dtype != np.float64 or G.shape != (m, m) or (m and G.strides[1] != 8):
+        raise ValueError(f"G must be ({m}, {m}) float64 with contiguous rows")
+    if B.shape != H.shape or int(groups.starts[-1]) != m:
+        raise ValueError(f"groups must cover the {m} rows of B and H")
+    if m == 0:
+        return 0, 0.0
+    epochs, change = _core.group_descent(
+        G, groups.starts, groups.curvature, groups.strength, groups.l2, B, H, tol, max_epochs
+    )
+    return int(epochs), float(change)

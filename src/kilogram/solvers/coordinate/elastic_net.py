@@ -288,8 +288,12 @@ def _duality_gap(
     penalised = factors > 0
     with np.errstate(divide="ignore"):
         largest = float((size[penalised] / factors[penalised]).max(initial=0.0))
-    scale = 1.0 if largest <= l1 else l1 / largest
     ry = float(rr + b @ correlations[work.columns])  # r'y = r'r + (X b)'r
     primal = 0.5 * rr + l1 * float(f @ np.abs(b)) + 0.5 * l2 * bb
-    dual = scale * ry - 0.5 * scale**2 * (rr + l2 * bb)
-    return max(primal - dual, 0.0)
+    return scaled_gap(primal, ry, rr + l2 * bb, l1, largest)
+
+
+def scaled_gap(primal: float, ry: float, rr: float, l1: float, largest: float) -> float:
+    """Primal minus dual at the residual, scaled until its largest correlation is at most l1."""
+    scale = 1.0 if largest <= l1 else l1 / largest
+    return max(primal - (scale * ry - 0.5 * scale**2 * rr), 0.0)

@@ -1,5 +1,6 @@
 // Coordinate descent in the module `kilogram.native._core`.
 #include "coordinate/gram_descent.hpp"
+#include "coordinate/group_descent.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -13,6 +14,8 @@ namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Square = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
 }  // namespace
@@ -30,6 +33,18 @@ void bind_coordinate(nb::module_& m) {
     return std::make_pair(state.epochs, state.change);
   }, "G"_a.noconvert(), "q"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a,
      "gamma"_a, "b"_a.noconvert(), "h"_a.noconvert(), "tol"_a, "max_epochs"_a);
+  m.def("group_descent", [](Square G, Places starts, Vector curvature, Vector strength, double l2,
+                            OutMatrix B, OutMatrix H, double tol, i64 max_epochs) {
+    const GroupProblem p{G.data(), i64(B.shape(0)), i64(G.stride(0)), i64(B.shape(1)), starts.data(),
+                         i64(curvature.shape(0)), curvature.data(), strength.data(), l2};
+    GramState state;
+    {
+      nb::gil_scoped_release release;
+      state = group_descent(p, B.data(), H.data(), tol, max_epochs);
+    }
+    return std::make_pair(state.epochs, state.change);
+  }, "G"_a.noconvert(), "starts"_a.noconvert(), "curvature"_a.noconvert(), "strength"_a.noconvert(),
+     "l2"_a, "B"_a.noconvert(), "H"_a.noconvert(), "tol"_a, "max_epochs"_a);
 }
 
 }  // namespace kg
