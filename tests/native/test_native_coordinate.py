@@ -80,7 +80,7 @@ def test_groups_reach_the_optimality_conditions(sizes, t):
     strength, l2 = rng.uniform(0.05, 0.3, len(sizes)), 0.1
     B, H = np.zeros((m, t)), Q.copy()
     groups = Groups(starts, curvature, strength, l2)
-    epochs, change = group_descent(G, groups, B, H, tol=1e-13, max_epochs=20_000)
+    _, change = group_descent(G, groups, B, H, tol=1e-13, max_epochs=20_000)
     assert change <= 1e-13
     np.testing.assert_allclose(H, Q - G @ B, atol=1e-11)
     for g, s in zip(parts, strength, strict=True):

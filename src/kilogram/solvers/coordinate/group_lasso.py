@@ -4,8 +4,8 @@
 
 B_g has the rows of B of the columns of group g, and all targets: one column a group is the
 multi-task lasso, one target the group lasso. As for the elastic net, groups enter a working set
-whose Gram matrix is stored, and the duality gap relative to |Y|^2 must fall below tol. Slow epochs are
-extrapolated from their last iterates, where that lowers the objective.
+whose Gram matrix is stored, and the duality gap relative to |Y|^2 must fall below tol. Slow epochs
+are extrapolated from their last iterates, where that lowers the objective.
 
 References: Yuan and Lin 2006; Obozinski, Taskar and Jordan 2010; Bertrand and Massias 2021.
 """
