@@ -46,6 +46,7 @@ SLUGS: tuple[str, ...] = (
     "neighbors",
     "logistic",
     "online",
+    "neural",
     "gaussian_process",
     "clusters",
     "mixtures",
@@ -143,6 +144,10 @@ PUBLIC: dict[str, str] = {
     "LocalOutlierFactor": "kilogram.models.neighbors.outliers",
     "condensed_neighbors": "kilogram.models.neighbors.reduction",
     "edited_neighbors": "kilogram.models.neighbors.reduction",
+    # networks
+    "MLPClassifier": "kilogram.models.neural.classifier",
+    "MLPRegressor": "kilogram.models.neural.regressor",
+    "check_gradient": "kilogram.functions.gradients",
     # clusters
     "KMeans": "kilogram.models.kmeans.kmeans",
     "KernelKMeans": "kilogram.models.kmeans.kernel_kmeans",

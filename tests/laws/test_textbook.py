@@ -15,6 +15,7 @@ from kilogram.textbook import (
     mixture,
     naive_bayes,
     neighbours,
+    neural_network,
     run,
     sparse_regression,
     svm_dual,
@@ -332,3 +333,30 @@ def test_nearest_neighbours(k, weighted):
     sure = ~book["tie"]
     assert sure.any()
     np.testing.assert_array_equal(fast.predict(NEW)[sure], book["label"][sure])
+
+
+def test_neural_network():
+    """Gradient steps on all rows: half the loss of the page, so twice its step."""
+    rng = np.random.default_rng(0)
+    Z, t = X[:12, :3], y[:12]
+    start = neural_network.initial_weights([3, 4, 1], rng)
+    book = run(neural_network.gradient_descent(Z, t, start, alpha=0.05, steps=7))
+    fast = kg.MLPRegressor(
+        hidden_layer_sizes=(4,),
+        activation="logistic",
+        solver="sgd",
+        alpha=0.0,
+        momentum=0.0,
+        learning_rate_init=0.1,
+        shuffle=False,
+        random_state=0,
+    ).partial_fit(Z, t)
+    fast.coefs_ = [W[:, :-1].T.copy() for W in start]
+    fast.intercepts_ = [W[:, -1].copy() for W in start]
+    for _ in range(7):
+        fast.partial_fit(Z, t)
+    for W, coef, b in zip(
+        neural_network.weights_of(book, 2), fast.coefs_, fast.intercepts_, strict=True
+    ):
+        np.testing.assert_allclose(coef, W[:, :-1].T, rtol=1e-10)
+        np.testing.assert_allclose(b, W[:, -1], rtol=1e-10)

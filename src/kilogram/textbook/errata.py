@@ -34,6 +34,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "ridge": ("Ridge", "RidgeCV"),
     "kernel_ridge": ("KernelRidge", "KernelRidgeCV"),
     "kernel_regression": (),
+    "neural_network": ("MLPRegressor", "MLPClassifier"),
     "gaussian_process": ("GaussianProcessRegressor",),
     "svm": ("SVC", "LinearSVC", "SVR", "LinearSVR"),
     "fisher": ("FisherDiscriminant", "KernelFisherDiscriminant"),
