@@ -56,6 +56,7 @@ SLUGS: tuple[str, ...] = (
     "manifolds",
     "densities",
     "trees",
+    "boosting",
     "few_labels",
     "explicit_features",
     "feature_maps",
@@ -181,6 +182,9 @@ PUBLIC: dict[str, str] = {
     "DecisionTreeClassifier": "kilogram.models.trees.decision_tree",
     "RandomForestRegressor": "kilogram.models.trees.random_forest",
     "RandomForestClassifier": "kilogram.models.trees.random_forest",
+    # boosting
+    "HistGradientBoostingRegressor": "kilogram.models.boosting.hist_gradient_boosting",
+    "HistGradientBoostingClassifier": "kilogram.models.boosting.hist_gradient_boosting",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

@@ -28,14 +28,14 @@ def validate_regression_data(
     return RegressionData(X, namespace(y).reshape(y, (-1, 1)) if flat else y, w, flat)
 
 
-def gather_regression_data(model: Estimator, rows: RegressionData) -> RegressionData:
+def gather_regression_data(model: Estimator, rows: RegressionData, **checks: Any) -> RegressionData:
     """Streaming rows as arrays in memory, in one pass over them; rows in memory as they are."""
     if not is_streamed(rows.X):
         return rows
     parts = list(zip(*row_blocks(rows.X, rows.Y, rows.w), strict=True))
     X, y, w = (None if part[0] is None else stack_rows(list(part)) for part in parts)
     names = getattr(model, "feature_names_in_", None)
-    found = validate_regression_data(model, X, y, w)
+    found = validate_regression_data(model, X, y, w, **checks)
     if names is not None:  # the gathered array has none of its own
         model.feature_names_in_ = names
     return found

@@ -1,0 +1,1 @@
+"""Gradient boosting on binned rows: limits of bins, ensembles of trees, the rounds."""
