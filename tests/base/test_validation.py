@@ -1,4 +1,4 @@
-"""The door: every container comes in as rows, or is refused with a sentence."""
+"""Validation: every container is accepted as rows, or refused with a sentence."""
 
 import warnings
 
@@ -15,15 +15,15 @@ import kilogram as kg
 from kilogram.base import Estimator
 
 
-class Guest(Estimator):
-    """Nothing but the door."""
+class Validating(Estimator):
+    """Nothing but validation."""
 
 
 def test_arrays_lists_and_sparse():
     for X in ([[1, 2], [3, 4]], np.eye(3), np.eye(3, dtype="f4"), sp.eye_array(3, format="coo")):
-        guest = Guest()
-        rows = guest._validate(X).X
-        assert guest.n_features_in_ == rows.shape[1]
+        estimator = Validating()
+        rows = estimator._validate(X).X
+        assert estimator.n_features_in_ == rows.shape[1]
         assert rows.dtype in (np.float32, np.float64)
 
 
@@ -37,55 +37,55 @@ def test_arrays_lists_and_sparse():
 )
 def test_frames_keep_their_names(make):
     frame = make({"height": [1.0, 2.0, 3.0], "width": [4.0, 5.0, 6.0]})
-    guest = Guest()
-    assert guest._validate(frame).X.shape == (3, 2)
-    assert list(guest.feature_names_in_) == ["height", "width"]
+    estimator = Validating()
+    assert estimator._validate(frame).X.shape == (3, 2)
+    assert list(estimator.feature_names_in_) == ["height", "width"]
     swapped = make({"width": [4.0], "height": [1.0]})
     with pytest.raises(ValueError, match="feature names"):
-        guest._validate(swapped, reset=False)
+        estimator._validate(swapped, reset=False)
 
 
 def test_strict_arrays_stay_where_they_are():
     xp = pytest.importorskip("array_api_strict")
-    guest = Guest()
+    estimator = Validating()
     X = xp.asarray(np.eye(3))
-    inside = guest._validate(X, xp.asarray(np.ones(3)), np.ones(3))
+    inside = estimator._validate(X, xp.asarray(np.ones(3)), np.ones(3))
     assert type(inside.X) is type(inside.y) is type(inside.w) is type(X)
     with pytest.raises(ValueError, match="NaN"):
-        guest._validate(X * xp.asarray(np.nan))
+        estimator._validate(X * xp.asarray(np.nan))
     with pytest.raises(ValueError, match="features"):
-        guest._validate(xp.asarray(np.eye(2)), reset=False)
+        estimator._validate(xp.asarray(np.eye(2)), reset=False)
     with pytest.raises(ValueError, match="inconsistent"):
-        guest._validate(X, xp.asarray(np.ones(2)))
+        estimator._validate(X, xp.asarray(np.ones(2)))
     with pytest.raises(ValueError, match="2D"):
-        guest._validate(xp.asarray(np.ones(2)))
+        estimator._validate(xp.asarray(np.ones(2)))
 
 
 def test_dask_is_let_in_unread():
-    guest = Guest()
+    estimator = Validating()
     X = da.ones((10, 4), chunks=(3, 4))
-    assert guest._validate(X, finite=False).X is X
-    assert guest.n_features_in_ == 4
+    assert estimator._validate(X, finite=False).X is X
+    assert estimator.n_features_in_ == 4
     seen = []
-    watched = guest._validate(
+    watched = estimator._validate(
         X.map_blocks(lambda b: seen.append(1) or b, dtype=float, meta=X._meta)
     ).X
     assert not seen
     np.testing.assert_array_equal(watched.compute(), np.ones((10, 4)))
     assert len(seen) == 4
     with pytest.raises(ValueError, match="NaN, first in row 0 of column 2 of a block"):
-        guest._validate(da.where(da.arange(4) == 2, np.nan, X)).X.compute()
+        estimator._validate(da.where(da.arange(4) == 2, np.nan, X)).X.compute()
 
 
 def test_deferred_search_for_nan():
-    guest = Guest()
+    estimator = Validating()
     X = np.eye(3)
     X[1, 1] = np.nan
-    assert guest._validate(X, finite=False).X is not None
+    assert estimator._validate(X, finite=False).X is not None
     with pytest.raises(ValueError, match="NaN"):
-        guest._ensure_finite(X.sum(axis=0), X)
+        estimator._ensure_finite(X.sum(axis=0), X)
     with pytest.raises(ValueError, match="overflow"):
-        guest._ensure_finite(np.array([np.inf]), np.full((2, 2), 1e300))
+        estimator._ensure_finite(np.array([np.inf]), np.full((2, 2), 1e300))
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_deferred_search_for_nan():
 )
 def test_weights(w, match):
     with pytest.raises(ValueError, match=match):
-        Guest()._validate(np.eye(3), sample_weight=w)
+        Validating()._validate(np.eye(3), sample_weight=w)
 
 
 def test_scalar_weight():
-    np.testing.assert_array_equal(Guest()._validate(np.eye(3), sample_weight=2).w, [2, 2, 2])
+    np.testing.assert_array_equal(Validating()._validate(np.eye(3), sample_weight=2).w, [2, 2, 2])
 
 
 def _streams(X, y, w=None):
@@ -202,7 +202,7 @@ def test_words_as_labels_of_device_arrays():
 def test_large_finite_values_pass_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert Guest()._validate(np.full((3, 2), 1e200), np.ones(3)).X.max() == 1e200
+        assert Validating()._validate(np.full((3, 2), 1e200), np.ones(3)).X.max() == 1e200
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -303,7 +303,7 @@ def test_integers_beyond_floats_are_refused():
 @pytest.mark.parametrize("w", ["balanced", {"a": 1.0}, np.array(["heavy"] * 3)])
 def test_weights_that_are_no_numbers_are_named(w):
     with pytest.raises(TypeError, match="sample_weight must be numbers"):
-        Guest()._validate(np.eye(3), sample_weight=w)
+        Validating()._validate(np.eye(3), sample_weight=w)
 
 
 def test_sparse_targets_are_refused_by_name():

@@ -1,7 +1,7 @@
 """What the tests of the books share: which items they cover, the two sides of a page, toy data.
 
-A page has two sides, the telling of `kilogram.textbook` and the fast estimator. A test that takes
-a side (`fit_pca`, `fit_kernel_pca`, `fit_ridge`, `fit_kernel_ridge`) runs against both.
+A page has two sides, the textbook version and the fast estimator. A test that takes a side
+(`fit_pca`, `fit_kernel_pca`, `fit_ridge`, `fit_kernel_ridge`) runs against both.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kilogram.textbook.state import run
 
 @covers("cookbook 0.1")
 def test_0_1_rows_here_are_the_columns_of_the_page():
-    """0.1: with points in columns X X' is D x D; the telling's X'X is the same matrix."""
+    """0.1: with points in columns X X' is D x D; the textbook version's X'X is the same matrix."""
     X = cloud(0)
     columns = (X - X.mean(axis=0)).T
     C_page = columns @ columns.T / columns.shape[1]

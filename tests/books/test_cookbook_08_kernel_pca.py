@@ -94,7 +94,7 @@ def test_T8_4_moving_and_turning_the_data_changes_nothing(fit_kernel_pca):
 
 
 @covers("cookbook T8.5", "cookbook G8.1", "cookbook GA.1")
-def test_T8_5_the_dual_road_is_cheaper_with_more_dimensions_than_points():
+def test_T8_5_the_dual_solver_is_cheaper_with_more_dimensions_than_points():
     X = np.random.default_rng(6).standard_normal((40, 1200))
 
     def seconds(version) -> float:

@@ -1,4 +1,4 @@
-"""Cookbook, chapter 9 and B.5: non-negative matrix factorisation, both tellings."""
+"""Cookbook, chapter 9 and B.5: non-negative matrix factorisation, both textbook versions."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SPAM = np.array([1, 1, 1, 0, 0])
 QUERY = np.array([[1, 0, 0, 0]])
 
 
-class Told:
+class Textbook:
     def __init__(self, X, labels, a=1.0):
         s = run(naive_bayes.bernoulli(X, labels, a))
         self.prior, self.p = s["prior"], s["p"]
@@ -38,7 +38,7 @@ class Fast:
         return self.model.predict_proba(X)
 
 
-sides = pytest.mark.parametrize("side", [Told, Fast], ids=SIDES)
+sides = pytest.mark.parametrize("side", [Textbook, Fast], ids=SIDES)
 
 
 @covers("cookbook M14.1", "cookbook M14.2", "cookbook X14.1", "cookbook H14.1")

@@ -12,7 +12,7 @@ from kilogram.textbook import centroids
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     def __init__(self, X, labels):
         s = run(centroids.online_centroids(X, labels))
         self.mu, self.classes = s["mu"], s["classes"]
@@ -30,7 +30,7 @@ class Fast:
         return self.model.predict(X)
 
 
-sides = pytest.mark.parametrize("side", [Told, Fast], ids=SIDES)
+sides = pytest.mark.parametrize("side", [Textbook, Fast], ids=SIDES)
 MEANS = np.array([[-2.0, 0.0], [0.0, 2.0], [2.0, 0.0]])
 
 

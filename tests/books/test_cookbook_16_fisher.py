@@ -13,7 +13,7 @@ from kilogram.textbook import fisher
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     """Algorithms 14 and 15; priors only if asked, as printed."""
 
     def __init__(self, X, labels, *, balanced=False, beta=0.0, priors=None):
@@ -36,7 +36,7 @@ class Fast:
         return self.model.predict(X)
 
 
-fisher_sides = pytest.mark.parametrize("fit_fisher", [Told, Fast], ids=SIDES)
+fisher_sides = pytest.mark.parametrize("fit_fisher", [Textbook, Fast], ids=SIDES)
 SHEAR = np.array([[1.0, 0.0], [1.6, 0.5]])
 
 

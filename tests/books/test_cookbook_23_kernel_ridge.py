@@ -183,7 +183,7 @@ def test_M23_5_lambda_by_closed_form_leave_one_out_width_by_comparison():
 
 @covers("cookbook H23.2")
 def test_H23_2_memory_is_what_stops_at_a_few_thousand_points():
-    """The telling keeps K and its factor: N^2 numbers each, 16 GB for both at N = 32 000."""
+    """The textbook version keeps K and its factor, N^2 numbers each: 16 GB at N = 32 000."""
     X, y = noisy_sine(9, 100)
     s = run(kernel_ridge.kernel_ridge(kernels.gaussian(X, X), y, 1.0))
     assert s["K"].size == s["L"].size == 100**2

@@ -20,7 +20,7 @@ def two(seed, n=200, noise=0, sd=3.0):
     return np.hstack([X, sd * rng.standard_normal((n, noise))]), labels
 
 
-def said(X_new, X, labels, k, seed=0, **how):
+def prediction(X_new, X, labels, k, seed=0, **how):
     close = neighbours.closeness(X_new, X)
     return run(neighbours.votes(close, labels, k, np.random.default_rng(seed), **how))
 
@@ -32,11 +32,11 @@ def test_FE5_1_the_majority_of_the_nearest():
     odd = int(np.argmin(np.abs(X - 2.0).sum(axis=1)))  # the odd one out in the middle of class 1
     labels[odd] = 0
     at = X[[odd]] + 1e-6
-    assert said(at, X, labels, 1)["label"][0] == 0
-    assert said(at, X, labels, 5)["label"][0] == 1
+    assert prediction(at, X, labels, 1)["label"][0] == 0
+    assert prediction(at, X, labels, 5)["label"][0] == 1
     assert kg.KNeighborsClassifier(1).fit(X, labels).predict(at)[0] == 0
     assert kg.KNeighborsClassifier(5).fit(X, labels).predict(at)[0] == 1
-    s = said(two(1, 20)[0], X, labels, 3)
+    s = prediction(two(1, 20)[0], X, labels, 3)
     fast = kg.KNeighborsClassifier(3).fit(X, labels)
     assert np.array_equal(fast.predict(two(1, 20)[0]), s["label"])
     for row, near in zip(s["gamma"], s["nearest"], strict=True):
@@ -75,7 +75,9 @@ def test_X5_a_k_by_cross_validation():
 
     def error(k):
         folds = KFold(6, shuffle=True, random_state=0).split(X)
-        wrong = [np.mean(said(X[b], X[a], labels[a], k)["label"] != labels[b]) for a, b in folds]
+        wrong = [
+            np.mean(prediction(X[b], X[a], labels[a], k)["label"] != labels[b]) for a, b in folds
+        ]
         return np.mean(wrong)
 
     errors = {k: error(k) for k in (1, 15, 45, 199)}
@@ -98,7 +100,7 @@ def test_X5_b_useless_features_drown_the_useful_ones():
                 gap = np.abs(X[labels == 1].mean(0) - X[labels == 0].mean(0)) / X.std(0)
                 kept = np.argsort(-gap)[:keep]
                 X, new = X[:, kept], new[:, kept]
-            own = said(new, X, labels, 5)["label"]
+            own = prediction(new, X, labels, 5)["label"]
             assert np.array_equal(kg.KNeighborsClassifier(5).fit(X, labels).predict(new), own)
             right.append(np.mean(own == truth))
         return np.mean(right)
@@ -113,7 +115,7 @@ def test_X5_b_useless_features_drown_the_useful_ones():
 def test_FE5_5_an_index_finds_the_same_neighbours():
     X, labels = two(5, 300, noise=1)
     new = two(6, 20, noise=1)[0]
-    brute = said(new, X, labels, 10)["nearest"]  # "suggest 10 others"
+    brute = prediction(new, X, labels, 10)["nearest"]  # "suggest 10 others"
     for algorithm in ("kd_tree", "brute"):
         index = kg.NearestNeighbors(n_neighbors=10, algorithm=algorithm).fit(X)
         assert np.array_equal(index.kneighbors(new)[1], brute)
@@ -142,20 +144,20 @@ def test_X5_f_it_keeps_the_data_where_a_parametric_rule_keeps_numbers():
 @covers("first_encounter T5.4", "first_encounter T5.5")
 def test_T5_1_claims_of_the_vote():
     X, labels = two(8, 61, noise=1)
-    assert (said(X, X, labels, 1)["label"] == labels).all()
+    assert (prediction(X, X, labels, 1)["label"] == labels).all()
     assert kg.KNeighborsClassifier(1).fit(X, labels).score(X, labels) == 1
     conflicting = np.vstack([X, X[:1]]), np.append(labels, 1 - labels[0])
-    assert (said(*conflicting[:1], *conflicting, 1)["label"] != conflicting[1]).any()
+    assert (prediction(*conflicting[:1], *conflicting, 1)["label"] != conflicting[1]).any()
     most = np.bincount(labels).argmax()
     new = two(9, 30, noise=1)[0]
-    assert (said(new, X, labels, len(X))["label"] == most).all()
+    assert (prediction(new, X, labels, len(X))["label"] == most).all()
     assert (kg.KNeighborsClassifier(len(X)).fit(X, labels).predict(new) == most).all()
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
     for k in (1, 3, 5):
-        s = said(new, X, labels, k)
+        s = prediction(new, X, labels, k)
         assert not s["tie"].any()
-        assert (said(new, X[order], labels[order], k)["label"] == s["label"]).all()
+        assert (prediction(new, X[order], labels[order], k)["label"] == s["label"]).all()
         fast = kg.KNeighborsClassifier(k).fit(X[order], labels[order])
         assert (fast.predict(new) == s["label"]).all()
     constant = np.full((4, len(X)), 0.3)
@@ -163,7 +165,7 @@ def test_T5_1_claims_of_the_vote():
     assert (weighted["label"] == run(neighbours.votes(constant, labels, 9, rng))["label"]).all()
     midway = (X[labels == 0][:1] + X[labels == 1][:1]) / 2
     pair = np.vstack([X[labels == 0][:1], X[labels == 1][:1]])
-    assert said(midway, pair, np.array([0, 1]), 2)["tie"].all()  # even k can tie
+    assert prediction(midway, pair, np.array([0, 1]), 2)["tie"].all()  # even k can tie
 
 
 @covers("first_encounter E5.2", "first_encounter E5.3")

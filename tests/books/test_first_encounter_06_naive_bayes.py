@@ -15,7 +15,7 @@ from kilogram.textbook.state import run
 VALUES = (3, 2, 4)
 
 
-class Told:
+class Textbook:
     def __init__(self, X, labels, values=VALUES, a=1.0):
         s = run(naive_bayes.categorical(X, labels, values, a))
         self.prior, self.p = s["prior"], s["p"]
@@ -39,7 +39,7 @@ class Fast:
         return np.exp(self.model.feature_log_prob_[i][c])
 
 
-sides = pytest.mark.parametrize("side", [Told, Fast], ids=SIDES)
+sides = pytest.mark.parametrize("side", [Textbook, Fast], ids=SIDES)
 
 
 def mails(seed, n=300):

@@ -14,7 +14,7 @@ from kilogram.textbook.quadratic_program import quadratic_program
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     """The dual by a quadratic programme, or by SMO."""
 
     def __init__(self, solve, kernel, X, y, C, slack=1):
@@ -36,7 +36,7 @@ class Fast:
         self.dual = self.model.objective_ - self.model.dual_gap_
 
 
-MACHINES = [partial(Told, svm_dual.svm), partial(Told, svm_dual.smo), Fast]
+MACHINES = [partial(Textbook, svm_dual.svm), partial(Textbook, svm_dual.smo), Fast]
 svm_sides = pytest.mark.parametrize("fit_svm", MACHINES, ids=["textbook", "smo", "kilogram"])
 
 

@@ -11,7 +11,7 @@ from kilogram.textbook import kernel_ridge, kernels, svr
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     def __init__(self, kernel, X, y, C, epsilon, slack=1):
         self.K = kernel.reference(X, X)
         s = run(svr.svr(self.K, y, C, epsilon, slack=slack))
@@ -29,7 +29,7 @@ class Fast:
         self.dual = model.objective_ - model.dual_gap_
 
 
-svr_sides = pytest.mark.parametrize("fit_svr", [Told, Fast], ids=SIDES)
+svr_sides = pytest.mark.parametrize("fit_svr", [Textbook, Fast], ids=SIDES)
 slacks = pytest.mark.parametrize("slack", [1, 2], ids=["linear", "quadratic"])
 X2, Y2 = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
 

@@ -121,7 +121,7 @@ def test_L08_E2_tree_pruned_tree_and_forest_on_new_points():
         assert np.isclose((cut.leaf_densities_ * volumes(cut.leaf_boxes_)).sum(), 1)
     forest = kg.DensityForest(random_state=0, min_samples_leaf=4).fit(X)
     assert forest.score(new) > full.score(new)
-    # the telling: two leaves that hold-out points do not tell apart become one
+    # the textbook version: two leaves that hold-out points do not tell apart become one
     rng = np.random.default_rng(7)
     even, held = rng.random((40, 1)), rng.random((4000, 1))
     boxes = np.array([[[0.0], [0.3]], [[0.3], [1.0]]])

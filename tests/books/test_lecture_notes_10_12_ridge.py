@@ -11,7 +11,7 @@ import kilogram as kg
 from kilogram.textbook import ridge, ridge_solvers
 from kilogram.textbook.state import run
 
-ROADS = {
+SOLVERS = {
     "cholesky": ridge_solvers.by_cholesky,
     "qr": ridge_solvers.by_qr,
     "svd": ridge_solvers.by_svd,
@@ -52,13 +52,13 @@ def test_L10_T1_the_plane_contains_the_centroid_and_residuals_are_normal(fit_rid
     "lecture_notes L12.M5",
 )
 @pytest.mark.parametrize("lam", [0.0, 0.3, 50.0])
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("solver", SOLVERS)
 @ridge_sides
-def test_L10_T2_L12_T2_every_road_leads_to_one_solution(fit_ridge, road, lam):
+def test_L10_T2_L12_T2_every_solver_leads_to_one_solution(fit_ridge, solver, lam):
     data = load_diabetes()
     X, y = data.data[:100, :6] * 20, data.target[:100]
     X, y = X - X.mean(axis=0), y - y.mean()
-    beta = run(ROADS[road](X, y, lam))["beta"]
+    beta = run(SOLVERS[solver](X, y, lam))["beta"]
     assert np.allclose(beta, fit_ridge(X, y, lam).W)
     assert np.allclose((X.T @ X + lam * np.eye(6)) @ beta, X.T @ y)
 
@@ -136,8 +136,8 @@ def test_L11_T1_the_normal_equations_square_the_condition_number():
     beta = np.ones(4)
     y = X @ beta
     error = {
-        name: np.abs(run(road(X, y, 0.0))["beta"] - beta).max()
-        for name, road in (("cholesky", ROADS["cholesky"]), ("svd", ROADS["svd"]))
+        name: np.abs(run(solver(X, y, 0.0))["beta"] - beta).max()
+        for name, solver in (("cholesky", SOLVERS["cholesky"]), ("svd", SOLVERS["svd"]))
     }
     assert error["svd"] < 1e-8
     assert error["cholesky"] > 10 * error["svd"]

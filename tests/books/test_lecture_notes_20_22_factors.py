@@ -49,7 +49,7 @@ def test_L20_T4_low_rank_and_sparse_come_apart_exactly(side):
 
 
 @covers("lecture_notes L20.M3")
-def test_L20_M3_both_tellings_reach_one_minimum():
+def test_L20_M3_both_textbook_versions_reach_one_minimum():
     L, S = contaminated(1, 30, 25, 3, 0.2)  # too many errors for exact recovery
     reference = run(robust_pca.pursuit(L + S, m=5000, tol=1e-10))
     fast = kg.RobustPCA(max_iter=1000).fit(L + S)

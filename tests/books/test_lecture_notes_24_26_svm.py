@@ -14,7 +14,7 @@ from kilogram.textbook import kernels, svm_dual, svm_sgd
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     def __init__(self, kernel, X, y, C):
         self.K = kernel(X, X)
         s = run(svm_dual.smo(self.K, y, C))
@@ -31,7 +31,7 @@ class Fast:
         self.b, self.decide = float(model.intercept_[0]), model.decision_function
 
 
-svm_sides = pytest.mark.parametrize("fit_svm", [Told, Fast], ids=SIDES)
+svm_sides = pytest.mark.parametrize("fit_svm", [Textbook, Fast], ids=SIDES)
 
 
 def blobs(seed, n=40, gap=0.8):

@@ -12,7 +12,7 @@ from kilogram.textbook import fisher, ridge, svm_dual
 from kilogram.textbook.state import run
 
 
-class Told:
+class Textbook:
     def __init__(self, kernel, X, y, C):
         self.K = kernel.reference(X, X)
         s = run(svm_dual.svm(self.K, y, C))
@@ -29,7 +29,7 @@ class Fast:
         self.d, self.decide = float(model.intercept_[0]), model.decision_function
 
 
-svm_sides = pytest.mark.parametrize("fit_svm", [Told, Fast], ids=SIDES)
+svm_sides = pytest.mark.parametrize("fit_svm", [Textbook, Fast], ids=SIDES)
 
 
 def blobs(seed, n=40, gap=0.8):

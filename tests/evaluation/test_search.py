@@ -1,4 +1,4 @@
-"""The search of any estimator: what each way of walking tries, roads along penalties, time."""
+"""The search of any estimator: what each way of walking tries, solvers along penalties, time."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from tests.laws.cases import ESTIMATORS, data, fit, make, target_for
 
 ASKED = ("transform", "predict", "predict_proba", "decision_function", "score_samples", "denoise")
 TRANSFORMERS = [name for name, cls in ESTIMATORS.items() if hasattr(cls, "set_output")]
-ROADS = {
+SOLVERS = {
     "KernelPCA, nystroem": ("KernelPCA", {"approximation": "nystroem", "random_state": 0}),
     "KernelPCA, fixed point": ("KernelPCA", {"preimage": "fixed_point"}),
     "KernelFisherDiscriminant, nystroem": (
@@ -22,9 +22,9 @@ ROADS = {
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-@pytest.mark.parametrize("case", [*TRANSFORMERS, *ROADS])
+@pytest.mark.parametrize("case", [*TRANSFORMERS, *SOLVERS])
 def test_set_output(case, everywhere):
-    name, params = ROADS.get(case, (case, {}))
+    name, params = SOLVERS.get(case, (case, {}))
     X, y = data(name=name)
     model = make(name, **params)
     y = target_for(model, y)

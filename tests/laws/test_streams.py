@@ -1,6 +1,6 @@
 """Law: streams are looked over: what is not finite in a late block is refused, not answered.
 
-Rows in memory are looked at by the door. Rows that come in blocks are looked at as they are read,
+Rows in memory are checked on input. Rows that come in blocks are checked as they are read,
 whichever method reads them; where NaN stands for a missing value, infinity is what is refused.
 """
 

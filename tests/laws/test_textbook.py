@@ -1,4 +1,4 @@
-"""Law: the fast version agrees with the book's telling."""
+"""Law: the fast version agrees with the textbook version."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_every_estimator_is_told():
         assert name in ref or isinstance(laws(name).textbook, str), name
 
 
-def test_tellings_explain_public_names():
+def test_textbook_versions_explain_public_names():
     for page in ENTRIES.values():
         assert all(hasattr(kg, name) for name in page.explains), page.title
 

@@ -1,4 +1,4 @@
-"""Lloyd's algorithm along a road of native passes, every step held against all distances."""
+"""Lloyd's algorithm along a solver of native passes, every step held against all distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native passes of matrix factors against their plain tellings, at awkward sizes."""
+"""The native passes of matrix factors against their plain textbook versions, at awkward sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The road is chosen by memory, says why, and its costs grow with the work."""
+"""The solver is chosen by memory, says why, and its costs grow with the work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_stored_while_it_fits_then_blocked_or_low_rank():
     low = plan_storage(10_000, 10, max_memory="100MiB", rank=500)
     assert low.name == "low_rank"
     assert low.bytes == 8 * 10_000 * 500
-    assert all(road.fits for road in (stored, blocked, low))
+    assert all(solver.fits for solver in (stored, blocked, low))
 
 
 def test_float32_takes_half_and_copies_count():
@@ -32,9 +32,9 @@ def test_float32_takes_half_and_copies_count():
 
 
 def test_what_cannot_fit_says_so():
-    road = plan_storage(10**7, 10, max_memory="1MiB")
-    assert not road.fits
-    assert "does not fit in the 1 MiB allowed" in road.reason
+    solver = plan_storage(10**7, 10, max_memory="1MiB")
+    assert not solver.fits
+    assert "does not fit in the 1 MiB allowed" in solver.reason
 
 
 def test_seconds_grow_with_the_work():

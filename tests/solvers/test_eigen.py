@@ -156,13 +156,13 @@ def test_subspace_iteration_stops():
 
 
 @pytest.mark.parametrize("k", [None, 3, 150])
-def test_both_roads_of_eigenpairs(k):
+def test_both_solvers_of_eigenpairs(k):
     A, values, _ = decaying(260)
     np.testing.assert_allclose(eigenpairs(A, k).value[0], values[:k], rtol=1e-9)
     np.testing.assert_allclose(full(A, k).value[0], values[:k], rtol=1e-9)
 
 
-def test_choice_of_road():
+def test_choice_of_solver():
     assert prefers_full(64, 10)
     assert prefers_full(5000, None)
     assert prefers_full(1000, 500)

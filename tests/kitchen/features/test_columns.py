@@ -156,7 +156,7 @@ def test_ordered_categories_of_a_frame_keep_their_order():
     assert column.levels == ("b", "a", "z")
 
 
-def test_groups_come_back_under_a_telling_name():
+def test_groups_come_back_under_a_clear_name():
     values_ = [k // 4 for k in range(N)]
     assert find_kind("patient_id", pa.array(values_)).kind == "group"
     assert find_kind("Customer", pa.array([f"c{v}" for v in values_])).kind == "group"

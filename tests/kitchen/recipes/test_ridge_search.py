@@ -82,23 +82,25 @@ def test_every_point_of_the_path_is_read_by_the_rule_that_answers():
     assert two.rule_ == "largest"
 
 
-def test_roads_know_the_class_sums_of_their_fits():
+def test_solvers_know_the_class_sums_of_their_fits():
     indicators = (LABELS[:, None] == np.unique(LABELS)).astype(float)
     w, alphas = RNG.uniform(0.5, 2.0, 30), [0.1, 3.0]
     wide = RNG.normal(size=(30, 40))
     for weights in (None, w):
-        for road, rows in [
+        for solver, rows in [
             (RidgeSolver(None), X),
             (RidgeSolver(None), wide),
             (RidgeSolver(Gaussian(1.0)), X),
             (RidgeSolver(Gaussian(1.0), 12), X),
         ]:
-            of_path = road.path(rows, indicators, alphas, weights).sums
+            of_path = solver.path(rows, indicators, alphas, weights).sums
             for j, alpha in enumerate(alphas):
-                fitted = road.model(rows, indicators, alpha, weights).predict(rows)
+                fitted = solver.model(rows, indicators, alpha, weights).predict(rows)
                 want = class_sums(indicators, fitted, weights)
                 assert of_path[:, :, j] == pytest.approx(want, abs=1e-5)
-            assert road.sums(rows, indicators, alphas, weights) == pytest.approx(of_path, abs=1e-5)
+            assert solver.sums(rows, indicators, alphas, weights) == pytest.approx(
+                of_path, abs=1e-5
+            )
 
 
 @pytest.mark.parametrize(("balanced", "sizes"), [(False, [120] * 3), (True, [150, 150, 60])])
@@ -150,13 +152,13 @@ def test_the_kernel_twin_bends_where_the_linear_one_cannot():
     assert kernel.path_.shape == (len(kernel.widths), len(kernel.alphas_))
 
 
-def test_landmarks_for_many_rows_agree_with_the_exact_road():
+def test_landmarks_for_many_rows_agree_with_the_exact_solver():
     exact = RidgeSearchRegressor("gaussian", widths=[1.0], alphas=[0.1]).fit(X, Y)
-    road = RidgeSearchRegressor(
+    solver = RidgeSearchRegressor(
         "gaussian", widths=[1.0], alphas=[0.1], max_exact=10, n_landmarks=30
     ).fit(X, Y)
-    assert road.predict(X) == pytest.approx(exact.predict(X), abs=1e-4)
-    assert road.best_score_ == pytest.approx(exact.best_score_, abs=1e-4)
+    assert solver.predict(X) == pytest.approx(exact.predict(X), abs=1e-4)
+    assert solver.best_score_ == pytest.approx(exact.best_score_, abs=1e-4)
 
 
 def test_balanced_classes_weigh_the_same():
@@ -186,11 +188,11 @@ def test_folds_predict_as_fits_do():
     splits = [(np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
     w = RNG.uniform(0.5, 2, 30)
     Z = np.column_stack([Y, X[:, 0]])
-    for road in (RidgeSolver(None), RidgeSolver(Gaussian(1.0))):
-        found = road.folds(X, Z, [0.1, 2.0], w, splits)
+    for solver in (RidgeSolver(None), RidgeSolver(Gaussian(1.0))):
+        found = solver.folds(X, Z, [0.1, 2.0], w, splits)
         assert found.shape == (20, 2, 2)
         train, test = splits[1]
-        direct = road.model(X[train], Z[train], 2.0, w[train]).predict(X[test])
+        direct = solver.model(X[train], Z[train], 2.0, w[train]).predict(X[test])
         assert found[10:, :, 1] == pytest.approx(direct, abs=1e-5)
     rows = sp.csr_array(X)
     assert RidgeSolver(None).folds(rows, Z, [0.1], None, splits) == pytest.approx(

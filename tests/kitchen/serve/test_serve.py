@@ -219,7 +219,7 @@ def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
     async def whole():
         yield b"[]"
 
-    async def guests():
+    async def clients():
         with pytest.raises(RequestError) as slow:
             await queue.process(endless(), "100", job)
         with pytest.raises(RequestError) as late:
@@ -229,7 +229,7 @@ def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
         done.set()
         return [one.value.status for one in (slow, late, full)], slow.value.message
 
-    statuses, message = asyncio.run(guests())
+    statuses, message = asyncio.run(clients())
     queue.close()
     assert statuses == [408, 503, 503]
     assert "to arrive" in message

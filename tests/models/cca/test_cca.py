@@ -1,4 +1,4 @@
-"""CCA and kernel CCA: the spec's claims, the roads, the errors."""
+"""CCA and kernel CCA: the spec's claims, the solvers, the errors."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_order_of_columns_does_not_matter_when_rows_are_few():
     np.testing.assert_allclose(one.transform(X), two.transform(X[:, order]), atol=1e-9)
 
 
-def test_ill_conditioned_rows_take_the_svd_road():
+def test_ill_conditioned_rows_take_the_svd_solver():
     X, Y = views(200)
     X = np.column_stack([X, X[:, 0] + 1e-9 * np.random.default_rng(3).standard_normal(200)])
     model = kg.CCA(4).fit(X, Y)
@@ -191,7 +191,7 @@ def test_regularisation_lowers_the_value():
     assert values[0] > values[1] > values[2]
 
 
-def test_all_landmarks_equal_the_exact_road():
+def test_all_landmarks_equal_the_exact_solver():
     X, Y = views(70)
     params = {"kernel": kg.Gaussian(2.0), "alpha": 0.05, "random_state": 0}
     exact = kg.KernelCCA(2, **params).fit(X, Y)

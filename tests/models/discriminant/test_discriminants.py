@@ -68,7 +68,7 @@ def test_linear_with_fewer_rows_than_columns():
     np.testing.assert_allclose(
         weighted.decision_function(new), repeated.decision_function(new), rtol=1e-8
     )
-    blocks = kg.LinearDiscriminantAnalysis()  # the d by d road gives the same
+    blocks = kg.LinearDiscriminantAnalysis()  # the d by d solver gives the same
     for at in np.array_split(np.arange(30), 3):
         blocks.partial_fit(X[at], y[at], classes=[0, 1, 2])
     np.testing.assert_allclose(blocks.decision_function(new), got.decision_function(new), rtol=1e-5)

@@ -134,7 +134,7 @@ def test_circles_and_their_overfit():
     assert greedy.score(Z_new, y_new) < tuned.score(Z_new, y_new) - 0.05
 
 
-def test_all_landmarks_equal_the_exact_road():
+def test_all_landmarks_equal_the_exact_solver():
     params = {"kernel": kg.Gaussian(2.0), "alpha": 0.01, "random_state": 0}
     exact = kg.KernelFisherDiscriminant(**params).fit(X, Y)
     mapped = kg.KernelFisherDiscriminant(approximation="nystroem", n_features=150, **params)

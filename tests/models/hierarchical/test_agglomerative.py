@@ -219,7 +219,7 @@ def test_rows_that_are_sure_to_merge_are_counted():
     assert surely_left(lattice - lattice.mean(axis=0)) == 400
 
 
-def test_estimates_are_of_the_road_that_is_taken():
+def test_estimates_are_of_the_solver_that_is_taken():
     def cost(n=5000, d=3, dtype="float64", **params):
         return kg.estimate(kg.AgglomerativeClustering(**params), n, d, dtype=dtype)
 

@@ -1,4 +1,4 @@
-"""Least squares on the reference data of the NIST (StRD): certified digits on every road."""
+"""Least squares on the reference data of the NIST (StRD): certified digits on every solver."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_wampler(which, least, solver):
 
 
 def test_wampler_by_products_and_from_moments():
-    """The roads that square the condition number (1e3, so 1e6 here) lose some digits, not all."""
+    """The solvers that square the condition number (1e3, so 1e6 here) lose some digits, not all."""
     X, y, truth, _ = wampler(1)
     assert digits(kg.LinearRegression(solver="cholesky").fit(X, y), truth) > 5
     moments = kg.LinearRegression().partial_fit(X[:9], y[:9]).partial_fit(X[9:], y[9:])

@@ -1,4 +1,4 @@
-"""LinearRegression: scikit-learn's answers on every road, and what scikit-learn lacks."""
+"""LinearRegression: scikit-learn's answers on every solver, and what scikit-learn lacks."""
 
 import dask.array as da
 import numpy as np
@@ -47,7 +47,7 @@ def test_shapes_are_sklearns(shape):
     assert np.shape(got.intercept_) == np.shape(want.intercept_)
 
 
-def test_road_rank_and_condition_are_told():
+def test_solver_rank_and_condition_are_told():
     X, Y, _ = data(2000, 40)
     model = kg.LinearRegression().fit(X, Y)
     assert (model.solver_, model.rank_) == ("cholesky", 40)

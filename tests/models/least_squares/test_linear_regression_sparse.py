@@ -7,7 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.linear_model import LinearRegression as SklearnRegression
 
 import kilogram as kg
-from kilogram.solvers.least_squares import least_squares as roads
+from kilogram.solvers.least_squares import least_squares as solvers
 
 
 def data(n=90, d=6, t=3, seed=0):
@@ -19,20 +19,20 @@ def data(n=90, d=6, t=3, seed=0):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("shape", [(80, 12), (20, 50)])
-@pytest.mark.parametrize("road", ["direct", "products"])
-def test_sparse(fit_intercept, shape, road, monkeypatch):
-    if road == "products":
-        monkeypatch.setattr(roads, "DIRECT", 5)
+@pytest.mark.parametrize("solver", ["direct", "products"])
+def test_sparse(fit_intercept, shape, solver, monkeypatch):
+    if solver == "products":
+        monkeypatch.setattr(solvers, "DIRECT", 5)
     X = sp.random_array(shape, density=0.3, format="csr", rng=np.random.default_rng(0))
     _, Y, w = data(*shape)
     got = kg.LinearRegression(fit_intercept=fit_intercept, tol=1e-13).fit(X, Y, w)
     want = kg.LinearRegression(fit_intercept=fit_intercept).fit(X.toarray(), Y, w)
-    assert (got.solver_ == "lsqr") == (road == "products")
+    assert (got.solver_ == "lsqr") == (solver == "products")
     np.testing.assert_allclose(got.coef_, want.coef_, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(got.predict(X), want.predict(X.toarray()), atol=1e-7)
 
 
-def test_sparse_with_empty_columns_stays_on_the_cheap_road():
+def test_sparse_with_empty_columns_stays_on_the_cheap_solver():
     X = sp.random_array((500, 40), density=0.2, format="lil", rng=np.random.default_rng(0))
     X[:, [3, 17]] = 0.0
     X, y = X.tocsr(), data(500)[1][:, 0]
@@ -59,7 +59,7 @@ def test_operator(fit_intercept):
         kg.LinearRegression(solver="qr").fit(aslinearoperator(X), Y)
 
 
-def test_a_long_sparse_table_is_solved_by_the_quicker_road():
+def test_a_long_sparse_table_is_solved_by_the_quicker_solver():
     """LSQR as long as X'X would take: well-conditioned columns end there, others do not."""
     rng = np.random.default_rng(0)
     X = sp.random_array((30_000, 100), density=0.15, format="csr", rng=rng)

@@ -1,4 +1,4 @@
-"""Logistic regression: scikit-learn's optimum on every road, penalties, separable and bad data."""
+"""Logistic regression: scikit-learn's optimum by every solver, penalties, bad data."""
 
 import warnings
 
@@ -61,7 +61,7 @@ def test_working_sets_pick_among_many_columns():
 
 
 @pytest.mark.parametrize("K", [2, 4])
-def test_the_sampled_road_reaches_the_same_optimum(K, monkeypatch):
+def test_the_sampled_solver_reaches_the_same_optimum(K, monkeypatch):
     X, y = problem(4000, 5, K=K)
     want = kg.LogisticRegression(tol=1e-9).fit(X, y)
     monkeypatch.setattr(quasi_newton, "SMALL", 200)

@@ -195,7 +195,7 @@ def test_holes_are_integrated_out(kind):
 
 
 @quiet
-def test_em_with_holes_equals_the_telling():
+def test_em_with_holes_equals_the_textbook_version():
     rows = X[:60, :3].copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.25] = np.nan
     rows[7] = np.nan

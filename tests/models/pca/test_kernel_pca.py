@@ -289,7 +289,7 @@ def test_the_way_back_must_be_asked_for():
 # -- budgets, memory, refusals --------------------------------------------------------------------
 
 
-def test_blocked_road_is_announced_and_equal():
+def test_blocked_solver_is_announced_and_equal():
     X = rows(700, 4)
     want = kg.KernelPCA(3, kernel="rbf").fit(X)
     with pytest.warns(MemoryFallbackWarning, match="does not fit"):

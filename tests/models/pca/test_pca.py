@@ -1,4 +1,4 @@
-"""PCA: scikit-learn's answers by every road, the texts' claims, and what scikit-learn lacks."""
+"""PCA: scikit-learn's answers by every solver, the texts' claims, and what scikit-learn lacks."""
 
 import numpy as np
 import pytest
@@ -134,19 +134,19 @@ def test_any_components_can_be_kept_or_removed():
         model.denoise(X, keep=[0], remove=[1])
 
 
-# -- roads ----------------------------------------------------------------------------------------
+# -- solvers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "k", "road"),
+    ("n", "d", "k", "solver"),
     [(900, 20, 3, "primal"), (20, 900, 3, "dual"), (1200, 1100, 3, "krylov"), (700, 600, None, 0)],
 )
-def test_choice_of_road(n, d, k, road):
+def test_choice_of_solver(n, d, k, solver):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 6)) @ rng.standard_normal((6, d)) * 5
     X += 0.1 * rng.standard_normal((n, d))
     model = kg.PCA(k, random_state=0).fit(X)
-    assert model.solver_ == (road or "primal")
+    assert model.solver_ == (solver or "primal")
     want = sklearn.decomposition.PCA(k, svd_solver="full").fit(X)
     assert_same(model, want, k=3, atol=1e-6)
 

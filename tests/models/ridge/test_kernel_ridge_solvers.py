@@ -1,4 +1,4 @@
-"""KernelRidge beyond memory and time: which road is taken, what is said, and how good it is."""
+"""KernelRidge beyond memory and time: which solver is taken, what is said, and how good it is."""
 
 import warnings
 
@@ -25,14 +25,14 @@ NEW = data(80, seed=5)[0]
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    "road", [{"solver": "cg"}, {"solver": "falkon"}, {"approximation": "nystroem"}]
+    "solver", [{"solver": "cg"}, {"solver": "falkon"}, {"approximation": "nystroem"}]
 )
-def test_all_rows_as_centres_are_the_exact_solution(fit_intercept, weighted, road):
+def test_all_rows_as_centres_are_the_exact_solution(fit_intercept, weighted, solver):
     X, Y, w = data(120)
     w = w + 1.0 if weighted else None
     params = {"kernel": kg.Gaussian(1.5), "alpha": [0.1, 3.0], "fit_intercept": fit_intercept}
     want = kg.KernelRidge(**params).fit(X, Y, w)
-    got = kg.KernelRidge(**params, **road, n_components=120, tol=1e-12).fit(X, Y, w)
+    got = kg.KernelRidge(**params, **solver, n_components=120, tol=1e-12).fit(X, Y, w)
     np.testing.assert_allclose(got.predict(NEW), want.predict(NEW), rtol=1e-5, atol=1e-6)
     assert got.objective_ == pytest.approx(want.objective_, rel=1e-6)
     assert got.objective(X, Y, w) == pytest.approx(got.objective_, rel=1e-6)
@@ -110,7 +110,7 @@ def test_more_features_come_closer():
         assert errors[2] < errors[1] < errors[0]
 
 
-def test_beyond_memory_the_road_is_announced():
+def test_beyond_memory_the_solver_is_announced():
     X, Y, _ = data()
     exact = kg.KernelRidge(0.3, kernel=kg.Gaussian(1.5)).fit(X, Y)
     with pytest.warns(MemoryFallbackWarning, match="centres"):
@@ -132,7 +132,7 @@ def test_half_the_memory_is_still_exact():
     np.testing.assert_allclose(model.dual_coef_, exact.dual_coef_, rtol=1e-7, atol=1e-9)
 
 
-def test_refused_when_the_road_was_asked_for():
+def test_refused_when_the_solver_was_asked_for():
     X, Y, _ = data()
     with pytest.raises(MemoryError, match="max_memory"):
         kg.KernelRidge(kernel="rbf", solver="cholesky", max_memory="100KB").fit(X, Y)
@@ -196,7 +196,7 @@ def test_few_steps_lower_the_objective():
     assert found[0] >= found[1] >= found[2]
 
 
-def test_short_time_turns_to_a_road_that_can_be_stopped():
+def test_short_time_turns_to_a_solver_that_can_be_stopped():
     size = KernelSize(
         n=50_000,
         d=10,
@@ -213,7 +213,7 @@ def test_short_time_turns_to_a_road_that_can_be_stopped():
     assert "max_time" in plan.reason
 
 
-def test_estimates_follow_the_roads():
+def test_estimates_follow_the_solvers():
     small = kg.estimate(kg.KernelRidge(kernel="rbf"), n=2_000, d=10)
     assert small.fits
     assert small.method == "cholesky"

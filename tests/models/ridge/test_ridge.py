@@ -1,4 +1,4 @@
-"""Ridge: scikit-learn's answers on every road, and what scikit-learn lacks."""
+"""Ridge: scikit-learn's answers on every solver, and what scikit-learn lacks."""
 
 import dask.array as da
 import numpy as np
@@ -11,7 +11,7 @@ import kilogram as kg
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import ConvergenceWarning
 from kilogram.solvers.least_squares import normal_equations as primal
-from kilogram.solvers.least_squares import ridge as roads
+from kilogram.solvers.least_squares import ridge as solvers
 
 
 def data(n=90, d=6, t=3, seed=0):
@@ -80,7 +80,7 @@ def test_near_dependent_columns_keep_their_digits():
     got = kg.Ridge(alpha=0.0).fit(X, X @ truth)
     assert got.solver_ == "svd"
     np.testing.assert_allclose(got.coef_, truth, rtol=1e-7)
-    moments, _ = roads.joint_moments(roads.RegressionData(X, (X @ truth)[:, None], None, True))
+    moments, _ = solvers.joint_moments(solvers.RegressionData(X, (X @ truth)[:, None], None, True))
     with pytest.raises(primal.NotPositiveDefinite):
         primal.from_moments(primal.Normal.of(moments, True), [0.0])
 
@@ -117,10 +117,10 @@ def test_positive(fit_intercept, shape):
 
 @pytest.mark.parametrize("shape", [(150, 20), (30, 80)])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("road", ["direct", "products"])
-def test_sparse(shape, fit_intercept, road, monkeypatch):
-    if road == "products":
-        monkeypatch.setattr(roads, "DIRECT", 5)
+@pytest.mark.parametrize("solver", ["direct", "products"])
+def test_sparse(shape, fit_intercept, solver, monkeypatch):
+    if solver == "products":
+        monkeypatch.setattr(solvers, "DIRECT", 5)
     n = shape[0]
     X = sp.random_array(shape, density=0.2, format="csr", rng=np.random.default_rng(0))
     rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_sparse(shape, fit_intercept, road, monkeypatch):
     want = kg.Ridge(alpha=0.5, fit_intercept=fit_intercept).fit(X.toarray(), Y, w)
     np.testing.assert_allclose(got.coef_, want.coef_, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(got.predict(X), want.predict(X.toarray()), rtol=1e-6, atol=1e-8)
-    assert got.solver_ == ("sparse_cg" if road == "products" else "cholesky")
+    assert got.solver_ == ("sparse_cg" if solver == "products" else "cholesky")
 
 
 def test_large_sparse_table_is_never_dense():

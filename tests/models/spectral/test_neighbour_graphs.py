@@ -19,7 +19,7 @@ def plain(X, k, new=None):
 
 @pytest.mark.parametrize("form", ["tiles", "tree", "sparse"])
 @pytest.mark.parametrize("new", [False, True])
-def test_three_roads_to_the_same_neighbours(form, new, monkeypatch):
+def test_three_solvers_to_the_same_neighbours(form, new, monkeypatch):
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((150, 3)), rng.standard_normal((37, 3)) if new else None
     if form == "tree":

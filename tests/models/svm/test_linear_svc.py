@@ -42,7 +42,7 @@ def test_reaches_scikit_learns_optimum(loss, C, scaling):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_primal_and_dual_roads_meet(loss):
+def test_primal_and_dual_solvers_meet(loss):
     X, y = rows()
     primal = LinearSVC(loss=loss, dual=False, tol=1e-7).fit(X, y)
     for table in (X, sp.csr_array(X), X.astype(np.float32)):

@@ -39,7 +39,7 @@ def test_reaches_scikit_learns_optimum(loss, epsilon, C):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_all_roads_meet(loss):
+def test_all_solvers_meet(loss):
     X, y = rows()
     params = {"loss": loss, "epsilon": 0.1, "tol": 1e-5}
     want = LinearSVR(**params).fit(X, y)

@@ -1,4 +1,4 @@
-"""(S K S + alpha I) Z = B: three roads, one answer, and what happens when a road is closed."""
+"""(S K S + alpha I) Z = B: three solvers, one answer, and what happens when a solver is closed."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from kilogram.solvers.linear import ridged_gram as kernel_forms
 from kilogram.solvers.linear.positive_definite import solve_positive
 from kilogram.solvers.linear.ridged_gram import HalfStored, Recomputed, add_diagonal
 
-ROADS = ["double", "mixed", "lean"]
+SOLVERS = ["double", "mixed", "lean"]
 
 
 def problem(n=230, t=2, seed=0):
@@ -32,25 +32,25 @@ def small_panels(monkeypatch):
     monkeypatch.setattr(kernel_forms, "PANEL", 64)
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kernel", [Gaussian(2.0), Matern(1.5), Gaussian(1.0) + 0.5 * Linear()])
 @pytest.mark.usefixtures("small_panels")
-def test_roads_reach_float64(road, weighted, kernel):
+def test_solvers_reach_float64(solver, weighted, kernel):
     X, B, w = problem()
     s = np.sqrt(w) if weighted else None
-    found = solve_positive(kernel, X, B, [0.1, 0.1], scale=s, precision=road)
+    found = solve_positive(kernel, X, B, [0.1, 0.1], scale=s, precision=solver)
     assert found.converged
     assert found.message == ""
     assert residual(kernel(X), s, found.value, B, 0.1) < 1e-12
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.usefixtures("small_panels")
-def test_one_penalty_per_column(road):
+def test_one_penalty_per_column(solver):
     X, B, _ = problem(t=3)
     alpha = [2.0, 0.1, 2.0]
-    found = solve_positive(Gaussian(2.0), X, B, alpha, precision=road)
+    found = solve_positive(Gaussian(2.0), X, B, alpha, precision=solver)
     assert residual(Gaussian(2.0)(X), None, found.value, B, alpha) < 1e-12
 
 
@@ -62,10 +62,10 @@ def test_many_penalties_from_one_decomposition():
     assert residual(Gaussian(2.0)(X), None, found.value, B, alpha) < 1e-11
 
 
-@pytest.mark.parametrize("road", ["mixed", "lean"])
-def test_what_float32_cannot_do_is_done_in_float64(road):
+@pytest.mark.parametrize("solver", ["mixed", "lean"])
+def test_what_float32_cannot_do_is_done_in_float64(solver):
     X, B, _ = problem()
-    found = solve_positive(Gaussian(5.0), X, B, [1e-10] * 2, precision=road)
+    found = solve_positive(Gaussian(5.0), X, B, [1e-10] * 2, precision=solver)
     assert "float32" in found.message
     assert "solved in float64" in found.message
     K = Gaussian(5.0)(X)
@@ -98,15 +98,15 @@ def test_function_that_is_no_kernel():
     assert residual(kernel(X), None, found.value, B, 0.1) < 1e-10
 
 
-@pytest.mark.parametrize("road", ["double", "mixed"])
-def test_a_given_matrix_is_left_alone(road):
+@pytest.mark.parametrize("solver", ["double", "mixed"])
+def test_a_given_matrix_is_left_alone(solver):
     X, B, w = problem()
     K = Gaussian(2.0)(X)
     before = K.copy()
     for kernel in (Precomputed(), FromCallable(lambda A, C: K, on="blocks")):
-        if road == "mixed" and isinstance(kernel, FromCallable):
+        if solver == "mixed" and isinstance(kernel, FromCallable):
             continue  # asked for panels, a constant function cannot answer
-        solve_positive(kernel, K, B, [0.1] * 2, scale=np.sqrt(w), precision=road)
+        solve_positive(kernel, K, B, [0.1] * 2, scale=np.sqrt(w), precision=solver)
         np.testing.assert_array_equal(K, before)
 
 
@@ -155,14 +155,14 @@ def early(monkeypatch):
     monkeypatch.setattr(single_cg, "STEPS", 0.2)
 
 
-@pytest.mark.parametrize("road", ["mixed", "lean"])
+@pytest.mark.parametrize("solver", ["mixed", "lean"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [60, 230, 401])
 @pytest.mark.usefixtures("early")
-def test_iteration_reaches_float64_without_a_factor(road, weighted, n):
+def test_iteration_reaches_float64_without_a_factor(solver, weighted, n):
     X, B, w = problem(n=n)
     s = np.sqrt(w) if weighted else None
-    found = solve_positive(Gaussian(2.0), X, B, [0.5, 0.5], scale=s, precision=road)
+    found = solve_positive(Gaussian(2.0), X, B, [0.5, 0.5], scale=s, precision=solver)
     assert found.method == "cg"
     assert found.message == ""
     assert residual(Gaussian(2.0)(X), s, found.value, B, 0.5) < 2e-13
