@@ -21,6 +21,17 @@ def predict(
         typer.Option(help="CSV or Parquet file to write.", show_default="standard output"),
     ] = None,
     coverage: Annotated[float, typer.Option(help="Coverage of the prediction intervals.")] = 0.9,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Two classes: predict the rarer one where its probability is at least this.",
+            show_default="the rule of the model",
+        ),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(help="Costs of a false alarm and of a miss of the rarer class: 1,5."),
+    ] = None,
     bare: Annotated[
         bool, typer.Option("--bare", help="Only the predictions: no intervals, no probabilities.")
     ] = False,
@@ -44,12 +55,16 @@ def predict(
             refuse_input,
             writing,
         )
+        from kilogram.kitchen.artifact.uncertainty import cost_threshold, positive_class
 
         if out is not None:
             check_name(out)
             refuse_input(out, table, model)
         cooked, summary = load_model(model), PredictionSummary()
-        blocks = predict_blocks(cooked, table, summary, coverage=coverage, bare=bare, **about)
+        if cost is not None:
+            threshold = cost_threshold(cost, threshold)
+        blocks = predict_blocks(cooked, table, summary, coverage=coverage, bare=bare,
+                                threshold=threshold, **about)  # fmt: skip
         if out is None:
             stream = CsvWriter(sys.stdout.buffer, safe=safe_csv)
             for block in blocks:
@@ -59,5 +74,9 @@ def predict(
             with writing(out, safe_csv=safe_csv) as writer:
                 for block in blocks:
                     writer.write(block)
+        if threshold is not None:
+            rare = cooked.classes[positive_class(cooked)]
+            typer.echo(f"{rare!r} is predicted where P({rare}) is at least {threshold:.3g}.",
+                       err=True)  # fmt: skip
         for note in summary.notes(cooked, table.name):
             typer.echo(note, err=True)

@@ -44,7 +44,7 @@ from kilogram.kitchen.recipes.recipe import fitted_pipeline
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_card, as_html
 from kilogram.kitchen.report.model_card import as_markdown
-from kilogram.kitchen.report.sentences import verdict
+from kilogram.kitchen.report.sentences import doubtful, verdict
 from kilogram.kitchen.result import CookResult
 from kilogram.kitchen.settings import MAX_ROWS, SearchMethod, Settings, check
 
@@ -223,11 +223,13 @@ def cook_table(
         kept = _kept(judged, chosen, settings.keep)
         notify("fitting the model on all rows")
         fitted = fit_rows(clone(kept.recipe.pipeline), work.X, work.y, work.along)
-        evidence = collect_evidence(judged, chosen, work.X, layout, settings, budget, notify)
+        evidence = collect_evidence(judged, chosen, work.X, layout, settings, budget, notify,
+                                    question.classes)  # fmt: skip
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
+    said = verdict(judged, target, doubtful(evidence.importance))
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
-        chosen=chosen, kept=kept, verdict=verdict(judged, target), evidence=evidence,
+        chosen=chosen, kept=kept, verdict=said, evidence=evidence,
         model=model, settings=settings,
         notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
         seconds=time.perf_counter() - budget.started, journal=work.journal,
@@ -249,6 +251,8 @@ def _model(
     about = {"recipe": kept.name, "measure": kept.measure.name, "score": kept.score.mean,
              "winner": winner(fitted), "rows": len(kept.y), "table": table.name,
              "written": dict(table.written)}  # fmt: skip
+    if len(question.classes) == 2:
+        about["positive"] = int(np.argmin(np.bincount(kept.y, minlength=2)))
     return Model(question.target, question.task, layout, pipeline, question.classes, table.header,
                  about, usage(kept, X, pipeline, examples=examples))  # fmt: skip
 

@@ -26,6 +26,8 @@ from kilogram.kitchen.read.table import Table, table_blocks
 
 # Rows whose observed target is kept for the score, where the table has the target.
 MAX_SCORED = 1_000_000
+# With more classes, a column for the probability of each would hide the rest of the table.
+MAX_CLASSES = 50
 
 
 @dataclass
@@ -73,15 +75,18 @@ def predict_blocks(
     *,
     coverage: float = 0.9,
     bare: bool = False,
+    threshold: float | None = None,
     block_rows: int = 20_000,
     **how: Any,
 ) -> Iterator[pa.Table]:
     """The table with its predictions, block by block; `how` are the keywords of `read_table`."""
     check_coverage(coverage)
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise KitchenError(f"threshold must be a float between 0 and 1, got {threshold}.")
     how = {"header": model.header, "written": model.about.get("written"), **how}
     for block in table_blocks(source, block_rows=block_rows, **how):
         if block.data.num_rows:
-            yield _predict_block(model, block, summary, coverage, bare)
+            yield _predict_block(model, block, summary, coverage, bare, threshold)
     if not summary.rows:
         raise KitchenError("The table has no rows to predict.")
 
@@ -93,10 +98,16 @@ def check_coverage(coverage: float) -> None:
 
 
 def _predict_block(
-    model: Model, block: Table, summary: PredictionSummary, coverage: float, bare: bool
+    model: Model,
+    block: Table,
+    summary: PredictionSummary,
+    coverage: float,
+    bare: bool,
+    threshold: float | None,
 ) -> pa.Table:
     X = model.layout.array(block.data, Path(block.path).parent if block.path else None)
-    found = predict_cells(model, X, summary, coverage)
+    details = predict_with_details(model, X, coverage, threshold)
+    found = label_cells(model, X, details, summary)
     if model.target in block.data.column_names and summary.scored < MAX_SCORED:
         column = block.data.column(model.target)
         _collect_observed(model, column, found["prediction"], summary)
@@ -104,7 +115,10 @@ def _predict_block(
              "high": f"high {model.target}", "probability": "probability",
              "out_of_distribution": "out of distribution"}  # fmt: skip
     shown = ["prediction"] if bare else list(found)
-    return with_columns(block.data, {names[key]: found[key] for key in shown})
+    more = {names[key]: found[key] for key in shown}
+    if details.probabilities is not None and not bare and len(model.classes) <= MAX_CLASSES:
+        more |= {f"P({name})": details.probabilities[:, k] for k, name in enumerate(model.classes)}
+    return with_columns(block.data, more)
 
 
 def predict_cells(
@@ -144,7 +158,8 @@ def _count_outside(
         if count:
             counter = summary.new_levels if column.kind == "categorical" else summary.outside
             counter[column.name] += count
-    return np.asarray(outside.any(axis=1))
+    most = model.use.get("distribution", {}).get("most_outside", 0)
+    return np.asarray(outside.sum(axis=1) > most)
 
 
 def with_columns(data: pa.Table, more: dict[str, Any]) -> pa.Table:

@@ -1,6 +1,7 @@
 """What a model file holds beside the pipeline: the uncertainty of its predictions.
 
 errors        absolute errors on held-out rows, for conformal intervals     (regression)
+local         trees of the expected error, where it varies from row to row   (regression)
 scale, shifts calibration of the decision values to probabilities           (classification)
 distribution  mean, covariance and ranges of the training rows, to detect out-of-distribution rows
 examples      some training rows, to show beside new ones
@@ -16,11 +17,14 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.conformal import conformal_quantile
 from kilogram.evaluation.probability_scaling import TemperatureScaling
+from kilogram.evaluation.threshold import probability_threshold
 from kilogram.kitchen.artifact import example_rows, out_of_distribution
 from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features.direct_transform import transform
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import held_out_predictions
+from kilogram.kitchen.judge.local_scale import expected_error, fit_scale
 from kilogram.kitchen.judge.trust import scaling
 
 # Absolute errors kept; more are replaced by as many quantiles.
@@ -40,6 +44,7 @@ class PredictionDetails:
     probability: np.ndarray | None
     out_of_distribution: np.ndarray
     outside: np.ndarray
+    probabilities: np.ndarray | None = None
 
     def part(self, rows: slice) -> PredictionDetails:
         """The same of some rows."""
@@ -54,7 +59,11 @@ def usage(
     held_out = held_out_predictions(kept, X)
     found: dict[str, Any] = {}
     if kept.measure.task == "regression":
-        errors = np.sort(np.abs(held_out.truth - held_out.prediction))
+        errors = np.abs(held_out.truth - held_out.prediction)
+        sigma, local = fit_scale(X[held_out.rows], held_out.prediction, errors)
+        if local:
+            found["local"] = local
+        errors = np.sort(errors / sigma)
         if len(errors) > MAX_ERRORS:
             errors = np.quantile(errors, np.linspace(0, 1, MAX_ERRORS))
         found["errors"] = errors
@@ -77,26 +86,38 @@ def features(pipeline: Pipeline, X: np.ndarray) -> Any:
     return X
 
 
-def predict_with_details(model: Model, X: np.ndarray, coverage: float) -> PredictionDetails:
-    """Predictions with intervals or probabilities, and out-of-distribution flags."""
+def predict_with_details(
+    model: Model, X: np.ndarray, coverage: float, threshold: float | None = None
+) -> PredictionDetails:
+    """Predictions with intervals or probabilities, and out-of-distribution flags.
+
+    Of two classes, the rarer one is predicted where its probability is at least `threshold`.
+    """
     Z = features(model.pipeline, X)
     last = model.pipeline[-1]
     inner = X if len(model.pipeline) == 1 else Z
     values = last.predict(inner)
     use = model.use
-    low = high = probability = None
+    low = high = probability = P = None
     if "errors" in use:
-        q = conformal_quantile(use["errors"], coverage)
+        q = conformal_quantile(use["errors"], coverage) * expected_error(
+            use.get("local", {}), X, values
+        )
         low, high = values - q, values + q
     if "scale" in use:
         P = TemperatureScaling(use["scale"], use["shifts"]).probabilities(
             last.decision_function(inner)
         )
+        if threshold is not None:
+            rare = positive_class(model)
+            values = np.where(P[:, rare] >= threshold, rare, 1 - rare)
         probability = P[np.arange(len(P)), values]
+    elif threshold is not None:
+        raise KitchenError("This model has no probabilities, so there is no threshold of them.")
     if "distribution" not in use:
         nothing = np.zeros(len(X), dtype=bool)
         return PredictionDetails(
-            values, low, high, probability, nothing, np.zeros(X.shape, dtype=bool)
+            values, low, high, probability, nothing, np.zeros(X.shape, dtype=bool), P
         )
     return PredictionDetails(
         values,
@@ -105,4 +126,28 @@ def predict_with_details(model: Model, X: np.ndarray, coverage: float) -> Predic
         probability,
         out_of_distribution.distances(use["distribution"], Z) > 1,
         out_of_distribution.outside(use["distribution"], X),
+        P,
     )
+
+
+def positive_class(model: Model) -> int:
+    """Position of the class that thresholds and costs are about: the rarer of two."""
+    if len(model.classes) != 2:
+        raise KitchenError(
+            f"A threshold is for two classes; {model.target!r} has "
+            f"{len(model.classes) or 'no'} classes."
+        )
+    return int(model.about.get("positive", 1))
+
+
+def cost_threshold(costs: str, threshold: float | None = None) -> float:
+    """The threshold of least expected cost for "false alarm,miss", such as "1,5"."""
+    if threshold is not None:
+        raise KitchenError("Give a threshold or costs, not both.")
+    try:
+        false_alarm, miss = (float(part) for part in costs.split(","))
+        return probability_threshold(false_alarm, miss)
+    except ValueError:
+        raise KitchenError(
+            f"cost must be two positive numbers such as 1,5 (false alarm, miss), got {costs!r}."
+        ) from None

@@ -25,6 +25,7 @@ from kilogram.kitchen.audit.checks_columns import (
     unreadable_numbers,
 )
 from kilogram.kitchen.audit.checks_drift import drift, shared_rows
+from kilogram.kitchen.audit.checks_formulas import formulas
 from kilogram.kitchen.audit.checks_order import future, groups, time_order
 from kilogram.kitchen.audit.checks_preprocessing import prepared
 from kilogram.kitchen.audit.checks_rows import duplicates, near_duplicates
@@ -187,7 +188,8 @@ def _checks(subject: AuditData) -> Iterator[Check]:
     for check, *codes in (
         (missing_values, "KG-A01"), (constants, "KG-A02"), (copies, "KG-A03"),
         (near_duplicates, "KG-A05"), (identifiers, "KG-A06"), (target_leaks, "KG-A07", "KG-A08"),
-        (unreadable_numbers, "KG-A18"), (groups, "KG-A09"), (time_order, "KG-A10"),
+        (formulas, "KG-A07"), (unreadable_numbers, "KG-A18"),
+        (groups, "KG-A09"), (time_order, "KG-A10"),
         (future, "KG-A11"), (imbalance, "KG-A12"),
     ):  # fmt: skip
         what = f"checking for {check.__name__.replace('_', ' ')}"

@@ -43,6 +43,7 @@ def collect_evidence(
     settings: Settings,
     budget: Budget,
     notify: Callable[[str], None],
+    classes: tuple[str, ...] = (),
 ) -> Evidence:
     """Evidence of the chosen recipe, or of the best one where the baseline was chosen."""
     shown = chosen if chosen.name != "baseline" else best_above_baseline(judged)
@@ -65,5 +66,6 @@ def collect_evidence(
             importance=matters,
             learning=curve,
             seed=settings.seed,
+            classes=classes,
         ),
     )

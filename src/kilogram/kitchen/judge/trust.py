@@ -1,7 +1,8 @@
 """Checks of the predictions on held-out rows.
 
 chance       randomisation test of the score against that of the baseline
-intervals    width and coverage of the 90 % prediction intervals
+intervals    width and coverage of the 90 % prediction intervals, in all and by quarters
+classes      rows, predictions, precision and recall of every class
 ranking      area under the ROC curve, average precision, thresholds by cost (two classes)
 calibration  calibrated probabilities, each fold's from the other folds
 subgroups    significantly larger errors in subgroups, adjusted for multiple comparisons
@@ -10,6 +11,7 @@ more rows    extrapolation of the learning curve
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +29,7 @@ from kilogram.evaluation.threshold import Threshold, best_threshold
 from kilogram.kitchen.features.columns import AS_NUMBER, Column, Layout
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
+from kilogram.kitchen.judge.local_scale import fit_scale
 
 COVERAGE = 0.9
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
@@ -36,10 +39,36 @@ MAX_LEVELS = 12
 
 @dataclass(frozen=True)
 class IntervalCheck:
-    """Regression: half width of the intervals, and their coverage of other folds."""
+    """Regression: median half width of the intervals, and their coverage of other folds.
+
+    `quarters` is the coverage in each quarter of the predictions, from the smallest; `local` tells
+    whether the width varies from row to row.
+    """
 
     half: float
     held: CoverageTest
+    quarters: tuple[float, ...]
+    local: bool
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """A class among the held-out rows: how often it is observed, predicted, and both."""
+
+    name: str
+    rows: int
+    predicted: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """Fraction of its predictions that are right; NaN without any."""
+        return self.right / self.predicted if self.predicted else math.nan
+
+    @property
+    def recall(self) -> float:
+        """Fraction of its rows that are predicted as such."""
+        return self.right / self.rows if self.rows else math.nan
 
 
 @dataclass(frozen=True)
@@ -68,6 +97,7 @@ class TrustChecks:
     calibration: Reliability | None
     groups: tuple[SubgroupResult, ...]
     more_rows: MoreRows | None
+    classes: tuple[ClassCounts, ...] = ()
 
 
 def trust(
@@ -80,17 +110,19 @@ def trust(
     importance: HeldOutImportance | None,
     learning: LearningCurve | None,
     seed: int,
+    classes: tuple[str, ...] = (),
 ) -> TrustChecks:
     """All of it for one recipe."""
     numbers = judged.measure.task == "regression"
     folds = fold_numbers(judged)
     return TrustChecks(
         chance=judged.chance(baseline),
-        range=_range(answers, folds) if numbers else None,
+        range=_range(answers, folds, X, seed) if numbers else None,
         ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
         calibration=None if numbers else calibration(judged, answers, folds),
         groups=_groups(judged, answers, X, layout, importance),
         more_rows=None if learning is None else learning.more_rows(),
+        classes=class_counts(answers, classes),
     )
 
 
@@ -100,15 +132,32 @@ def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
     return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
 
 
-def _range(answers: HeldOutPredictions, folds: np.ndarray) -> IntervalCheck:
+def class_counts(answers: HeldOutPredictions, names: tuple[str, ...]) -> tuple[ClassCounts, ...]:
+    """Observed and predicted rows of each class."""
+    truth, said = answers.truth, answers.prediction
+    return tuple(
+        ClassCounts(name, int(np.sum(truth == k)), int(np.sum(said == k)),
+                    int(np.sum((truth == k) & (said == k))))
+        for k, name in enumerate(names)
+    )  # fmt: skip
+
+
+def _range(
+    answers: HeldOutPredictions, folds: np.ndarray, X: np.ndarray, seed: int
+) -> IntervalCheck:
     """Intervals from all errors; how often they hold, each fold's from the errors of the others."""
     error = np.abs(answers.truth - answers.prediction)
-    half = np.empty(len(error))
+    sigma, local = fit_scale(X[answers.rows], answers.prediction, error, seed)
+    ratio, half = error / sigma, np.empty(len(error))
     for k in np.unique(folds):
-        half[folds == k] = conformal_quantile(error[folds != k], COVERAGE)
+        half[folds == k] = conformal_quantile(ratio[folds != k], COVERAGE)
+    half *= sigma
     held = coverage_test(answers.truth, answers.prediction - half, answers.prediction + half,
                          COVERAGE)  # fmt: skip
-    return IntervalCheck(conformal_quantile(error, COVERAGE), held)
+    order = np.array_split(np.argsort(answers.prediction, kind="stable"), 4)
+    quarters = tuple(float(np.mean(error[rows] <= half[rows])) for rows in order if len(rows))
+    typical = conformal_quantile(ratio, COVERAGE) * float(np.median(sigma))
+    return IntervalCheck(typical, held, quarters, bool(local))
 
 
 def _ranking(
@@ -116,7 +165,8 @@ def _ranking(
 ) -> RankingQuality:
     y, margin = answers.truth, answers.margin
     assert margin is not None
-    costs = tuple((a, b, best_threshold(y, margin, false_alarm=a, miss=b)) for a, b in COSTS)
+    p = held_out_probabilities(judged, answers, folds)[:, 1]
+    costs = tuple((a, b, best_threshold(y, p, false_alarm=a, miss=b)) for a, b in COSTS)
     return RankingQuality(
         _area(judged, y, margin, folds),
         rows_interval(average_precision, y, margin, draws=200, seed=seed),
@@ -158,14 +208,23 @@ def calibration(
     """Two classes: of the second. More: of the most probable one, whether it was right."""
     if answers.decision is None:
         return None
+    P = held_out_probabilities(judged, answers, folds)
+    if answers.margin is not None:
+        return reliability(answers.truth == 1, P[:, 1])
+    return reliability(np.argmax(P, axis=1) == answers.truth, P.max(axis=1))
+
+
+def held_out_probabilities(
+    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray
+) -> np.ndarray:
+    """(n, classes) probabilities of held-out rows, calibrated on the other folds."""
+    assert answers.decision is not None
     P = np.empty_like(answers.decision)
     for k in np.unique(folds):
         rest = folds != k
         found = fit_scaling(answers.decision[rest], answers.truth[rest], shifts=shifted(judged))
         P[~rest] = found.probabilities(answers.decision[~rest])
-    if answers.margin is not None:
-        return reliability(answers.truth == 1, P[:, 1])
-    return reliability(np.argmax(P, axis=1) == answers.truth, P.max(axis=1))
+    return P
 
 
 def _groups(

@@ -150,6 +150,9 @@ def _trust(found: TrustChecks) -> dict[str, Any]:
                    "score": found.chance.score, "chance": found.chance.chance},
         "more_rows": None if found.more_rows is None else asdict(found.more_rows),
         "intervals": None if found.range is None else asdict(found.range),
+        "classes": [
+            asdict(c) | {"precision": c.precision, "recall": c.recall} for c in found.classes
+        ],
         "subgroups": [
             {"column": g.column, "group": g.found.name, "verdict": g.found.verdict,
              "rows": g.found.count, "loss": g.found.loss,

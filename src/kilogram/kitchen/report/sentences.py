@@ -9,26 +9,62 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kilogram.evaluation.calibration import Reliability
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
+from kilogram.kitchen.errors import some
 from kilogram.kitchen.formatting import between, figure, signed
 from kilogram.kitchen.judge.compare import SIGNIFICANT, EvaluatedRecipe, Selection, select
-from kilogram.kitchen.judge.trust import IntervalCheck, RankingQuality, SubgroupResult, TrustChecks
+from kilogram.kitchen.judge.evidence import HeldOutImportance
+from kilogram.kitchen.judge.trust import (
+    ClassCounts,
+    IntervalCheck,
+    RankingQuality,
+    SubgroupResult,
+    TrustChecks,
+)
 from kilogram.kitchen.measures import MEASURES, Measure
 
 # An optimism below this, of a score between 0 and 1, is not worth reporting.
 SMALL = 0.005
+# Scores from which on leakage is more likely than skill.
+TOO_GOOD = {"regression": 0.99, "classification": 0.9985}
 
 
-def verdict(judged: tuple[EvaluatedRecipe, ...], target: str) -> tuple[str, str, str]:
-    """The three sentences."""
+def verdict(
+    judged: tuple[EvaluatedRecipe, ...], target: str, columns: tuple[str, ...] = ()
+) -> tuple[str, str, str]:
+    """The three sentences; `columns` matter most, and are named where the score is too good."""
     by_name = {one.name: one for one in judged}
     selection = select(judged)
     return (
-        _prediction(selection, judged[0], target),
+        _doubt(selection, target, columns) + _prediction(selection, judged[0], target),
         _structure(by_name, selection),
         _optimism(by_name, selection.chosen),
+    )
+
+
+def _doubt(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
+    """A near-perfect score comes from leakage more often than from a good model."""
+    chosen = selection.chosen
+    if not selection.able or chosen.score.mean < TOO_GOOD[chosen.measure.task]:
+        return ""
+    named = f" Check {some(columns)} first." if columns else ""
+    return (
+        f"Too good to be true? A {chosen.measure.title} of {figure(chosen.score.mean)} usually "
+        f"means that some column is computed from {target}, or known only after it.{named} "
+    )
+
+
+def doubtful(importance: HeldOutImportance | None) -> tuple[str, ...]:
+    """The columns that most of a score comes from, at most three."""
+    if importance is None:
+        return ()
+    typical = importance.typical
+    return tuple(
+        importance.columns[k] for k in importance.order[:3] if typical[k] > 0.1 * typical.max() > 0
     )
 
 
@@ -133,6 +169,8 @@ def _constant(measure: Measure) -> str:
 def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
     """The checks of the predictions: a heading and a sentence each."""
     lines = [("chance", _of_chance(found, measure))]
+    if found.classes:
+        lines.append(("classes", _of_classes(found.classes)))
     if found.range is not None:
         lines.append(("intervals", _of_range(found.range)))
     if found.ranking is not None:
@@ -158,10 +196,31 @@ def _of_chance(found: TrustChecks, measure: Measure) -> str:
 def _of_range(found: IntervalCheck) -> str:
     held = found.held
     low = " That is fewer than 90 %: the folds differ from each other."
+    width = "typically " if found.local else ""
+    varies = ", wider where errors are larger" if found.local else ""
+    worst = int(np.argmin(found.quarters))
+    where = ("smallest", "second", "third", "largest")[worst]
     return (
-        f"The 90 % prediction interval is ±{figure(found.half)}; such intervals covered "
-        f"{held.covered:.0%} of the {held.count:,} held-out rows."
-        f"{low if held.p_value < 0.01 else ''}"
+        f"The 90 % prediction interval is {width}±{figure(found.half)}{varies}; such intervals "
+        f"covered {held.covered:.0%} of the {held.count:,} held-out rows, and "
+        f"{found.quarters[worst]:.0%} in the {where} quarter of the predictions, where they cover "
+        f"least.{low if held.p_value < 0.01 else ''}"
+    )
+
+
+def _of_classes(found: tuple[ClassCounts, ...]) -> str:
+    """Of two classes the rarer one, of more the one that is found least."""
+    rows = sum(one.rows for one in found)
+    if len(found) == 2:
+        one = min(found, key=lambda c: c.rows)
+        start = f"Predicts {one.name!r} for {one.predicted:,} of {rows:,} rows"
+    else:
+        one = min(found, key=lambda c: c.recall)
+        start = f"Least found is {one.name!r}, predicted for {one.predicted:,} of {rows:,} rows"
+    right = f"{one.precision:.0%} of these predictions are right" if one.predicted else "never"
+    return (
+        f"{start}; {right} (precision), and {one.right:,} of the {one.rows:,} rows that are "
+        f"{one.name!r} are found (recall {one.recall:.0%})."
     )
 
 
