@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
-from kilogram.native.threads import blas_libraries, n_threads
+from kilogram.native.threads import blas_libraries, idle_threads, n_threads, thread_limit
 
-__all__ = ["blas_threads", "by_team", "n_threads", "one_team"]
+__all__ = ["blas_threads", "by_team", "idle_threads", "n_threads", "one_team", "thread_limit"]
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -7,6 +7,7 @@ message on standard error and exit status 1; Ctrl-C ends with 130 and nothing wr
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -20,6 +21,11 @@ from kilogram.cli.explain_model import explain_model
 from kilogram.cli.export import export
 from kilogram.cli.predict import predict
 from kilogram.cli.serve import serve
+
+# Threads that wait should sleep: on a busy machine, spinning takes the CPU from those that work.
+# OpenMP and OpenBLAS read this when they are loaded, which is when a command runs.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
 app = typer.Typer(
     help="Kilogram: predict a column of a table, with an honest evaluation.",

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kilogram.arrays.threads import blas_threads, n_threads
+from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
 from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import fit_rows
 from kilogram.evaluation.nested import winner
@@ -214,7 +214,10 @@ def cook_table(
     found.refuse()
     work = prepare_work(table, layout, question, measure, settings, resume)
     notify = _counter(progress, len(work.menu) * len(work.splits) + 6)
-    with blas_threads(1 if len(work.y) <= FEW_ROWS else n_threads()):
+    # a thread that waits for a busy CPU holds up all others
+    threads = idle_threads()
+    few = len(work.y) <= FEW_ROWS
+    with thread_limit(threads), blas_threads(1 if few else threads):
         judged, undone = judge(
             work.menu, work.X, work.y, measure, work.splits, first_round=settings.folds,
             budget=budget, notify=notify, along=work.along, journal=work.journal,

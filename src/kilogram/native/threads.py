@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -52,15 +53,49 @@ def blas_libraries() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
+_NO_LIMIT = 1 << 20
+
+
 @cache
 def _cpu_quota() -> int:
     """CPUs a container may use, which OpenMP does not know; large where there is no limit."""
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            quota, period = file.read().split()[:2]
-    except (OSError, ValueError):
-        return 1 << 20
-    return 1 << 20 if quota == "max" else max(1, -(-int(quota) // int(period)))
+    return cpu_quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+
+
+def cpu_quota(mount: Path, own: Path) -> int:
+    """The least quota of the control groups of a process, of version 2 or 1."""
+    folders = {mount, mount / "cpu"}
+    with suppress(OSError):
+        for line in own.read_text().splitlines():
+            _, subjects, path = line.split(":", 2)
+            root = mount / "cpu" if "cpu" in subjects.split(",") else mount
+            place = root / path.strip("/")
+            folders |= {place, *(up for up in place.parents if root in up.parents)}
+    return min((_quota(folder) for folder in folders), default=_NO_LIMIT)
+
+
+def _quota(folder: Path) -> int:
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        with suppress(OSError, ValueError):
+            quota, period = " ".join((folder / name).read_text() for name in names).split()[:2]
+            if quota not in ("max", "-1"):
+                return max(1, -(-int(quota) // int(period)))
+    return _NO_LIMIT
+
+
+def idle_threads() -> int:
+    """Threads that would find an idle CPU: `n_threads()` less the processes that run already."""
+    if not hasattr(os, "getloadavg"):
+        return n_threads()
+    busy = int(os.getloadavg()[0])
+    return max(1, min(n_threads(), (os.cpu_count() or 1) - busy))
+
+
+@contextmanager
+def thread_limit(n: int) -> Iterator[None]:
+    """OpenMP and BLAS on at most n threads while the block runs."""
+    with ThreadpoolController().limit(limits=n):
+        yield
 
 
 def n_threads() -> int:

@@ -66,7 +66,8 @@ def formulas(subject: AuditData) -> Iterator[Finding]:
 
 def _numeric(subject: AuditData) -> tuple[list[str], np.ndarray]:
     """Numeric columns without missing values that vary."""
-    names, columns = [], []
+    names: list[str] = []
+    columns: list[np.ndarray] = []
     for column in subject.each(subject.layout.used):
         if column.kind == "numeric" and len(names) < MAX_COLUMNS:
             x = subject.numbers(column)

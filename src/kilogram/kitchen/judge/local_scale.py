@@ -58,9 +58,10 @@ def fit_scale(
     explained = 1 - np.mean((error[rows] - unseen) ** 2) / np.var(error[rows])
     if explained < WORTH:
         return np.ones(n), {}
-    found = {"trees": forest.arrays(), "floor": FLOOR * float(error.mean())}
+    floor = FLOOR * float(error.mean())
+    found: dict[str, Any] = {"trees": forest.arrays(), "floor": floor}
     sigma = expected_error(found, X, prediction)
-    sigma[rows] = np.maximum(unseen, found["floor"])
+    sigma[rows] = np.maximum(unseen, floor)
     return sigma, found
 
 
@@ -69,4 +70,4 @@ def expected_error(found: dict[str, Any], X: np.ndarray, prediction: np.ndarray)
     if not found:
         return np.ones(len(X))
     values = predict_trees(found["trees"], inputs(X, prediction))[:, 0]
-    return np.maximum(values, found["floor"])
+    return np.maximum(values, float(found["floor"]))

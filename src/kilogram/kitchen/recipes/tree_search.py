@@ -29,6 +29,10 @@ from kilogram.models.trees.tree_arrays import from_boosting
 
 # Up to so many rows a forest is grown; from FORESTS_ONLY on boosting is tried too.
 SHORT, FORESTS_ONLY = 3000, 1000
+# With more classes a round of boosting grows more trees than a forest has: forests at any length.
+MANY_CLASSES = 30
+# A tenth of the rows kept aside must hold some of every class.
+FEW_OF_CLASS = 20
 # One round of boosting cuts every column once a class: beyond so many it costs more than all else.
 MANY_CUTS = 500
 LEAVES = (1, 5)
@@ -95,17 +99,20 @@ class TreeSearch(BaseEstimator):
             self.classes_ = np.unique(y)
         dependent = groups is not None or moments is not None
         # drawn by weight, rows of a rare class are in nearly every tree: none is left to judge them
-        if len(y) <= SHORT and not dependent and not self.balanced:
+        many = not is_regressor(self) and len(self.classes_) > MANY_CLASSES
+        short = len(y) <= SHORT or many
+        if short and not dependent and not self.balanced:
             self._forest(X, y)
             cuts = X.shape[1] * (1 if is_regressor(self) else len(self.classes_))
-            both = len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
+            both = not many and len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
             return self._or_boosting(X, y) if both else self
-        short = len(y) <= SHORT
-        model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not dependent)
+        # rounds end early by a part of the rows kept aside, which must be drawn at random
+        fixed = dependent or self._smallest_class(y) < FEW_OF_CLASS
+        model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not fixed)
         space: Any = {"min_samples_leaf": list(LEAVES)}
         start: dict[str, Any] = {"min_samples_leaf": 1}
         if not short:
-            space = BOOSTING | ({"max_iter": ROUNDS} if dependent else {})
+            space = BOOSTING | ({"max_iter": ROUNDS} if fixed else {})
             start = {name: START[name] for name in space}
         search = Search(
             model,
@@ -123,7 +130,7 @@ class TreeSearch(BaseEstimator):
         self.best_score_, self.best_params_ = search.best_score_, search.best_params_
         self.model_, self.tried_ = search.best_estimator_, len(search.trials_)
         self.forest_ = short
-        if not short and not dependent:  # as many rounds again, on all rows
+        if not short and not fixed:  # as many rounds again, on all rows
             rounds = {"max_iter": int(self.model_.n_iter_)}
             self.model_ = clone(self.model_).set_params(early_stopping=False, **rounds).fit(X, y)
             self.best_params_ = self.best_params_ | rounds
@@ -152,6 +159,12 @@ class TreeSearch(BaseEstimator):
             self.best_score_, self.best_params_ = search.best_score_, search.best_params_
             self.model_, self.forest_ = search.best_estimator_, False
         return self
+
+    def _smallest_class(self, y: np.ndarray) -> float:
+        """Rows of the smallest class; no limit for numbers."""
+        if is_regressor(self):
+            return np.inf
+        return int(np.unique(y, return_counts=True)[1].min())
 
     def _left_out(self, model: Any, y: np.ndarray) -> float:
         if is_regressor(self):
