@@ -75,6 +75,7 @@ def _name(name: str) -> dict[str, str]:
 
 def _textbook(page: Page) -> list[dict[str, Any]]:
     """The textbook versions of the page's methods, and those its scenes run."""
+    shown = {key for s in scenes().values() if s.page == page.slug for key in s.algorithms}
     return [
         {
             "key": key,
@@ -83,7 +84,7 @@ def _textbook(page: Page) -> list[dict[str, Any]]:
             "code": code_of(key)[0],
         }
         for key, entry in ENTRIES.items()
-        if set(entry.explains) & set(page.names)
+        if set(entry.explains) & set(page.names) or key in shown
     ]
 
 

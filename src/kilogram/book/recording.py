@@ -7,7 +7,7 @@ fields on a grid, pictures. Coordinates are in the units of the panel. Grids are
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,13 @@ Layer = dict[str, Any]
 
 
 def numbers(values: ArrayLike, digits: int = 5) -> list[Any]:
-    """Nested lists of numbers with few significant digits; NaN and infinity become None."""
-    array = np.asarray(values, dtype=float)
-    if array.ndim > 1:
-        return [numbers(row, digits) for row in array]
-    return [number(value, digits) for value in array]
+    """Numbers with `digits` significant digits of the largest; NaN and infinity become None."""
+    array = np.atleast_1d(np.asarray(values, dtype=float).squeeze())
+    fine = np.isfinite(array)
+    top = float(np.abs(array[fine]).max(initial=0.0))
+    places = digits - 1 - int(np.floor(np.log10(top))) if top > 0 else 0
+    found: list[Any] = np.round(array, places).tolist()
+    return found if fine.all() else [v if ok else None for v, ok in zip(found, fine, strict=True)]
 
 
 def number(value: float, digits: int = 5) -> float | None:
@@ -64,7 +66,9 @@ def band(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, **style: Any) -> Layer:
 
 
 def bars(x: ArrayLike, y: ArrayLike, width: float = 0.8, **style: Any) -> Layer:
-    """Bars from 0 to y."""
+    """Bars from 0 to y; `c` a class for each."""
+    if "c" in style:
+        style["c"] = numbers(style["c"])
     return {"kind": "bars", "x": numbers(x), "y": numbers(y), "w": width, **style}
 
 
@@ -172,7 +176,7 @@ class Frame:
     """One moment: the step's name, the lit line of the code, the layers of each panel."""
 
     step: str
-    layers: dict[str, Sequence[Layer]]
+    layers: Mapping[str, Sequence[Layer]]
     line: int | None = None
     readouts: Sequence[tuple[str, Any]] = ()
 

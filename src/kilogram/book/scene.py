@@ -128,6 +128,7 @@ class Scene:
     answer: str = ""
     names: tuple[str, ...] = ()
     min_points: int = 2
+    algorithms: tuple[str, ...] = ()  # textbook versions shown besides those of the page
     classes: int = 2
 
     def description(self) -> dict[str, Any]:
@@ -223,6 +224,10 @@ def run_scene(
         return data, scene.run(data, settings)
     except BookError:
         raise
-    except (ValueError, np.linalg.LinAlgError) as error:
+    except np.linalg.LinAlgError as error:
+        raise BookError(
+            f"A matrix of this fit is singular ({error}): the points lie on a line or coincide."
+        ) from error
+    except ValueError as error:
         # the estimators' own messages: "Found array with 1 sample(s) ..."
         raise BookError(str(error).split("\n")[0]) from error

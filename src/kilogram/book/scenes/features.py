@@ -1,0 +1,598 @@
+"""Trees and forests, the lasso path, random features, two views, parts, manifolds, few labels, cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kilogram.book.drawing import (
+    curve_places,
+    data_grid,
+    objective_panel,
+    percent,
+    plane,
+    python_lines,
+    short,
+)
+from kilogram.book.recording import (
+    Frame,
+    Panel,
+    Recording,
+    band,
+    bars,
+    data_points,
+    limits,
+    line,
+    picture,
+    points,
+    segments,
+)
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
+from kilogram.book.scenes.classification import errors
+from kilogram.book.tables import bent_sheet, correlated_columns, digits, two_views
+from kilogram.book.textbook_steps import record, thinned
+from kilogram.kernels import Gaussian
+from kilogram.models.cca.cca import CCA
+from kilogram.models.cca.kernel_cca import KernelCCA
+from kilogram.models.factorization.nmf import NMF
+from kilogram.models.features.fourier import FourierFeatures
+from kilogram.models.features.kitchen_sinks import KitchenSinksRegressor
+from kilogram.models.manifold.classical_mds import ClassicalMDS
+from kilogram.models.manifold.isomap import Isomap
+from kilogram.models.manifold.locally_linear import LocallyLinearEmbedding
+from kilogram.models.pca.pca import PCA
+from kilogram.models.ridge.kernel_ridge import KernelRidge
+from kilogram.models.ridge.ridge import Ridge
+from kilogram.models.semi_supervised.label_spreading import LabelSpreading
+from kilogram.models.sparse.elastic_net import Lasso
+from kilogram.models.sparse.paths import lasso_path
+from kilogram.models.trees.decision_tree import DecisionTreeClassifier
+from kilogram.models.trees.random_forest import RandomForestClassifier
+
+
+def _tree(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.xy, data.labels
+    classes = np.unique(y)
+    indicators = (y[:, None] == classes).astype(float)
+    steps = thinned(record("decision_tree", X, indicators, "gini", 1, c["depth"]), 30)
+    model = DecisionTreeClassifier(max_depth=c["depth"], random_state=0).fit(X, y)
+    forest = RandomForestClassifier(n_estimators=c["trees"], max_depth=None, random_state=0).fit(
+        X, y
+    )
+    grid = data_grid(data, 72)
+    panel, mark = objective_panel([s.state.objective for s in steps], title="Impurity (Gini)")
+    frames = []
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        labels = (
+            model.predict(grid.places)
+            if last
+            else classes[_descend(step.state["nodes"], step.state["values"], grid.places)]
+        )
+        shown = {
+            "data": [grid.classes(labels), data_points()],
+            "objective": mark(i),
+            "tree": _drawn_tree(step.state["nodes"]),
+        }
+        frames.append(
+            Frame(
+                step.name,
+                shown,
+                step.line,
+                [("leaves", int(np.sum(np.asarray(step.state["nodes"])[:, 0] < 0)))],
+            )
+        )
+    beside = plane(
+        data,
+        "forest",
+        f"Forest of {c['trees']} trees",
+        layers=[grid.classes(forest.predict(grid.places)), data_points()],
+        describe="regions of the forest",
+    )
+    tree = Panel(
+        "tree", "The tree", (0, 1), (0, 1), axes=False, describe="splits from the root down"
+    )
+    return Recording(
+        [plane(data, "data", f"One tree, depth at most {c['depth']}", describe="regions of the tree, split by split"), beside, tree, panel], frames,
+        [*[(f"{n}, tree", v) for n, v in errors(model, data)], *[(f"{n}, forest", v) for n, v in errors(forest, data)]],
+        python=python_lines("classes", f"model = kg.DecisionTreeClassifier(max_depth={c['depth']}, random_state=0).fit(X, y)"),
+        code="decision_tree", fitted={"n_features_in_": 2},
+    )  # fmt: skip
+
+
+def _descend(nodes: Any, values: Any, X: np.ndarray) -> np.ndarray:
+    """The class index of the leaf of every row."""
+    table, at = np.asarray(nodes, float), np.zeros(len(X), dtype=int)
+    while True:
+        inner = table[at, 0] >= 0
+        if not inner.any():
+            return np.asarray(values)[at].argmax(axis=1)
+        feature = table[at, 0].astype(int)
+        left = X[np.arange(len(X)), np.maximum(feature, 0)] <= table[at, 1]
+        at = np.where(inner, np.where(left, table[at, 2], table[at, 3]).astype(int), at)
+
+
+def _drawn_tree(nodes: Any) -> list[dict[str, Any]]:
+    """The tree as lines: leaves side by side, the root on top."""
+    table = np.asarray(nodes, float)
+    place: dict[int, tuple[float, int]] = {}
+    leaves = 0
+
+    def visit(node: int, depth: int) -> float:
+        nonlocal leaves
+        if table[node, 0] < 0:
+            x = float(leaves)
+            leaves += 1
+        else:
+            x = (visit(int(table[node, 2]), depth + 1) + visit(int(table[node, 3]), depth + 1)) / 2
+        place[node] = (x, depth)
+        return x
+
+    visit(0, 0)
+    deepest = max(depth for _, depth in place.values()) or 1
+
+    def spot(node: int) -> tuple[float, float]:
+        return 0.06 + 0.88 * (place[node][0] + 0.5) / leaves, 0.94 - 0.86 * place[node][1] / deepest
+
+    inner = [n for n in place if table[n, 0] >= 0]
+    ends = [(spot(n), spot(int(child))) for n in inner for child in table[n, 2:4]]
+    layers = [
+        segments(
+            [a[0] for a, _ in ends],
+            [a[1] for a, _ in ends],
+            [b[0] for _, b in ends],
+            [b[1] for _, b in ends],
+            color="muted",
+            width=1.4,
+        )
+    ]
+    leaf = np.array([spot(n) for n in place if table[n, 0] < 0])
+    layers.append(points(leaf[:, 0], leaf[:, 1], color="accent", r=3.5))
+    if len(inner) <= 12:
+        layers += [
+            {
+                "kind": "text",
+                "x": spot(n)[0],
+                "y": spot(n)[1],
+                "text": f"x{'₁₂'[int(table[n, 0])]} ≤ {table[n, 1]:.2f}",
+            }
+            for n in inner
+        ]
+    return layers
+
+
+def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y, truth = correlated_columns(c["seed"], c["noise"], c["correlation"])
+    alphas, coefs, _ = lasso_path(X, y, n_alphas=40, eps=2e-3)
+    alphas = np.asarray(alphas)
+    order = np.argsort(alphas)[::-1]
+    alphas, coefs = alphas[order], np.asarray(coefs)[:, order].T
+    ridges = np.array([Ridge(alpha=len(y) * a * 5).fit(X, y).coef_ for a in alphas])
+    fresh, target, _ = correlated_columns(c["seed"] + 1000, c["noise"], c["correlation"])
+    logs = np.log10(alphas)
+    test = [float(np.mean((target - fresh @ w) ** 2)) for w in coefs]
+    train = [float(np.mean((y - X @ w) ** 2)) for w in coefs]
+    frames = []
+    for i, a in enumerate(alphas):
+        shown = [line(logs[: i + 1], coefs[: i + 1, j], color=f"c{j}") for j in range(8)]
+        others = [line(logs[: i + 1], ridges[: i + 1, j], color=f"c{j}") for j in range(8)]
+        bar = [
+            bars(np.arange(1, 9), coefs[i], 0.6, c=np.arange(8)),
+            points(np.arange(1, 9), truth, color="ink", shape="ring", r=5),
+        ]
+        curve = [
+            line(logs[: i + 1], train[: i + 1], color="c0"),
+            line(logs[: i + 1], test[: i + 1], color="c1"),
+            points([logs[i]], [test[i]], color="c1", r=5),
+        ]
+        frames.append(Frame(f"α = {a:.3g}", {"path": shown, "ridge": others, "bars": bar, "errors": curve}, None,
+                            [("columns in use", int(np.sum(coefs[i] != 0))), ("training error", short(train[i])), ("test error", short(test[i]))]))  # fmt: skip
+    model = Lasso(alpha=float(alphas[-1])).fit(X, y)
+    box = (float(logs[-1]), float(logs[0]))
+    high = limits([*coefs.ravel(), *truth], 0.1)
+    panels = [
+        Panel("path", "Lasso: coefficients", box, high, x_label="log10 α", describe="coefficients along the path"),
+        Panel("ridge", "Ridge on the same data", box, high, x_label="log10 α"),
+        Panel("bars", "Coefficients now, truth ringed", (0.4, 8.6), high, x_label="column"),
+        Panel("errors", "Training and test error", box, (0, max(test[0], train[0]) * 1.05), x_label="log10 α", legend=(("c0", "training"), ("c1", "test"))),
+    ]  # fmt: skip
+    setting = f"X, y, _ = correlated_columns({c['seed']}, {c['noise']}, {c['correlation']})"
+    lines = [
+        "import kilogram as kg",
+        f"from kilogram.book.tables import correlated_columns; {setting}",
+        f"model = kg.Lasso(alpha={float(alphas[-1])!r}).fit(X, y)",
+    ]
+    return Recording(panels, frames, [("α of least test error", short(float(alphas[int(np.argmin(test))])))],
+                     python="\n".join(lines), code="lasso_sweeps", fitted={"coef_": model.coef_})  # fmt: skip
+
+
+def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.x[:, None], data.y
+    places = curve_places(data)
+    exact = KernelRidge(alpha=c["alpha"], kernel=Gaussian(c["sigma"])).fit(X, y)
+    truth = exact.predict(places)
+    r = np.linspace(0, 4, 100)
+    shape = np.exp(-(r**2) / (2 * c["sigma"] ** 2))
+    counts = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+    frames, gaps = [], []
+    model = None
+    for i, count in enumerate(counts):
+        model = KitchenSinksRegressor(
+            n_components=count,
+            alpha=c["alpha"],
+            kernel=Gaussian(c["sigma"]),
+            random_state=c["seed"],
+        ).fit(X, y)
+        features = FourierFeatures(
+            n_components=count, kernel=Gaussian(c["sigma"]), random_state=c["seed"]
+        ).fit(X)
+        near = features.transform(r[:, None]) @ features.transform(np.zeros((1, 1))).T
+        guess = model.predict(places)
+        gaps.append(float(np.sqrt(np.mean((guess - truth) ** 2))))
+        frames.append(Frame(
+            f"{count} random features",
+            {"data": [line(places, truth, color="c1", dash=True), line(places, guess, color="accent", width=2.6), data_points()],
+             "shape": [line(r, np.ravel(near), color="accent")],
+             "gap": [line(np.log2(counts[: i + 1]), np.log10(np.maximum(gaps, 1e-9)), color="accent"), points([np.log2(count)], [np.log10(max(gaps[-1], 1e-9))], color="accent", r=5)]},
+            None, [("distance from kernel ridge", short(gaps[-1]))],
+        ))  # fmt: skip
+    panels = [
+        plane(data, "data", "Kitchen sinks and kernel ridge", equal=False, legend=(("accent", "random features"), ("c1", "exact kernel ridge")), describe="both fits"),
+        Panel("shape", "The kernel and its approximation", (0, 4), (-0.6, 1.3), [line(r, shape, color="c1", dash=True)], x_label="distance"),
+        Panel("gap", "Distance from the exact fit", (0.5, 9.5), limits(np.log10(np.maximum(gaps, 1e-9)), 0.1), x_label="log2 features", y_label="log10 RMS", small=True),
+    ]  # fmt: skip
+    fit = f"model = kg.KitchenSinksRegressor(n_components=512, alpha={c['alpha']}, kernel=kg.Gaussian({c['sigma']}), random_state={c['seed']}).fit(X, y)"
+    return Recording(
+        panels,
+        frames,
+        python=python_lines("curve", fit),
+        code="random_kitchen_sinks",
+        fitted={"n_features_in_": 1},
+    )
+
+
+def _cca(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, Y, t = two_views(c["kind"])
+    linear = CCA(n_components=1).fit(X, Y)
+    kernel = KernelCCA(n_components=1, kernel=Gaussian(c["sigma"]), alpha=c["alpha"]).fit(X, Y)
+    U, V = (np.ravel(s) for s in linear.transform(X, Y))
+    P, Q = (np.ravel(s) for s in kernel.transform(X, Y))
+    steps = record("cca_two_views", X, Y, 1)
+    color = np.clip(np.floor((t + 3) / 6 * 5), 0, 4)
+    views = [Panel(name, title, limits(Z[:, 0]), limits(Z[:, 1]), [points(Z[:, 0], Z[:, 1], c=color, r=3.2)], x_label="column 1", y_label="column 2")
+             for name, title, Z in (("x", "View X", X), ("y", "View Y", Y))]  # fmt: skip
+    scores = [Panel(name, f"{title}: correlation {np.corrcoef(a, b)[0, 1]:.2f}", limits(a), limits(b), [points(a, b, c=color, r=3.2)], x_label="score of X", y_label="score of Y")
+              for name, title, a, b in (("linear", "Linear", U, V), ("kernel", "Kernel", P, Q))]  # fmt: skip
+    frames = []
+    for i, step in enumerate(steps):
+        arrows: dict[str, Any] = {}
+        if i == len(steps) - 1:
+            for name, w in (("x", step.state["A"][:, 0]), ("y", step.state["B"][:, 0])):
+                w = 2 * w / np.linalg.norm(w)
+                arrows[name] = [segments([-w[0]], [-w[1]], [w[0]], [w[1]], color="ink", width=3)]
+        frames.append(Frame(step.name, arrows, step.line))
+    rho = float(np.abs(np.corrcoef(U, V)[0, 1]))
+    lines = [
+        f"from kilogram.book.tables import two_views; X, Y, t = two_views({c['kind']!r})",
+        "model = kg.CCA(n_components=1).fit(X, Y)",
+    ]
+    return Recording(
+        [*views, *scores], frames, [("linear correlation", short(rho)), ("kernel correlation", short(float(np.abs(np.corrcoef(P, Q)[0, 1]))))],
+        notes=["Colours follow the hidden variable t, which no method sees."],
+        python=python_lines("none", *lines), code="cca_two_views", fitted={"n_features_in_": 2},
+    )  # fmt: skip
+
+
+def _mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
+    """Rows of 64 numbers as small pictures side by side."""
+    layers = []
+    for i, row in enumerate(rows):
+        x, y = i % across, i // across
+        layers.append(
+            picture(
+                row.reshape(8, 8),
+                1.1 * x,
+                -1.1 * y - 1,
+                1.1 * x + 1,
+                -1.1 * y,
+                colors="grey",
+                lo=0.0,
+                hi=float(row.max()) or 1.0,
+            )
+        )
+    return layers
+
+
+def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, k = digits(), c["parts"]
+    rng = np.random.default_rng(0)
+    start = rng.random((len(X), k)) + 0.1, rng.random((k, 64)) * X.mean() + 0.01
+    steps = thinned(record("nmf", X, *start, m=60), 26)
+    model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=300, tol=1e-4)
+    W = model.fit_transform(X)
+    parts = model.components_
+    components = PCA(n_components=k).fit(X)
+    across = 4 if k <= 16 else 5
+    high = -(-k // across) * 1.1
+    box = (-0.05, 1.1 * across - 0.05), (-high + 0.05, 0.05)
+    panel, mark = objective_panel([s.state.objective for s in steps], title="|X − WH|²")
+    frames = []
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        H = parts if last else step.state["H"]
+        frames.append(
+            Frame(
+                "kg.NMF at the end" if last else step.name,
+                {"parts": _mosaic(H, across), "objective": mark(i)},
+                None if last else step.line,
+            )
+        )
+    signed = [
+        dict(layer, colors="signed") for layer in _signed_mosaic(components.components_, across)
+    ]
+    seen = _mosaic(np.concatenate([X[:8], (W @ parts)[:8]]), 8)
+    panels = [
+        Panel(
+            "parts",
+            f"NMF: {k} parts",
+            *box,
+            axes=False,
+            equal=True,
+            describe="non-negative parts of the digits",
+        ),
+        Panel("pca", "PCA: components of both signs", *box, signed, axes=False, equal=True),
+        Panel(
+            "seen",
+            "Digits, and rebuilt from parts",
+            (-0.05, 8.75),
+            (-2.15, 0.05),
+            seen,
+            axes=False,
+            equal=True,
+        ),
+        panel,
+    ]
+    lines = ["from kilogram.book.tables import digits; X = digits()",
+             f'model = kg.NMF({k}, init="nndsvda", random_state=0, max_iter=300, tol=1e-4).fit(X)']  # fmt: skip
+    return Recording(panels, frames, [("reconstruction error", short(float(model.reconstruction_err_)))],
+                     python=python_lines("none", *lines), code="nmf", fitted={"reconstruction_err_": model.reconstruction_err_})  # fmt: skip
+
+
+def _signed_mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
+    top = float(np.abs(rows).max())
+    return [picture(row.reshape(8, 8), 1.1 * (i % across), -1.1 * (i // across) - 1, 1.1 * (i % across) + 1, -1.1 * (i // across), lo=-top, hi=top)
+            for i, row in enumerate(rows)]  # fmt: skip
+
+
+def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, t = bent_sheet(c["kind"])
+    k = c["k"]
+    color = np.clip(np.floor(t * 6), 0, 5)
+    found = {
+        "lle": (
+            "Locally linear embedding",
+            LocallyLinearEmbedding(n_neighbors=k, n_components=2).fit_transform(X),
+        ),
+        "isomap": (
+            "Isomap: distances along the sheet",
+            Isomap(n_neighbors=k, n_components=2).fit_transform(X),
+        ),
+        "mds": (
+            "Classical scaling: straight distances",
+            ClassicalMDS(n_components=2).fit_transform(X),
+        ),
+    }
+    steps = record("locally_linear_embedding", X, k)
+    near = np.asarray(steps[0].state["near"])
+    turn = np.array([[0.94, -0.34 * 0.5], [0.0, 0.5], [0.34, 0.94 * 0.8]])
+    flat = X @ turn
+    i, j = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
+    edges = segments(flat[i, 0], flat[i, 1], flat[j, 0], flat[j, 1], color="muted", width=0.5)
+    panels = [
+        Panel(
+            "data",
+            "The sheet in space",
+            limits(flat[:, 0]),
+            limits(flat[:, 1]),
+            axes=False,
+            describe="points of a bent sheet, coloured along it",
+        )
+    ]
+    for name, (title, Z) in found.items():
+        panels.append(Panel(name, title, limits(Z[:, 0]), limits(Z[:, 1]), axes=False))
+    frames = []
+    for s, step in enumerate(steps):
+        layers: dict[str, Any] = {
+            "data": [*([edges] if s == 0 else []), points(flat[:, 0], flat[:, 1], c=color, r=3.4)]
+        }
+        for name, (_, Z) in found.items():
+            if name != "lle" or s == len(steps) - 1:
+                layers[name] = [points(Z[:, 0], Z[:, 1], c=color, r=3.4)]
+        frames.append(Frame(step.name, layers, step.line))
+    lines = [
+        f"from kilogram.book.tables import bent_sheet; X, t = bent_sheet({c['kind']!r})",
+        f"model = kg.LocallyLinearEmbedding(n_neighbors={k}, n_components=2).fit(X)",
+    ]
+    return Recording(panels, frames, notes=["Colours follow the position along the sheet, which no method sees."],
+                     python=python_lines("none", *lines), code="locally_linear_embedding", fitted={"n_features_in_": 3})  # fmt: skip
+
+
+def _spreading(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.xy, data.labels
+    rng = np.random.default_rng(c["seed"])
+    known = np.concatenate(
+        [
+            rng.choice(
+                np.flatnonzero(y == k), min(c["labelled"], int(np.sum(y == k))), replace=False
+            )
+            for k in np.unique(y)
+        ]
+    )
+    given = np.full(len(y), -1)
+    given[known] = y[known]
+    gamma = 1 / (2 * c["sigma"] ** 2)
+    model = LabelSpreading(kernel="rbf", gamma=gamma, alpha=0.8).fit(X, given)
+    A = np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    np.fill_diagonal(A, 0)
+    classes = np.unique(y)
+    Y = (given[:, None] == classes).astype(float)
+    steps = thinned(record("label_spreading", A, Y, 0.8, 60), 24)
+    frames = []
+    for i, step in enumerate(steps):
+        F = np.asarray(step.state["F"])
+        sure = F.max(axis=1) > 1e-6
+        labels = (
+            model.transduction_
+            if i == len(steps) - 1
+            else np.where(sure, classes[F.argmax(axis=1)], -1)
+        )
+        ring = np.isin(np.arange(len(y)), known).astype(int)
+        frames.append(
+            Frame(
+                step.name,
+                {"data": [data_points(c=labels, ring=ring)]},
+                step.line,
+                [("points with a label", int(np.sum(labels >= 0)))],
+            )
+        )
+    wrong = float(np.mean(model.transduction_ != y))
+    beside = plane(data, "truth", "The true classes", layers=[data_points(c=y)])
+    fit = [
+        f"known = {known.tolist()}; given = np.full(len(y), -1); given[known] = y[known]",
+        f'model = kg.LabelSpreading(kernel="rbf", gamma={gamma!r}, alpha=0.8).fit(X, given)',
+    ]
+    return Recording(
+        [plane(data, "data", "Labels spreading", describe="ringed points have a label; the others receive one"), beside], frames,
+        [("labelled points", len(known)), ("wrong at the end", percent(wrong))],
+        python=python_lines("classes", *fit), code="label_spreading", fitted={"transduction_": model.transduction_},
+    )  # fmt: skip
+
+
+def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
+    folds = c["folds"]
+    x, y = data.x, data.y
+    fold = np.random.default_rng(0).permutation(len(x)) % folds
+    degrees = np.arange(0, 11)
+    places = curve_places(data, 120).ravel()
+    test = np.zeros((folds, len(degrees)))
+    train = np.zeros((folds, len(degrees)))
+    frames = []
+    for f in range(folds):
+        out = fold == f
+        for d in degrees:
+            w = np.polynomial.Polynomial.fit(x[~out], y[~out], min(d, max(np.sum(~out) - 1, 0)))
+            test[f, d] = np.mean((y[out] - w(x[out])) ** 2)
+            train[f, d] = np.mean((y[~out] - w(x[~out])) ** 2)
+        w = np.polynomial.Polynomial.fit(
+            x[~out], y[~out], min(c["degree"], max(np.sum(~out) - 1, 0))
+        )
+        miss = segments(x[out], y[out], x[out], w(x[out]), color="c1", width=2)
+        shown = [
+            line(places, np.clip(w(places), -99, 99), color="accent", width=2.4),
+            miss,
+            data_points(c=np.where(out, 1, 0)),
+        ]
+        mean, sd = test[: f + 1].mean(axis=0), test[: f + 1].std(axis=0) / np.sqrt(f + 1)
+        curves = [
+            band(degrees, mean - sd, mean + sd, color="c1"),
+            line(degrees, mean, color="c1", width=2.4),
+            line(degrees, train[: f + 1].mean(axis=0), color="c0"),
+        ]
+        curves.append(points([c["degree"]], [mean[c["degree"]]], color="c1", r=5))
+        frames.append(
+            Frame(
+                f"fold {f + 1} of {folds} left out",
+                {"data": shown, "errors": curves},
+                None,
+                [("error on this fold", short(float(test[f, c["degree"]])))],
+            )
+        )
+    mean = test.mean(axis=0)
+    panels = [
+        plane(data, "data", f"Degree {c['degree']}", equal=False, legend=(("c0", "to fit"), ("c1", "left out")), describe="fit without one fold, and its errors"),
+        Panel("errors", "Error by degree", (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[0]) * 1.2)), x_label="degree", legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
+    ]  # fmt: skip
+    return Recording(panels, frames, [("best degree", int(mean.argmin())), ("cross-validation error", short(float(mean[c["degree"]])))],
+                     python=python_lines("curve", f"model = kg.PolynomialFeatures({c['degree']}).fit(X)"))  # fmt: skip
+
+
+SCENES = (
+    Scene(
+        "trees", "trees", "Tree and forest",
+        "The best split, then the best split of each half, and so on. A forest averages many trees grown on resampled points.",
+        _tree, data="classes", presets=("moons", "overlap", "xor", "circles", "three", "long"), classes=3,
+        controls=(slider("depth", "depth of the tree", 4, 1, 10, export=(1, 2, 4, 8)), slider("trees", "trees in the forest", 50, 1, 100, export=(1, 50))),
+        breaks=(Break("A diagonal border becomes stairs", "long", {"depth": 6}), Break("Exclusive or: the first split gains nothing", "xor", {"depth": 2}), Break("Grown to the end: every point its own box", "overlap", {"depth": 10})),
+        question="Exclusive or: why does a greedy first split gain almost nothing?",
+        answer="Each half still holds both classes half and half. Only the second level pays, which greed cannot see.",
+        names=("DecisionTreeClassifier", "RandomForestClassifier"), min_points=4,
+    ),
+    Scene(
+        "lasso", "sparse", "Lasso path",
+        "The penalty |w|₁ sets coefficients to exactly zero; as α falls they enter one after the other. Ridge shrinks them all and drops none.",
+        _lasso, controls=(slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1))),
+        breaks=(Break("Correlated columns: it picks one of them", controls={"correlation": 0.9}), Break("Much noise: false columns enter", controls={"noise": 3.0})),
+        question="Three columns matter. Are they the first three to enter?",
+        answer="With little correlation, yes. With strong correlation a stand-in may enter first, and leave again.",
+        names=("Lasso", "lasso_path", "Ridge"),
+    ),
+    Scene(
+        "kitchen_sinks", "feature_maps", "Random kitchen sinks",
+        "Random cosines whose inner products approximate the kernel. Play doubles their number: the fit approaches kernel ridge, at the cost of a linear method.",
+        _sinks, data="curve", presets=("sine", "few", "steps", "gap"),
+        controls=(log_slider("sigma", "kernel width σ", 0.7, 0.1, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-3, 10.0), slider("seed", "seed", 0, 0, 20, export=(0, 1))),
+        breaks=(Break("A narrow kernel needs more features", "sine", {"sigma": 0.15}),),
+        question="Four times as many features: how much smaller is the distance?",
+        answer="About half: the error of a random approximation falls as one over the square root.",
+        names=("KitchenSinksRegressor", "FourierFeatures", "KernelRidge"), min_points=3,
+    ),
+    Scene(
+        "cca", "cca", "Canonical correlations",
+        "Two views of the same rows. The directions whose scores correlate most show what the views share; the kernel version finds shared curves.",
+        _cca, controls=(choice("kind", "relation", (("sine", "a sine"), ("line", "a line"), ("parabola", "a parabola"))), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.1, 1e-3, 10.0)),
+        breaks=(Break("A parabola: no linear correlation at all", controls={"kind": "parabola"}), Break("No penalty: a perfect and worthless correlation", controls={"alpha": 0.001, "sigma": 0.15})),
+        question="A parabola is a perfect dependence. What does linear CCA say?",
+        answer="Nothing: the correlation of t and t² is zero for symmetric t. The kernel version sees it.",
+        names=("CCA", "KernelCCA"),
+    ),
+    Scene(
+        "nmf", "factors", "Parts of digits",
+        "Non-negative factors can only add: the parts look like strokes. Principal components add and cancel, and look like nothing.",
+        _nmf, controls=(slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)),),
+        breaks=(Break("Too few parts: whole digits", controls={"parts": 4}),),
+        question="Why do NMF’s parts have so many exact zeros?",
+        answer="A part cannot be cancelled by another, so a pixel that is often white must be zero in it.",
+        names=("NMF", "PCA"),
+    ),
+    Scene(
+        "manifolds", "manifolds", "Unrolling a sheet",
+        "A sheet bent in space. Straight distances see through the gaps; methods on neighbourhoods follow the sheet.",
+        _manifold, controls=(choice("kind", "sheet", (("roll", "a roll"), ("s", "an S"))), slider("k", "neighbours", 10, 4, 40, export=(5, 10, 20, 40))),
+        breaks=(Break("Too many neighbours: a short cut through the roll", controls={"k": 40}), Break("Too few: the sheet tears", controls={"k": 5})),
+        question="Why can classical scaling not unroll the roll?",
+        answer="It keeps straight distances, and they are short between layers. Isomap measures along the sheet.",
+        names=("LocallyLinearEmbedding", "Isomap", "ClassicalMDS"),
+    ),
+    Scene(
+        "label_spreading", "few_labels", "Few labels",
+        "A few points have a label (ringed). Labels spread to neighbours until the groups are full.",
+        _spreading, data="classes", presets=("moons", "circles", "two", "overlap"),
+        controls=(slider("labelled", "labels per class", 2, 1, 10, export=(1, 2, 5)), log_slider("sigma", "reach σ", 0.25, 0.05, 3.0), slider("seed", "which ones", 0, 0, 20, export=(0, 1))),
+        breaks=(Break("Reach too long: distance alone decides", "moons", {"sigma": 2.0}), Break("Overlap: labels leak across", "overlap")),
+        question="One label per moon: is that enough?",
+        answer="Yes, as long as the moons are denser inside than the gap between them.",
+        names=("LabelSpreading",), min_points=4,
+    ),
+    Scene(
+        "cross_validation", "explicit_features", "Cross-validation and the degree",
+        "Leave one part out, fit the rest, measure the part left out; then the next. Each fold adds a curve to the average on the right.",
+        _validation, data="curve", presets=("sine", "few", "parabola", "line", "outliers"),
+        controls=(slider("degree", "degree", 5, 0, 10, export=(1, 3, 5, 9)), slider("folds", "folds", 5, 2, 10, export=(2, 5, 10))),
+        breaks=(Break("Two folds of ten points", "few", {"folds": 2}), Break("An outlier in a fold", "outliers", {"degree": 3})),
+        question="Which degree would you choose: the lowest point of the curve, or the simplest within one standard error?",
+        answer="The simplest within one standard error is the safer choice: the curve itself is an estimate.",
+        names=("PolynomialFeatures",), min_points=6,
+    ),
+)  # fmt: skip

@@ -1,0 +1,46 @@
+"""Data of the scenes that do not live in a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+
+def correlated_columns(
+    seed: int, noise: float, correlation: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sixty rows of eight correlated columns, three of which matter."""
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((60, 1))
+    X = np.sqrt(1 - correlation) * rng.standard_normal((60, 8)) + np.sqrt(correlation) * common
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    truth = np.array([2.0, -1.5, 0, 0, 1.0, 0, 0, 0])
+    y = X @ truth + noise * rng.standard_normal(60)
+    return X, y - y.mean(), truth
+
+
+def two_views(kind: str, n: int = 160) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two views of one hidden variable t, with noise columns beside it."""
+    rng = np.random.default_rng(2)
+    t = rng.uniform(-3, 3, n)
+    signal = {"line": (t, -0.8 * t), "sine": (t, np.sin(2 * t)), "parabola": (t, t**2 - 3)}[kind]
+    X = np.stack([signal[0] + 0.2 * rng.standard_normal(n), 1.5 * rng.standard_normal(n)], axis=1)
+    Y = np.stack([signal[1] + 0.2 * rng.standard_normal(n), 1.5 * rng.standard_normal(n)], axis=1)
+    return X, Y, t
+
+
+def digits() -> np.ndarray:
+    """Three hundred handwritten digits of eight by eight pixels, from 0 to 1."""
+    return np.asarray(load_digits().data[:300] / 16.0)
+
+
+def bent_sheet(kind: str, n: int = 240) -> tuple[np.ndarray, np.ndarray]:
+    """A sheet rolled up or bent in three dimensions, and the position along it."""
+    rng = np.random.default_rng(4)
+    t = np.sort(rng.uniform(0, 1, n))
+    height = 2 * rng.uniform(-1, 1, n)
+    if kind == "roll":
+        angle = 1.5 * np.pi * (1 + 2 * t)
+        return np.stack([angle * np.cos(angle) / 5, height, angle * np.sin(angle) / 5], axis=1), t
+    angle = 3 * np.pi * (t - 0.5)
+    return np.stack([np.sin(angle), height, np.sign(angle) * (np.cos(angle) - 1)], axis=1), t
