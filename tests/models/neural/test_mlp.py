@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
+from kilogram.models.neural.mlp import float32_suffices
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -239,3 +240,24 @@ def test_a_diverging_network_keeps_its_best_weights_with_early_stopping(capsys):
 
 def test_estimate():
     assert kg.estimate(kg.MLPClassifier(), n=60_000, d=784).seconds > 0
+
+
+def test_many_float64_rows_are_trained_in_float32_where_it_has_the_digits():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    assert float32_suffices(X)
+    assert not float32_suffices(X + 1e6)
+    assert not float32_suffices(X[:100])
+    assert not float32_suffices(X.astype(np.float32))
+    assert float32_suffices(np.ones((6000, 2)))
+    for params in ({}, {"early_stopping": True, "shuffle": False}):
+        model = kg.MLPRegressor(hidden_layer_sizes=(10,), max_iter=3, random_state=0, **params)
+        theirs = MLPRegressor(hidden_layer_sizes=(10,), max_iter=3, random_state=0, **params)
+        assert model.fit(X, y).coefs_[0].dtype == np.float64
+        np.testing.assert_allclose(model.predict(X), theirs.fit(X, y).predict(X), atol=1e-3)
+        assert model.loss_ == pytest.approx(theirs.loss_, rel=1e-3)
+    model = kg.MLPRegressor(hidden_layer_sizes=(10,), random_state=0).partial_fit(X, y)
+    first = model.loss_
+    assert model.partial_fit(X[:500], y[:500]).coefs_[0].dtype == np.float64
+    assert model.partial_fit(X, y).loss_ < first

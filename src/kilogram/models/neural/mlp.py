@@ -13,7 +13,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import (
+    MODERATE,
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    to_numpy,
+)
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, ValidatedData, warn_if_unfinished
 from kilogram.base.constraints import (
@@ -50,6 +57,9 @@ from kilogram.solvers.solution import Solution
 
 ADVICE = "Raise max_iter or max_time, or scale the features (StandardScaler)."
 STOCHASTIC = ("sgd", "adam")
+MANY_ROWS = 5000  # from which the batches of float64 rows are computed in float32
+SAMPLE = 1000  # rows that decide whether float32 has the digits for it
+FAR = 1e3  # largest value over standard deviation: float32 then keeps it to 1e-4 of the latter
 
 NEURAL_LAWS = Laws(
     shift="initial weights and the penalty on them refer to the origin",
@@ -175,7 +185,7 @@ class MultilayerPerceptron(Estimator):
             sizes, self.activation, self._output(), self.loss, bool(self.fit_intercept)
         )
         rng = as_random_state(self.random_state)
-        theta = like(arch.draw(rng), reference(rows.X)) if fresh else self._last(arch, rows.X)
+        theta = like(arch.draw(rng), rows.reference) if fresh else self._last(arch, rows.reference)
         with ticking(self, "epoch", budget.deadline) as tick:
             if self.solver == "lbfgs":
                 found = self._run_lbfgs(arch, theta, rows, tick, fresh=fresh)
@@ -183,7 +193,7 @@ class MultilayerPerceptron(Estimator):
                 found = self._run_epochs(
                     arch, theta, rows, rng, tick, fresh=fresh, incremental=incremental
                 )
-        self._store(arch, found)
+        self._store(arch, found, rows)
         if not incremental:
             warn_if_unfinished(type(self).__name__, found, ADVICE)
 
@@ -199,15 +209,14 @@ class MultilayerPerceptron(Estimator):
             self.feature_names_in_ = names
         return found
 
-    def _last(self, arch: Architecture, X: Any) -> Any:
-        """theta of the last fit, in the library of X."""
+    def _last(self, arch: Architecture, ref: Any) -> Any:
+        """theta of the last fit, in the library and float type of `ref`."""
         sizes = (self.coefs_[0].shape[0], *(W.shape[1] for W in self.coefs_))
         if sizes != arch.sizes:
             raise ValueError(
                 f"the network has layers of {list(sizes)} units and would need {list(arch.sizes)} "
                 "for these rows and parameters. Set warm_start=False, or fit a new estimator."
             )
-        ref = reference(X)
         parts = [[like(a, ref) for a in group] for group in (self.coefs_, self.intercepts_)]
         return arch.pack(*parts)
 
@@ -299,20 +308,22 @@ class MultilayerPerceptron(Estimator):
         held = rows.subset(test)
 
         def score(theta: Any) -> float:
-            F = to_numpy(forward(arch, *arch.unpack(theta), held.X))
+            X = held.X.astype(np.float32) if held.single else held.X
+            F = to_numpy(forward(arch, *arch.unpack(theta), X))
             if not np.isfinite(F).all():
                 return math.nan
             return self._score_outputs(F, Y[test], to_numpy(held.w))
 
         return rows.subset(train), score
 
-    def _store(self, arch: Architecture, found: Solution) -> None:
-        xp = namespace(found.value)
-        if not bool(xp.all(xp.isfinite(found.value))):
+    def _store(self, arch: Architecture, found: Solution, rows: TrainingRows) -> None:
+        theta = found.value.astype(np.float64) if rows.single else found.value
+        xp = namespace(theta)
+        if not bool(xp.all(xp.isfinite(theta))):
             raise ValueError(NOT_FINITE)
-        self.coefs_, self.intercepts_ = arch.unpack(found.value)
+        self.coefs_, self.intercepts_ = arch.unpack(theta)
         if not arch.fit_intercept:
-            made = {"dtype": found.value.dtype, "device": device(found.value)}
+            made = {"dtype": theta.dtype, "device": device(theta)}
             self.intercepts_ = [xp.zeros(size, **made) for size in arch.sizes[1:]]
         self.n_layers_, self.n_outputs_ = len(arch.sizes), arch.sizes[-1]
         self.out_activation_ = arch.output
@@ -385,20 +396,36 @@ def reference(X: Any) -> Any:
     return np.empty(0, dtype=X.dtype) if is_sparse(X) else X
 
 
-def training_rows(model: Estimator, X: Any, Y: Any, w: Any) -> TrainingRows:
+def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> TrainingRows:
     """Rows of positive weight, with targets and weights in their library and float type."""
     if is_sparse(X):
         X = X.tocsr()
     elif is_numpy(X):
         X = np.ascontiguousarray(X)
-    ref = reference(X)
+    single = model.solver in STOCHASTIC and float32_suffices(X) and float32_suffices(Y)
+    rows = TrainingRows(X, Y, w, single)
+    ref = rows.reference
     Y = like(Y, ref)
     xp = namespace(Y)
     model._ensure_target(xp.sum(Y * Y))
-    rows = TrainingRows(X, Y, None if w is None else like(w, ref))
+    rows = TrainingRows(X, Y, None if w is None else like(w, ref), single)
     if w is not None and not np.all(to_numpy(w) > 0):
         rows = rows.subset(np.flatnonzero(to_numpy(w) > 0))
     return rows
+
+
+def float32_suffices(A: Any) -> bool:
+    """Whether the steps of batches may see these float64 numbers in float32: their noise is larger.
+
+    Only for many of them, where it matters, and not for columns far from 0 compared with their
+    spread, in a sample of the rows.
+    """
+    if not is_numpy(A) or A.dtype != np.float64 or A.shape[0] < MANY_ROWS:
+        return False
+    sample = A[:: max(A.shape[0] // SAMPLE, 1)]
+    far, spread = np.abs(sample).max(axis=0), sample.std(axis=0)
+    moderate = (far < MODERATE) & ((far > 1.0 / MODERATE) | (far == 0))
+    return bool(np.all(moderate & ((far <= FAR * spread) | (spread == 0))))
 
 
 def on_device(optimizer: Optimizer, theta: Any) -> Optimizer:

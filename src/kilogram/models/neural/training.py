@@ -25,22 +25,34 @@ NOT_FINITE = (
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows (n, d), targets (n, t) and weights (n,) or None, in one array library."""
+    """Rows (n, d), targets (n, t) and weights (n,) or None, in one array library.
+
+    `single`: NumPy's float64 rows become float32 batch by batch, without a copy of all of them.
+    """
 
     X: Any
     Y: Any
     w: Any = None
+    single: bool = False
     _buffers: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
         return int(self.X.shape[0])
 
+    @property
+    def reference(self) -> Any:
+        """An array whose library, device and float type those of the network follow."""
+        if self.single or is_sparse(self.X):
+            return np.empty(0, dtype=np.float32 if self.single else self.X.dtype)
+        return self.X
+
     def subset(self, index: Any) -> TrainingRows:
         """A copy of the rows of an index array, which may be NumPy's."""
         if is_sparse(self.X):
             return TrainingRows(self.X[index], *_taken(index, self.Y, self.w))
-        return TrainingRows(*_taken(like(index, self.X), self.X, self.Y, self.w))
+        X, Y, w = _taken(like(index, self.X), self.X, self.Y, self.w)
+        return TrainingRows(X, Y, w, self.single)
 
     def batch(self, order: Any, rows: slice) -> tuple[Any, Any, Any]:
         """Rows, targets and weights of a part of an order; None is the order they have.
@@ -48,7 +60,8 @@ class TrainingRows:
         NumPy's lie in buffers that the next call writes into.
         """
         if order is None:
-            return self.X[rows, :], self.Y[rows, :], None if self.w is None else self.w[rows]
+            X = self.X[rows, :].astype(np.float32) if self.single else self.X[rows, :]
+            return X, self.Y[rows, :], None if self.w is None else self.w[rows]
         index = order[rows]
         (w,) = _taken(index, self.w)
         return self._rows("X", index), self._rows("Y", index), w
@@ -60,10 +73,20 @@ class TrainingRows:
         if not is_numpy(source):
             return _taken(index, source)[0]
         m = index.shape[0]
-        if name not in self._buffers or self._buffers[name].shape[0] < m:
-            self._buffers[name] = np.empty((m, source.shape[1]), dtype=source.dtype)
         # "clip" writes straight into the buffer; the indices are in range
-        return np.take(source, index, axis=0, out=self._buffers[name][:m], mode="clip")
+        out = np.take(source, index, axis=0, out=self._room(name, m, source.dtype), mode="clip")
+        if name == "X" and self.single:
+            narrow = self._room("single", m, np.dtype(np.float32))
+            np.copyto(narrow, out, casting="same_kind")
+            return narrow
+        return out
+
+    def _room(self, name: str, m: int, dtype: Any) -> Any:
+        """A buffer of m rows, kept from batch to batch."""
+        if name not in self._buffers or self._buffers[name].shape[0] < m:
+            width = (self.Y if name == "Y" else self.X).shape[1]
+            self._buffers[name] = np.empty((m, width), dtype=dtype)
+        return self._buffers[name][:m]
 
 
 def _taken(index: Any, *arrays: Any) -> list[Any]:
