@@ -30,6 +30,7 @@ ROOMS = (
     "mixture",
     "naive_bayes",
     "neighbors",
+    "neural_network",
     "pipeline",
     "svm",
 )

@@ -55,6 +55,10 @@ NUMBERS = {
     "interactions": make_pipeline(kg.PolynomialFeatures(2, interaction_only=True,
                                                         include_bias=False), kg.Ridge()),
     "components": make_pipeline(kg.PCA(2, whiten=True), kg.Ridge()),
+    "network": kg.MLPRegressor(hidden_layer_sizes=(6, 5), activation="tanh", solver="lbfgs",
+                               alpha=1.0, max_iter=5000, random_state=0),
+    "linear network": kg.MLPRegressor(hidden_layer_sizes=(4,), activation="identity",
+                                      fit_intercept=False, solver="lbfgs", random_state=0),
 }  # fmt: skip
 CLASSES = {
     "logistic": kg.LogisticRegression(),
@@ -72,6 +76,9 @@ CLASSES = {
         kernel=kg.Gaussian(2.0), alpha=0.01, approximation="nystroem", n_features=20,
         random_state=0),
     "svc against rest": kg.SVC(gamma=0.2, multi_class="ovr"),
+    "network": kg.MLPClassifier((6,), solver="lbfgs", alpha=1.0, random_state=0, max_iter=1000),
+    "sigmoids": kg.MLPClassifier((6,), activation="logistic", solver="lbfgs", alpha=1.0,
+                                 random_state=0, max_iter=1000),
 }  # fmt: skip
 
 
@@ -113,6 +120,16 @@ def test_missing_cells_say_nothing_to_naive_bayes(name):
 def test_single_precision_is_nearly_as_good():
     found = run(export_estimator(NUMBERS["kernel"].fit(X, Y), X), {"X": X.astype(np.float32)})
     assert found["prediction"].dtype == np.float32
+
+
+def test_a_network_of_counts_and_of_several_labels():
+    counts = np.round(np.exp(0.2 * X[:, 0]))
+    model = kg.MLPRegressor("poisson", (5,), solver="lbfgs", random_state=0).fit(X, counts)
+    found = run(export_estimator(model, X, dtype=np.float64), {"X": X})
+    assert found["prediction"][:, 0] == pytest.approx(model.predict(X), abs=1e-6)
+    model = kg.MLPClassifier((5,), solver="lbfgs", random_state=0).fit(X, np.c_[TWO, 1 - TWO])
+    with pytest.raises(KitchenError, match="several labels"):
+        export_estimator(model, X)
 
 
 def test_what_has_no_graph_is_named():

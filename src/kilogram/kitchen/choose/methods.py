@@ -90,7 +90,6 @@ METHODS: dict[str, MethodInfo] = {
         _row("HllHHlHH"),
         kernel=True,
         probabilities=True,
-        elsewhere="sklearn.neural_network.MLPClassifier",
     ),
     "kitchen sinks, classes": MethodInfo("Random kitchen sinks, classes", "KitchenSinksClassifier"),
     "Gaussian process, classes": MethodInfo(
@@ -112,6 +111,8 @@ METHODS: dict[str, MethodInfo] = {
     "Gaussian process": MethodInfo(
         "Gaussian process regression", "GaussianProcessRegressor", kernel=True, probabilities=True
     ),
+    "k-NN, numbers": MethodInfo("k nearest neighbours", "KNeighborsRegressor", kernel=True),
+    "neural network, numbers": MethodInfo("Neural network", "MLPRegressor", kernel=True),
     "kitchen sinks": MethodInfo("Random kitchen sinks", "KitchenSinksRegressor"),
     "Levenberg-Marquardt": MethodInfo(
         "Levenberg-Marquardt, if the formula is known",

@@ -57,14 +57,23 @@ def not_reached(answers: TableProperties, methods: tuple[str, ...]) -> list[tupl
         pool = leaves(CLASSIFICATION) | {"neural network"}
     else:
         pool = leaves(COOKBOOK_REGRESSION) | leaves(LECTURE_REGRESSION)
+        pool |= {"neural network, numbers", "k-NN, numbers"}
     rest = [key for key in METHODS if key in pool and key not in methods]
     return [(METHODS[key].title, _excluded(key, answers)) for key in rest]
 
 
+def _network(answers: TableProperties) -> str:
+    """Why a network is not suggested, and when it is worth a try all the same."""
+    if answers.linear.answer != "linear" and answers.rows >= MANY_ROWS:
+        return f"slow to train and hard to interpret, but {answers.rows:,} rows are worth a try"
+    return "slow to train and hard to interpret; try it if others are not enough"
+
+
 def _excluded(key: str, answers: TableProperties) -> str:
     method = METHODS[key]
+    if key.startswith("neural network"):
+        return _network(answers)
     own = {
-        "neural network": "slow to train and hard to interpret; try it if others are not enough",
         "lasso": "sparsity was not requested (--sparse)",
         "total least squares": "inputs are assumed exact (otherwise --noisy-inputs)",
         "robust regression": f"no outliers: {answers.noise.why}",
@@ -76,7 +85,7 @@ def _excluded(key: str, answers: TableProperties) -> str:
         return own.get(key, "for another task")
     linear = answers.linear.answer == "linear"
     bends = method.kernel or key.startswith(_BENDS)
-    if key in own and (linear or key in ("neural network", "lasso", "total least squares")):
+    if key in own and (linear or key in ("lasso", "total least squares")):
         return own[key]
     if linear and bends:
         return "no kernel improves on the linear recipe"

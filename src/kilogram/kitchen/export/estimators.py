@@ -18,6 +18,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kilogram.arrays.namespace import to_numpy
 from kilogram.base.gaussian_rule import GaussianRule
 from kilogram.kitchen.export import bayes
 from kilogram.kitchen.export.graph import Graph, no_graph
@@ -37,6 +38,8 @@ from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.naive_bayes.bernoulli import BernoulliNB
 from kilogram.models.naive_bayes.gaussian import GaussianNB
 from kilogram.models.naive_bayes.multinomial import ComplementNB, MultinomialNB
+from kilogram.models.neural.classifier import MLPClassifier
+from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
 from kilogram.models.ridge.kernel_predictor import KernelPredictor
 from kilogram.models.svm.multiclass import unpacked
@@ -211,6 +214,22 @@ def _process_classes(g: Graph, model: GaussianProcessClassifier, x: str) -> Scor
     return Scores(bayes.process_classes(g, model, x), 1)
 
 
+_HIDDEN = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid"}
+
+
+def _network(g: Graph, model: MultilayerPerceptron, x: str) -> Scores:
+    """Layers; the outputs of classes stay linear, their softmax are the probabilities."""
+    if getattr(model, "_several", False):
+        raise no_graph(model, "several labels for one row")
+    for layer, (W, b) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
+        x = g.affine(x, to_numpy(W), to_numpy(b)[None, :])
+        if layer < len(model.coefs_) - 1 and model.activation in _HIDDEN:
+            x = g.add(_HIDDEN[model.activation], x)
+    if model.out_activation_ == "exp":
+        x = g.add("Exp", x)
+    return Scores(x, int(model.n_outputs_), isinstance(model, MLPClassifier))
+
+
 def _always(g: Graph, model: Any, x: str) -> Scores:
     """The same prediction for every row."""
     if is_classifier(model):
@@ -265,5 +284,5 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
-    DummyRegressor: _always, DummyClassifier: _always,
+    MultilayerPerceptron: _network, DummyRegressor: _always, DummyClassifier: _always,
 }  # fmt: skip

@@ -99,8 +99,8 @@ class Backpropagation:
 
     def __call__(self, theta: Any, X: Any, Y: Any, w: Any, grad: Any = None) -> tuple[Any, Any]:
         """Mean loss (a number of the array library) and gradient; into `grad` where it is given."""
-        coefs, intercepts = self.arch.unpack(theta)
-        slots = self.arch.unpack(grad) if grad is not None else ([None] * len(coefs), [])
+        coefs, intercepts = self._views("theta", theta)
+        slots = self._views("grad", grad) if grad is not None else ([None] * len(coefs), [])
         xp, m = namespace(theta), X.shape[0]
         total = float(m) if w is None else xp.sum(w)
         A, masks = self._activations(coefs, intercepts, X, buffered=is_numpy(theta))
@@ -146,6 +146,15 @@ class Backpropagation:
                 Z *= masks[-1]
             A.append(Z)
         return A, masks
+
+    def _views(self, use: str, vector: Any) -> tuple[list[Any], list[Any]]:
+        """Weights and offsets in a vector; those of one that NumPy writes into are kept."""
+        key = (use, 0)
+        if self._buffers.get(key, (None,))[0] is not vector:
+            self._buffers[key] = vector, self.arch.unpack(vector)
+            if not is_numpy(vector):  # other libraries may copy: never reused
+                return self._buffers.pop(key)[1]
+        return self._buffers[key][1]
 
     def _buffer(self, use: str, layer: int, m: int, ref: Any) -> Any:
         """Room for m rows of a layer, kept from batch to batch."""
