@@ -191,6 +191,7 @@ class Recording:
     notes: Sequence[str] = ()
     python: str = ""
     code: str = ""
+    start: int | None = None  # the frame shown first, where it is not the last
     #: the attributes of the fitted estimator that the last frame shows, for the tests
     fitted: dict[str, Any] = field(default_factory=dict)
 
@@ -203,6 +204,7 @@ class Recording:
             "notes": list(self.notes),
             "python": self.python,
             "code": self.code,
+            "start": self.start,
         }
 
 

@@ -34,11 +34,11 @@ def digits() -> np.ndarray:
     return np.asarray(load_digits().data[:300] / 16.0)
 
 
-def bent_sheet(kind: str, n: int = 240) -> tuple[np.ndarray, np.ndarray]:
+def bent_sheet(kind: str, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """A sheet rolled up or bent in three dimensions, and the position along it."""
     rng = np.random.default_rng(4)
     t = np.sort(rng.uniform(0, 1, n))
-    height = 2 * rng.uniform(-1, 1, n)
+    height = rng.uniform(-1, 1, n)
     if kind == "roll":
         angle = 1.5 * np.pi * (1 + 2 * t)
         return np.stack([angle * np.cos(angle) / 5, height, angle * np.sin(angle) / 5], axis=1), t

@@ -41,13 +41,13 @@ export function paint(
 /** One class after the other, as filled areas with smooth borders. */
 function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boolean }, sx: Scale, sy: Scale): void {
   const data = bytes(layer.data);
-  const x = (u: number) => sx(layer.x0 + (u / layer.nx) * (layer.x1 - layer.x0));
-  const y = (v: number) => sy(layer.y0 + (v / layer.ny) * (layer.y1 - layer.y0));
-  const make = contours().size([layer.nx, layer.ny]).smooth(true);
+  const x = (u: number) => sx(layer.x0 + ((u - 1) / layer.nx) * (layer.x1 - layer.x0));
+  const y = (v: number) => sy(layer.y0 + ((v - 1) / layer.ny) * (layer.y1 - layer.y0));
+  const make = contours().size([layer.nx + 2, layer.ny + 2]).smooth(true);
   const present = new Set(data);
   for (const c of present) {
     const [r, g, b] = rgb(`c${c % CLASSES}`);
-    const shape = make.contour(blurred(data, c, layer.nx, layer.ny), 0.5);
+    const shape = make.contour(padded(blurred(data, c, layer.nx, layer.ny), layer.nx, layer.ny), 0.5);
     pen.beginPath();
     for (const polygon of shape.coordinates)
       for (const ring of polygon)
@@ -58,6 +58,15 @@ function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boole
     pen.lineWidth = 0.8;
     pen.stroke();
   }
+}
+
+/** One more cell on every side, a copy of its neighbour: contours close outside the panel. */
+function padded(values: number[], nx: number, ny: number): number[] {
+  const inside = (i: number, n: number) => Math.min(n - 1, Math.max(0, i - 1));
+  return Array.from({ length: (nx + 2) * (ny + 2) }, (_, i) => {
+    const [row, column] = [Math.floor(i / (nx + 2)), i % (nx + 2)];
+    return values[inside(row, ny) * nx + inside(column, nx)];
+  });
 }
 
 /** Where a class lies, averaged over three by three cells, so that its border is no staircase. */

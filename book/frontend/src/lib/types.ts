@@ -24,7 +24,7 @@ export interface Panel {
 export interface Frame { step: string; layers: Record<string, Layer[]>; line?: number; readouts?: [string, unknown][] }
 export interface Recording {
   panels: Panel[]; frames: Frame[]; readouts: [string, unknown][]; notes: string[];
-  python: string; code: string; points: Point[]; seconds: number; error?: string;
+  python: string; code: string; start: number | null; points: Point[]; seconds: number; error?: string;
 }
 export type Value = string | number | boolean;
 export interface Control {

@@ -219,8 +219,8 @@ def _perceptron(data: Points, c: Mapping[str, Any]) -> Recording:
 def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     n = len(X)
-    ks = [k for k in (1, 3, 5, 7, 9, 13, 17, 25, 35, 51, 75) if k < n] or [1]
-    grid = data_grid(data, 56)
+    ks = [k for k in (1, 3, 5, 9, 15, 25, 41, 75) if k < n] or [1]
+    grid = data_grid(data, 48)
     order = np.argsort(
         ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(n, np.inf)), axis=1
     )
@@ -251,7 +251,7 @@ def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         [plane(data, "data", "Nearest neighbours", describe="the class of the neighbours at every place"), panel], frames,
         python=python_lines("classes", f"model = kg.KNeighborsClassifier({ks[-1]}, weights={c['weights']!r}).fit(X, y)"),
-        code="nearest_neighbours", fitted={"n_samples_fit_": n},
+        code="nearest_neighbours", fitted={"n_samples_fit_": n}, start=int(np.argmin(left)),
     )  # fmt: skip
 
 
@@ -437,13 +437,13 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
     costs = [
         c["miss"] * np.sum(scores[y == 1] < t) + np.sum(scores[y == 0] >= t) for t in thresholds
     ]
-    roc = Panel("roc", "ROC curve", (0, 1), (0, 1.02), [line([0, 1], [0, 1], color="muted", dash=True, width=1), line(curve[:, 0], curve[:, 1], color="ink", width=2.2)],
-                equal=True, x_label="false alarms", y_label="found of class 1", describe="found of class 1 over false alarms")  # fmt: skip
+    roc = Panel("roc", "Found of class 1 over false alarms", (0, 1), (0, 1.02), [line([0, 1], [0, 1], color="muted", dash=True, width=1), line(curve[:, 0], curve[:, 1], color="ink", width=2.2)],
+                equal=True, x_label="false alarms", describe="found of class 1 over false alarms")  # fmt: skip
     return Recording(
         [plane(data, "data", "What the threshold decides", legend=_SIDE), roc, histogram], frames,
         [("area under the curve", short(area)), ("cheapest threshold", short(float(thresholds[int(np.argmin(costs))])))],
         python=python_lines("classes", "model = kg.LinearDiscriminantAnalysis().fit(X, y)", "from kilogram.evaluation.ranking import auc; print(auc(y, model.decision_function(X)))"),
-        code="roc", fitted={"intercept_": model.intercept_},
+        code="roc", fitted={"intercept_": model.intercept_}, start=int(np.argmin(costs)),
     )  # fmt: skip
 
 

@@ -205,7 +205,8 @@ def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
         f"model = kg.Lasso(alpha={float(alphas[-1])!r}).fit(X, y)",
     ]
     return Recording(panels, frames, [("α of least test error", short(float(alphas[int(np.argmin(test))])))],
-                     python="\n".join(lines), code="lasso_sweeps", fitted={"coef_": model.coef_})  # fmt: skip
+                     python="\n".join(lines), code="lasso_sweeps", fitted={"coef_": model.coef_}, start=int(np.argmin(test)),
+    )  # fmt: skip
 
 
 def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
@@ -386,7 +387,7 @@ def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
     }
     steps = record("locally_linear_embedding", X, k)
     near = np.asarray(steps[0].state["near"])
-    turn = np.array([[0.94, -0.34 * 0.5], [0.0, 0.5], [0.34, 0.94 * 0.8]])
+    turn = np.array([[1.0, 0.0], [0.4, 0.3], [0.0, 1.0]])  # a view from the side
     flat = X @ turn
     i, j = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
     edges = segments(flat[i, 0], flat[i, 1], flat[j, 0], flat[j, 1], color="muted", width=0.5)
@@ -405,11 +406,11 @@ def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
     frames = []
     for s, step in enumerate(steps):
         layers: dict[str, Any] = {
-            "data": [*([edges] if s == 0 else []), points(flat[:, 0], flat[:, 1], c=color, r=3.4)]
+            "data": [*([edges] if s == 0 else []), points(flat[:, 0], flat[:, 1], c=color, r=3)]
         }
         for name, (_, Z) in found.items():
             if name != "lle" or s == len(steps) - 1:
-                layers[name] = [points(Z[:, 0], Z[:, 1], c=color, r=3.4)]
+                layers[name] = [points(Z[:, 0], Z[:, 1], c=color, r=3)]
         frames.append(Frame(step.name, layers, step.line))
     lines = [
         f"from kilogram.book.tables import bent_sheet; X, t = bent_sheet({c['kind']!r})",

@@ -109,7 +109,7 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         [main, errors], frames,
         python=python_lines("curve", "from sklearn.pipeline import make_pipeline", fit_line),
-        code="ridge" if alpha else "lsqr",
+        code="ridge" if alpha else "lsqr", start=int(np.argmin(left_out)),
     )  # fmt: skip
 
 
@@ -165,7 +165,7 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         panels, frames, [("best α, ridge", short(float(alphas[int(np.argmin(lows))]))), ("best α, kernel", short(best))],
         python=python_lines("curve", f"model = kg.KernelRidge(alpha={alphas[-1]!r}, kernel=kg.Gaussian({c['sigma']})).fit(X, y)"),
-        code="ridge", fitted={"dual_coef_": KernelRidge(alpha=alphas[-1], kernel=kernel).fit(X, y).dual_coef_},
+        code="ridge", fitted={"dual_coef_": KernelRidge(alpha=alphas[-1], kernel=kernel).fit(X, y).dual_coef_}, start=int(np.argmin(lows_kernel)),
     )  # fmt: skip
 
 

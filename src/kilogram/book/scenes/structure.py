@@ -69,7 +69,7 @@ def _pca(data: Points, c: Mapping[str, Any]) -> Recording:
     component = np.asarray(kernel.transform(grid.places))[:, c["component"] - 1]
     spread = float(np.abs(component).max()) or 1.0
     beside = plane(data, "kernel", f"Kernel version, component {c['component']}",
-                   layers=[grid.values(component, limit=spread, levels=spread * np.array([-0.6, -0.3, 0.0, 0.3, 0.6])), data_points(color="ink")],
+                   layers=[grid.values(component, limit=spread, levels=spread * np.array([-0.6, -0.3, 0.3, 0.6])), data_points(color="ink")],
                    describe="the value of a kernel principal component at every place")  # fmt: skip
     share = values / values.sum() if values.sum() > 0 else values
     scree = Panel(
@@ -166,13 +166,12 @@ def _hierarchical(data: Points, c: Mapping[str, Any]) -> Recording:
         (0, 10 * len(X)),
         (0, top),
         links,
-        y_label="distance of a merger",
         describe="the tree of mergers with the cut",
     )
     return Recording(
         [plane(data, "data", f"Clusters, {c['linkage']} linkage", describe="points by cluster"), dendrogram], frames,
         python=python_lines("cloud", f"model = kg.AgglomerativeClustering({c['k']}, linkage={c['linkage']!r}).fit(X)"),
-        code="hierarchical", fitted={"n_clusters_": model.n_clusters_},
+        code="hierarchical", fitted={"n_clusters_": model.n_clusters_}, start=int(np.argmin([abs(count - c['k']) for count in counts])),
     )  # fmt: skip
 
 
@@ -277,7 +276,7 @@ def _density(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         [plane(data, "data", "Kernel density", describe="points and the level lines of the density"), panel], frames, [("best width", short(float(best)))],
         python=python_lines("cloud", f"model = kg.KernelDensity(bandwidth={float(widths[-1])!r}).fit(X)"), code="kernel_density",
-        fitted={"bandwidth_": final.bandwidth_} if hasattr(final, "bandwidth_") else {},
+        fitted={"bandwidth_": final.bandwidth_} if hasattr(final, "bandwidth_") else {}, start=int(np.argmax(loo)),
     )  # fmt: skip
 
 
@@ -329,7 +328,7 @@ def _choose(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         panels, frames, [("largest silhouette at k", best)],
         python=python_lines("cloud", f"model = kg.KMeans({ks[-1]}, random_state=0, n_init=5).fit(X)", "print(kg.choose_k(X))"),
-        code="elbow", fitted={"inertia_": models[-1].inertia_},
+        code="elbow", fitted={"inertia_": models[-1].inertia_}, start=ks.index(best),
     )  # fmt: skip
 
 
@@ -388,7 +387,7 @@ SCENES = (
         "hierarchical", "hierarchical", "Hierarchical clustering",
         "Every point begins as a cluster; the closest two merge. Where the dendrogram is cut decides how many remain.",
         _hierarchical, data="cloud", presets=_CLOUDS,
-        controls=(choice("linkage", "linkage", (("single", "single"), ("complete", "complete"), ("average", "average"), ("ward", "Ward"))), slider("k", "clusters in the Python lines", 3, 1, 10)),
+        controls=(choice("linkage", "linkage", (("single", "single"), ("complete", "complete"), ("average", "average"), ("ward", "Ward"))), slider("k", "clusters", 3, 1, 10, export=(2, 3, 4))),
         breaks=(Break("Complete linkage cuts rings", "circles", {"linkage": "complete"}), Break("Single linkage chains through noise", "one", {"linkage": "single"})),
         question="Which linkage finds the two rings?",
         answer="Single: it follows neighbours. Complete and Ward want compact clusters.",
