@@ -61,6 +61,7 @@ SLUGS: tuple[str, ...] = (
     "explicit_features",
     "feature_maps",
     "kernels",
+    "datasets",
 )
 
 PUBLIC: dict[str, str] = {
@@ -207,6 +208,12 @@ PUBLIC: dict[str, str] = {
     "Stretched": "kilogram.kernels",
     "White": "kilogram.kernels",
     "FromCallable": "kilogram.kernels",
+    # generated data
+    "make_xor": "kilogram.datasets",
+    "make_two_moons": "kilogram.datasets",
+    "make_digit_glyphs": "kilogram.datasets",
+    "make_spam": "kilogram.datasets",
+    "make_vowels": "kilogram.datasets",
     # rows of any size, and what a fit will cost
     "open_rows": "kilogram.arrays.row_files",
     "estimate": "kilogram.base.estimate",
