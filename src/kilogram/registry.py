@@ -186,6 +186,8 @@ PUBLIC: dict[str, str] = {
     # boosting
     "HistGradientBoostingRegressor": "kilogram.models.boosting.hist_gradient_boosting",
     "HistGradientBoostingClassifier": "kilogram.models.boosting.hist_gradient_boosting",
+    "AdaBoostClassifier": "kilogram.models.boosting.adaboost_classifier",
+    "AdaBoostRegressor": "kilogram.models.boosting.adaboost_regressor",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

@@ -50,6 +50,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     ),
     "histograms": ("HistogramNB", "HistogramDensity"),
     "density_tree": ("DensityTree", "DensityForest"),
+    "boosting": ("AdaBoostClassifier", "AdaBoostRegressor"),
     "trees": (
         "DecisionTreeRegressor",
         "DecisionTreeClassifier",

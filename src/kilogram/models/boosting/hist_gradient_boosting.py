@@ -7,25 +7,23 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import namespace, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.arrays.rows import map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf, Real
-from kilogram.base.host_rows import as_float64, rows_in_memory
+from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import (
     class_weights,
     codes_of,
     distinct_classes,
     largest,
     refuse_unknown,
-    validate_labels,
 )
-from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
 from kilogram.models.boosting.early_stopping import LabelledRows
 from kilogram.models.boosting.parameters import HistGradientBoosting
+from kilogram.models.boosting.rows import labelled_rows, target_rows
 
 REGRESSION_LOSSES = (
     "squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber",
@@ -202,18 +200,12 @@ default="from_dtype"
 
     def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> LabelledRows:
         checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
-        found = validate_regression_data(self, X, y, w, **checks)
-        if is_streamed(found.X):
-            found = gather_regression_data(self, found, **checks)
-        if found.flat is False:
-            column_or_1d(to_numpy(found.Y), warn=True)
+        dense, target, weights = target_rows(self, X, y, w, **checks)
         if reset:
-            self._float64_target = found.Y.dtype != namespace(found.Y).float32
-        target = np.ascontiguousarray(as_float64(found.Y)[:, 0])
-        self._check_range(target)
-        return LabelledRows(
-            self._dense(found.X), target, None if found.w is None else as_float64(found.w)
-        )
+            self._float64_target = target.dtype != namespace(target).float32
+        y = np.ascontiguousarray(as_float64(target))
+        self._check_range(y)
+        return LabelledRows(dense, y, weights)
 
     def _check_range(self, y: np.ndarray) -> None:
         if self.loss == "gamma" and y.min() <= 0:
@@ -383,22 +375,15 @@ see `HistGradientBoostingRegressor`
 
     def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> LabelledRows:
         checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
-        names = getattr(self, "feature_names_in_", None)
-        X, y, w = validate_labels(self, X, y, w, **checks)
-        if is_streamed(X):
-            names = getattr(self, "feature_names_in_", names)
-            X, y, w = validate_labels(self, *rows_in_memory(X, y, w), **checks)
-            if names is not None:
-                self.feature_names_in_ = names
+        dense, y, weights = labelled_rows(self, X, y, w, **checks)
         if reset:
             self.classes_ = distinct_classes(y)
         refuse_unknown(y, self.classes_)
         codes = codes_of(y, self.classes_)
-        weights = None if w is None else as_float64(w)
         if self.class_weight is not None:
             factors = class_weights(self.class_weight, self.classes_, y, weights)[codes]
             weights = factors if weights is None else weights * factors
-        return LabelledRows(self._dense(X), codes.astype(np.float64), weights)
+        return LabelledRows(dense, codes.astype(np.float64), weights)
 
     def _make_loss(self, y: np.ndarray, w: np.ndarray | None) -> BoostingLoss:
         if len(self.classes_) == 2:

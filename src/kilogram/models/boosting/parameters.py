@@ -12,8 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.memory import human_bytes, memory_limit
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
 from kilogram.base.constraints import (
@@ -35,6 +34,7 @@ from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.models.boosting.categories import CategoryCodes, categorical_mask
 from kilogram.models.boosting.constraints import interaction_groups, monotone_signs
 from kilogram.models.boosting.early_stopping import LabelledRows, ScoreMonitor, hold_out
+from kilogram.models.boosting.rows import dense_rows
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
 
@@ -211,22 +211,6 @@ class HistGradientBoosting(Estimator):
             interaction_groups(self.interaction_cst, d),
         )
 
-    def _dense(self, X: Any) -> np.ndarray:
-        """Rows in host memory, float32 or float64."""
-        if not is_sparse(X):
-            return np.asarray(to_numpy(X))
-        size = X.dtype.itemsize * X.shape[0] * X.shape[1]
-        if 2 * size > memory_limit():
-            raise MemoryError(
-                f"{type(self).__name__} bins every value: {X.shape[0]:,} x {X.shape[1]:,} rows "
-                f"take {human_bytes(size)} when dense. Use fewer features, or a linear method."
-            )
-        return np.asarray(X.toarray())
-
-    def _gathered(self, X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
-        """Streaming rows as arrays."""
-        return rows_in_memory(X, y, w) if is_streamed(X) else (X, y, w)
-
     # -- predictions -----------------------------------------------------------------------------
 
     def _raw(self, X: Any) -> Any:
@@ -243,7 +227,7 @@ class HistGradientBoosting(Estimator):
         return map_rows(self._raw_block, X, block_rows=most)
 
     def _raw_block(self, block: Any) -> Any:
-        dense = self._dense(block)
+        dense = dense_rows(self, block)
         found = self.ensemble_.raw(dense)
         if is_sparse(block):
             return found if self._float64_target else found.astype(dense.dtype)
@@ -255,7 +239,7 @@ class HistGradientBoosting(Estimator):
         """Raw predictions after every round, in host memory; one array, updated in place."""
         check_is_fitted(self)
         X = self._validate(self._encoded(X, reset=False), reset=False, finite="allow-nan").X
-        dense = self._dense(rows_in_memory(X)[0])
+        dense = dense_rows(self, rows_in_memory(X)[0])
         out = np.empty((len(dense), self.ensemble_.n_outputs))
         out[:] = self.ensemble_.baseline
         for i in range(self.n_iter_):

@@ -1,0 +1,223 @@
+"""AdaBoost.R2 (Drucker 1997): regression on rows drawn by the errors so far.
+
+With L_i in [0, 1] the loss of row i relative to the largest one and e = sum_i w_i L_i,
+
+    beta = e / (1 - e),     w_i <- w_i beta^(nu (1 - L_i)),     alpha = nu log(1 / beta);
+
+the prediction is the weighted median of the learners' predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
+from kilogram.arrays.rows import map_rows
+from kilogram.base import Estimator, Laws
+from kilogram.base.constraints import (
+    Constraint,
+    HasMethods,
+    Integer,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
+from kilogram.base.host_rows import as_float64, rows_in_memory
+from kilogram.base.random_state import as_generator
+from kilogram.models.boosting.rows import dense_rows, target_rows
+from kilogram.models.boosting.stumps import ShallowTree
+from kilogram.native.trees import CodedColumns, Limits, Target, grow_tree
+
+DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
+LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
+DEPTH = 3  # of the default trees
+Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
+
+
+class AdaBoostRegressor(RegressorMixin, Estimator):
+    """AdaBoost.R2 of trees of depth 3 or of any regressor.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default=None
+        The weak learner; None is a regression tree of depth 3, grown on columns that are sorted
+        once. Every round fits it on rows drawn with replacement by the present weights.
+    n_estimators : int, default=50
+        The most rounds.
+    learning_rate : float, default=1.0
+        Exponent nu of the update of the weights.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        L of a row with relative absolute error r: r, r^2 or 1 - exp(-r).
+    random_state : int, RandomState, Generator or None, default=None
+        Of the rows drawn.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+    estimator_weights_, estimator_errors_ : ndarray of shape (rounds,)
+        Weights alpha and mean losses e.
+    estimator_ : regressor
+        The weak learner before its fits.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram import AdaBoostRegressor
+    >>> x = np.linspace(0, 6, 300)[:, None]
+    >>> y = np.sin(x[:, 0])
+    >>> bool(AdaBoostRegressor(random_state=0).fit(x, y).score(x, y) > 0.95)
+    True
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=DRAWN, permutation=DRAWN, example={"n_estimators": 5, "random_state": 0}
+    )
+    parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": LEARNER | Null(),
+        "n_estimators": Integer(1),
+        "learning_rate": Real(0.0, np.inf, "neither"),
+        "loss": OneOf("linear", "square", "exponential"),
+        "random_state": RandomState(),
+    }
+    _float64_target: bool = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: str = "linear",
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on rows X and targets y.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : float or array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        X, target, weights = target_rows(self, X, y, sample_weight)
+        self._float64_target = target.dtype != namespace(target).float32
+        y = as_float64(target)
+        self.estimator_ = ShallowTree() if self.estimator is None else self.estimator
+        learner = self._learner(X, y)
+        w = np.ones(len(y)) if weights is None else weights
+        w = w / w.sum()
+        learners: list[Any] = []
+        alphas: list[float] = []
+        errors: list[float] = []
+        for _ in range(int(self.n_estimators)):
+            made, predicted = learner(w)
+            away = np.where(w > 0, np.abs(predicted - y), 0.0)
+            largest = float(away.max())
+            losses = self._relative(away / largest) if largest > 0 else away
+            error = float(w @ losses)
+            if error >= 0.5 and learners:
+                break
+            learners.append(made)
+            errors.append(error)
+            if error <= 0 or error >= 0.5:
+                alphas.append(1.0)
+                break
+            beta = error / (1 - error)
+            alphas.append(float(self.learning_rate * np.log(1 / beta)))
+            w = w * beta ** ((1 - losses) * self.learning_rate)
+            w /= w.sum()
+        self.estimators_ = learners
+        self.estimator_weights_, self.estimator_errors_ = np.array(alphas), np.array(errors)
+        return self
+
+    def _relative(self, r: np.ndarray) -> np.ndarray:
+        if self.loss == "square":
+            return r * r
+        return r if self.loss == "linear" else 1 - np.exp(-r)
+
+    def _learner(self, X: np.ndarray, y: np.ndarray) -> Learner:
+        """A function of weights: a weak learner fitted on rows drawn, and its predictions."""
+        generator = as_generator(self.random_state)
+        n = len(y)
+
+        def drawn(w: np.ndarray) -> np.ndarray:
+            return generator.choice(n, n, p=w)
+
+        if self.estimator is None:
+            columns, target = CodedColumns.of(X), Target.numbers(y)
+            limits = Limits(DEPTH, 2, 1, X.shape[1], 0.0, 0.0)
+
+            def tree(w: np.ndarray) -> tuple[Any, np.ndarray]:
+                counts = np.bincount(drawn(w), minlength=n).astype(np.float64)
+                rows = np.flatnonzero(counts)
+                grown = grow_tree(columns, target, counts, rows, "squared_error", limits, 0)
+                made = ShallowTree.of(grown)
+                return made, made.predict(X)
+
+            return tree
+
+        def fitted(w: np.ndarray) -> tuple[Any, np.ndarray]:
+            made = clone(self.estimator)
+            if "random_state" in made.get_params():
+                made.set_params(random_state=int(generator.integers(2**31)))
+            rows = drawn(w)
+            made.fit(X[rows], y[rows])
+            return made, np.asarray(made.predict(X))
+
+        return fitted
+
+    def _medians(self, X: np.ndarray, rounds: int) -> np.ndarray:
+        """Weighted medians of the predictions of the first rounds."""
+        each = np.stack([made.predict(X) for made in self.estimators_[:rounds]], axis=1)
+        order = np.argsort(each, axis=1, kind="stable")
+        reached = np.cumsum(self.estimator_weights_[order], axis=1)
+        at = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
+        rows = np.arange(len(X))
+        return each[rows, order[rows, at]]
+
+    def predict(self, X: Any) -> Any:
+        """The weighted median of the learners' predictions, (n,), in the library of X."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False).X
+
+        def values(block: Any) -> Any:
+            dense = dense_rows(self, block)
+            found = self._medians(dense, len(self.estimators_))
+            if is_sparse(block):
+                return found if self._float64_target else found.astype(dense.dtype)
+            xp = namespace(block)
+            wide = xp.astype(block[:0, :], sum_dtype(block, xp)) if self._float64_target else block
+            return like(found, wide)
+
+        return map_rows(values, X)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predictions after every round."""
+        check_is_fitted(self)
+        dense = dense_rows(self, rows_in_memory(self._validate(X, reset=False).X)[0])
+        for rounds in range(1, len(self.estimators_) + 1):
+            yield self._medians(dense, rounds)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,55 @@
+"""Validated rows of the boosting family in host memory: dense, with labels or targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from kilogram.arrays.memory import human_bytes, memory_limit
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import is_streamed
+from kilogram.base import Estimator
+from kilogram.base.host_rows import as_float64, rows_in_memory
+from kilogram.base.labels import validate_labels
+from kilogram.base.regression_data import gather_regression_data, validate_regression_data
+
+
+def dense_rows(model: Estimator, X: Any) -> np.ndarray:
+    """Rows in host memory, float32 or float64."""
+    if not is_sparse(X):
+        return np.asarray(to_numpy(X))
+    size = X.dtype.itemsize * X.shape[0] * X.shape[1]
+    if 2 * size > memory_limit():
+        raise MemoryError(
+            f"{type(model).__name__} looks at every value: {X.shape[0]:,} x {X.shape[1]:,} rows "
+            f"take {human_bytes(size)} when dense. Use fewer features, or a linear method."
+        )
+    return np.asarray(X.toarray())
+
+
+def labelled_rows(
+    model: Estimator, X: Any, y: Any, w: Any, **checks: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Dense rows, labels and weights or None."""
+    X, y, w = validate_labels(model, X, y, w, **checks)
+    if is_streamed(X):
+        names = getattr(model, "feature_names_in_", None)
+        X, y, w = validate_labels(model, *rows_in_memory(X, y, w), **checks)
+        if names is not None:
+            model.feature_names_in_ = names
+    return dense_rows(model, X), y, None if w is None else as_float64(w)
+
+
+def target_rows(
+    model: Estimator, X: Any, y: Any, w: Any, **checks: Any
+) -> tuple[np.ndarray, Any, np.ndarray | None]:
+    """Dense rows, targets (n,) as they came and weights or None."""
+    found = validate_regression_data(model, X, y, w, **checks)
+    if is_streamed(found.X):
+        found = gather_regression_data(model, found, **checks)
+    if found.flat is False:
+        column_or_1d(to_numpy(found.Y), warn=True)
+    weights = None if found.w is None else as_float64(found.w)
+    return dense_rows(model, found.X), found.Y[:, 0], weights
