@@ -22,6 +22,7 @@ ROOMS = (
     "cross_decomposition",
     "decomposition",
     "discriminant_analysis",
+    "ensemble",
     "gaussian_process",
     "kernel_approximation",
     "kernel_ridge",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.task import Task
 from benchmarks.tasks import (
+    boosting,
     clusters,
     densities,
     discriminants,
@@ -56,6 +57,7 @@ TASKS: dict[str, Task] = {
         manifolds,
         densities,
         trees,
+        boosting,
         neighbors,
         neural,
         few_labels,

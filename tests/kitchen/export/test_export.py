@@ -34,6 +34,8 @@ TWO = (np.median(Y) < Y).astype(int)
 THREE = np.array(["p", "q", "r"])[np.digitize(Y, np.quantile(Y, [0.3, 0.6]))]
 NUMBERS = {
     "ridge": kg.Ridge(),
+    "boosting": kg.HistGradientBoostingRegressor(max_iter=10),
+    "boosted counts": kg.HistGradientBoostingRegressor("poisson", max_iter=10),
     "least squares": kg.LinearRegression(),
     "kernel": kg.KernelRidge(0.1, kernel=kg.Gaussian(1.5), fit_intercept=True),
     "linear kernel": kg.KernelRidge(0.1, kernel="linear"),
@@ -62,6 +64,7 @@ NUMBERS = {
 }  # fmt: skip
 CLASSES = {
     "logistic": kg.LogisticRegression(),
+    "boosting": kg.HistGradientBoostingClassifier(max_iter=10),
     "lda": kg.LinearDiscriminantAnalysis(),
     "qda": kg.QuadraticDiscriminantAnalysis(),
     "fisher": kg.FisherDiscriminant(),

@@ -12,7 +12,7 @@ from kilogram.kitchen.recipes import tree_search as room
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
 from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
-from kilogram.models.trees.tree_arrays import answers, from_boosting
+from kilogram.models.trees.tree_arrays import answers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(160, 4))
@@ -116,7 +116,7 @@ def test_a_few_rows_go_through_all_trees_at_once(labels, boosted, monkeypatch):
     y = X[:, 0] + rng.normal(size=120) if not labels else np.arange(120) % labels
     model = (TreeSearchClassifier if labels else TreeSearchRegressor)()
     if boosted:
-        arrays = from_boosting(model._boosted().set_params(max_iter=20).fit(X, y))
+        arrays = model._boosted().set_params(max_iter=20).fit(X, y).ensemble_.arrays()
     else:
         arrays = model._grown(2).set_params(n_estimators=20, oob_score=False).fit(X, y).arrays()
     rows = X[:30]

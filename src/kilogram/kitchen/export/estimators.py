@@ -25,6 +25,7 @@ from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.export.trees import tree_sums
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
+from kilogram.models.boosting.parameters import HistGradientBoosting
 from kilogram.models.discriminant.lda import LinearDiscriminantAnalysis
 from kilogram.models.discriminant.qda import QuadraticDiscriminantAnalysis
 from kilogram.models.features.fourier import FourierFeatures
@@ -247,6 +248,16 @@ def _trees(g: Graph, state: dict[str, Any], x: str) -> Scores:
     return Scores(g.add("Log", g.add("Max", found, g.constant([1e-3]))), columns)
 
 
+def _boosting(g: Graph, model: HistGradientBoosting, x: str) -> Scores:
+    """Sums of leaves; exp of them for the losses with a logarithmic link."""
+    if model.is_categorical_ is not None:
+        raise no_graph(model)
+    found, columns = tree_sums(g, model.ensemble_.arrays(), x), model.ensemble_.n_outputs
+    if model.loss in ("poisson", "gamma"):
+        found = g.add("Exp", found)
+    return Scores(found, columns, is_classifier(model))
+
+
 def _nystroem(g: Graph, part: Nystroem, x: str) -> str:
     K = kernel(g, part.kernel_, x, part.components_)
     return g.add("MatMul", K, g.constant(np.asarray(part.normalization_, dtype=float).T))
@@ -284,5 +295,6 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
-    MultilayerPerceptron: _network, DummyRegressor: _always, DummyClassifier: _always,
+    MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _always,
+    DummyClassifier: _always,
 }  # fmt: skip

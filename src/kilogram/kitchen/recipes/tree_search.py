@@ -3,7 +3,7 @@
     forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
     boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
 
-Forests are ours, boosting is scikit-learn's. They cut one column at a time, so jumps, thresholds
+They cut one column at a time, so jumps, thresholds
 and columns on odd scales cost them nothing, where a linear or smooth function has to bend. If they
 win, that is the structure there is.
 """
@@ -14,10 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-)
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +21,10 @@ from kilogram.evaluation.search import Search
 from kilogram.kitchen.features.direct_transform import validate_cells
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor, MissingValueForest
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
-from kilogram.models.trees.tree_arrays import from_boosting
+from kilogram.models.boosting.hist_gradient_boosting import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 
 # Up to so many rows a forest is grown; from FORESTS_ONLY on boosting is tried too.
 SHORT, FORESTS_ONLY = 3000, 1000
@@ -220,7 +219,9 @@ class TreeSearch(BaseEstimator):
         model = state.get("model_")
         if model is None:
             return state
-        arrays = model.arrays() if isinstance(model, MissingValueForest) else from_boosting(model)
+        arrays = (
+            model.arrays() if isinstance(model, MissingValueForest) else model.ensemble_.arrays()
+        )
         return state | {"model_": None, "arrays_": arrays}
 
     def __sklearn_tags__(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -78,6 +79,31 @@ class BoostedTrees:
         out[:] = self.baseline
         self.add(X, out)
         return out
+
+    def arrays(self) -> dict[str, Any]:
+        """Trees of thresholds as plain arrays, the form of `models/trees/tree_arrays`."""
+        if len(self.sets):
+            raise ValueError("Trees with categorical splits have no form as thresholds.")
+        nodes, sizes = self.nodes, np.diff(np.append(self.roots, len(self.nodes)))
+        left = nodes["left"] + np.repeat(self.roots, sizes)
+        leaf = left == np.arange(len(nodes))
+        largest = np.finfo(np.float64).max  # finite, and still not below any value
+        return {
+            "feature": nodes["feature"].copy(),
+            "threshold": np.minimum(nodes["threshold"], largest),
+            "left": left.astype(np.int32),
+            "right": np.where(leaf, left, left + 1).astype(np.int32),
+            "missing_left": ~leaf & (nodes["missing_right"] == 0),
+            "leaf": leaf,
+            "value": nodes["value"][:, None].copy(),
+            "roots": self.roots.astype(np.int32),
+            "outputs": (np.arange(len(self.roots)) % self.n_outputs).astype(np.int32),
+            "columns": self.n_outputs,
+            "depth": int(self.depths.max(initial=0)),
+            "start": self.baseline.copy(),
+            "factor": 1.0,
+            "single": False,
+        }
 
     def importances(self, n_features: int) -> np.ndarray:
         """Fraction of the decrease of the loss that is due to the splits of each feature."""

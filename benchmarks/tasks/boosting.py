@@ -1,0 +1,72 @@
+"""Boosting beside scikit-learn and LightGBM: large and small tables, and stumps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.task import Task
+
+N, D, HELD = 500_000, 28, 20_000
+SMALL_N, SMALL_D = 1000, 20
+
+
+def _table(n: int, d: int, held: int) -> tuple:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n + held, d))
+    f = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * X[:, 3:8].sum(axis=1)
+    y = (f + rng.logistic(size=n + held) > 0).astype(np.int64)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def _run(module: str, name: str, **params: Any) -> Callable[[tuple], Any]:
+    def run(data: tuple) -> Any:
+        return getattr(import_module(module), name)(**params).fit(data[0], data[1])
+
+    return run
+
+
+def _score(model: Any, data: tuple) -> dict[str, float]:
+    return {"accuracy on other rows": float(model.score(data[2], data[3]))}
+
+
+def _task(name: str, title: str, n: int, d: int, run: dict[str, Any]) -> Task:
+    return Task(
+        name=name,
+        title=title,
+        make=lambda: _table(n, d, HELD),
+        run=run,
+        quality=_score,
+        floor=lambda rates: rates.floor(bytes=8 * n * d),
+        counted="one read of X",
+        repeats=2,
+    )
+
+
+def _hist(early: dict[str, Any]) -> dict[str, Any]:
+    name = "HistGradientBoostingClassifier"
+    return {
+        "kilogram": _run("kilogram", name, **early),
+        "scikit-learn": _run("sklearn.ensemble", name, **early),
+        "LightGBM": _run("lightgbm", "LGBMClassifier", verbose=-1),
+    }
+
+
+def _ada() -> dict[str, Any]:
+    return {
+        "kilogram": _run("kilogram", "AdaBoostClassifier", n_estimators=100),
+        "scikit-learn": _run("sklearn.ensemble", "AdaBoostClassifier", n_estimators=100),
+    }
+
+
+TASKS = [
+    _task("hist_boosting", f"HistGradientBoostingClassifier, 100 rounds, n = {N:,}, d = {D}",
+          N, D, _hist({"early_stopping": False})),
+    _task("small_hist_boosting", "HistGradientBoostingClassifier, 100 rounds, "
+          f"{SMALL_N:,} x {SMALL_D}", SMALL_N, SMALL_D, _hist({"early_stopping": False})),
+    _task("adaboost_stumps", f"AdaBoostClassifier, 100 stumps, n = 10,000, d = {D}",
+          10_000, D, _ada()),
+]  # fmt: skip
