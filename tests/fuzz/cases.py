@@ -179,6 +179,8 @@ def draw_parameters(rng: np.random.Generator, name: str) -> tuple[dict[str, Any]
             valid = valid and constraint.accepts(params[parameter])
         elif draw < 0.35:
             params[parameter] = draw_value(rng, constraint, known[parameter])
+    if "random_state" in known and params.get("random_state") is None:
+        params["random_state"] = 0  # two fits of a case are compared
     return params, valid
 
 

@@ -67,7 +67,7 @@ def problems(case: Case) -> list[str]:
     leaked = {
         f"{w.category.__name__}: {w.message} ({w.filename.rpartition('kilogram/')[2]})"
         for w in caught
-        if w.category is RuntimeWarning  # LinAlgWarning, a subclass, is our own
+        if w.category is RuntimeWarning and " encountered in " in str(w.message)  # NumPy's own
     }
     return found + sorted(leaked)
 
@@ -102,13 +102,13 @@ def _examine(case: Case, found: list[str]) -> None:
         return
     other = _other_order(X)
     for method, values in _answers(model, other, case, found).items():
-        if not _close(values, answers[method], 1e-6, model):
+        if not _close(values, answers[method], 1e-6, model, case):
             found.append(f"{method} depends on the memory order of its input")
     finished = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
     if case.well_posed and finished and case.container != "list":
         again = make(case.name, **case.params).fit(other, y, **weights)
         for method, values in _answers(again, X, case, found).items():
-            if not _close(values, answers[method], max(laws(case.name).rtol, 1e-5), model):
+            if not _close(values, answers[method], max(laws(case.name).rtol, 1e-5), model, case):
                 found.append(f"fit depends on the memory order of its input ({method})")
 
 
@@ -156,7 +156,7 @@ def _bytes(X: Any) -> Any:
     )
 
 
-def _close(got: np.ndarray, want: np.ndarray, rtol: float, model: Any) -> bool:
+def _close(got: np.ndarray, want: np.ndarray, rtol: float, model: Any, case: Case) -> bool:
     if got.shape != want.shape:
         return False
     if want.dtype.kind not in "fc":
@@ -169,4 +169,6 @@ def _close(got: np.ndarray, want: np.ndarray, rtol: float, model: Any) -> bool:
         got, want = np.abs(got), np.abs(want)
     scale = float(np.max(np.abs(want[finite]), initial=0.0))
     gap = float(np.max(np.abs(got[finite] - want[finite]), initial=0.0))
-    return gap <= max(rtol, 1e-3 if narrow else 0.0) * scale
+    # of rows that are all equal, what a kernel method computes is rounding
+    least = 1e-12 if case.values in ("zeros", "tiny") else 0.0
+    return gap <= max(rtol, 1e-3 if narrow else 0.0) * scale + least

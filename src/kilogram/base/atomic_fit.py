@@ -7,6 +7,9 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from sklearn.utils import assert_all_finite
+
+from kilogram.arrays.namespace import is_sparse
 
 #: The methods that change a model.
 FITTING = ("fit", "partial_fit", "fit_transform", "fit_predict")
@@ -26,13 +29,43 @@ def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             with np.errstate(all="ignore"):
                 return method(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             vars(self).clear()
             vars(self).update(before)
+            if is_numerical_failure(error):
+                raise numerical_failure(type(self).__name__, args, kwargs) from error
             raise
 
     guarded.is_atomic = True  # type: ignore[attr-defined]
     return guarded
+
+
+def is_numerical_failure(error: BaseException) -> bool:
+    """Whether a factorisation met numbers that are not finite, or did not converge."""
+    if isinstance(error, np.linalg.LinAlgError):
+        return True
+    return type(error) is ValueError and "must not contain infs or NaNs" in str(error)
+
+
+def numerical_failure(name: str, args: Any, kwargs: Any) -> ValueError:
+    """The cause of such a failure: X is not finite, or out of the range of its squares.
+
+    Many fits look for NaN in the sums they compute anyway; those of a factorisation end here.
+    """
+    given = (*args, *(kwargs[key] for key in ("X", "y") if key in kwargs))[:2]
+    for key, values in zip(("X", "y"), given, strict=False):
+        try:
+            numbers = np.asarray(values.data if is_sparse(values) else values, dtype=np.float64)
+        except (TypeError, ValueError):  # streaming input, a device, words
+            continue
+        try:
+            assert_all_finite(numbers, input_name=key, estimator_name=name)
+        except ValueError as error:
+            return error
+    return ValueError(
+        f"{name}: the values of X and y are finite, but products of them overflow or underflow. "
+        "Divide the columns of X, and y, by their scale first (StandardScaler does)."
+    )
 
 
 def make_fits_atomic(cls: type) -> None:

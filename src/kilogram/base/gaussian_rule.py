@@ -110,7 +110,8 @@ class GaussianRule:
             return None
         origin, _, centres, fixed = self._frame
         M = centres.reshape(self.means.shape)
-        return M.T, fixed - np.sum(M * M, axis=1) / 2 - M @ origin
+        with np.errstate(over="ignore", invalid="ignore"):  # `settled_scores` takes over there
+            return M.T, fixed - np.sum(M * M, axis=1) / 2 - M @ origin
 
     def predict(self, Z: Any) -> Any:
         """The class of the largest score."""
@@ -118,7 +119,8 @@ class GaussianRule:
             found = self.settled_scores(Z)
         else:
             M, c = (like(a, Z) for a in self._linear)
-            found = Z @ M + c
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = Z @ M + c
             found = found if is_certain(found) else self.settled_scores(Z)
         return self.classes[np.argmax(to_numpy(found), axis=1)]
 

@@ -268,6 +268,25 @@ def test_a_queue_within_its_bytes():
     assert queue.queued_bytes == queue.active == 0
 
 
+def test_a_client_that_hangs_up_leaves_no_traceback(cooked):
+    """Half a body, then the connection is gone: nothing is raised, and the queue is empty."""
+    app, sent = make_app(cooked.model), []
+    messages = [{"type": "http.request", "body": b"[", "more_body": True},
+                {"type": "http.disconnect"}]  # fmt: skip
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": [],
+             "query_string": b"", "http_version": "1.1"}  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert app.state.queue.active == app.state.queue.queued_bytes == 0
+
+
 def test_small_requests_that_wait_are_processed_together():
     """One thread is busy; what arrives meanwhile is one batch, a large request is not in it."""
     busy, sizes = threading.Event(), []

@@ -102,7 +102,8 @@ def validate(
     }
     if y is not None:
         params |= {"multi_output": True, "y_numeric": numeric_y}
-    with refused_kinds(X, estimator):
+    # scikit-learn adds up all values first, which may overflow, as float16 does beyond 65504
+    with refused_kinds(X, estimator), np.errstate(all="ignore"):
         if type(X).__module__.startswith("pyarrow") and is_frame(X):
             # scikit-learn reads pandas and polars itself; Arrow tables are ours to read
             X, y = _validate_arrow(estimator, X, y, reset, params)

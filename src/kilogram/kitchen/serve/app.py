@@ -66,9 +66,11 @@ class ModelService:
         self.model, self.limits = model, limits
         self.queue = RequestQueue(limits, Predictor(model, limits).respond)
         self.document = openapi(model, limits, __version__)
+        from starlette.requests import ClientDisconnect
         from starlette.responses import Response
 
         self._response, self._refusal = Response, _refusal(Response)
+        self._disconnected = ClientDisconnect
 
     async def predict(self, request: Any) -> Any:
         try:
@@ -81,6 +83,9 @@ class ModelService:
         except RequestError as bad:
             self.queue.refused += 1
             return self._refusal(bad)
+        except self._disconnected:  # nobody reads this; without it the log has a traceback
+            self.queue.refused += 1
+            return self._refusal(RequestError(400, "The client closed the connection."))
         self.queue.answered += 1
         return self._response(content, media_type=f"{wanted}; charset=utf-8", headers=_SAFE)
 

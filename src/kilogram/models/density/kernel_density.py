@@ -20,7 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, like, namespace
 from kilogram.base import Estimate, Laws
-from kilogram.base.constraints import ArrayLike, Boolean, Constraint, OneOf, RandomState, Real
+from kilogram.base.constraints import (
+    ArrayLike,
+    Boolean,
+    Constraint,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
 from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.functions.density_kernels import KERNELS, draws, log_integral, scott, silverman
@@ -52,7 +60,9 @@ default="gaussian"
     atol, rtol : float, default=0, 1e-8
         A density may be off by atol + rtol times itself; with both 0 all pairs are summed.
         Everything but Gaussians in up to three columns is exact anyway.
-    breadth_first, leaf_size, metric_params : default=True, 40, None
+    metric_params : None
+        The Euclidean distance has no parameters.
+    breadth_first, leaf_size : default=True, 40
         There for scikit-learn's signature; they steer its trees.
     product : bool, default=False
         Multiply the kernels of the columns, instead of taking that of the distance.
@@ -96,6 +106,7 @@ default="gaussian"
         "algorithm": OneOf("auto", "pairs", "kd_tree", "ball_tree"),
         "kernel": OneOf(*KERNELS),
         "metric": OneOf("euclidean"),
+        "metric_params": Null(),  # the Euclidean distance has none
         "atol": Real(0.0, np.inf, "left"),
         "rtol": Real(0.0, np.inf, "left"),
         "product": Boolean(),

@@ -269,6 +269,11 @@ class LinearDiscriminantAnalysis(
         two = len(self.classes_) == 2
         self.coef_ = (W[1, :] - W[0, :])[None, :] if two else W
         self.intercept_ = (b[1] - b[0])[None] if two else b
+        if not np.isfinite(to_numpy(self.coef_)).all():
+            raise ValueError(
+                "LinearDiscriminantAnalysis: the coefficients overflow: the values of X are too "
+                "small. Divide the columns by their scale first (StandardScaler does)."
+            )
 
     @property
     def _log_priors(self) -> Any:

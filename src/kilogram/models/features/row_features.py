@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,7 +58,19 @@ class RowFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             In X's library and float type; lazy if X is a Dask collection or comes in blocks.
         """
         check_is_fitted(self)
-        return map_rows(self._features(), self._validate(X, reset=False).X)
+        phi, name = self._features(), type(self).__name__
+
+        def rows(block: Any) -> Any:
+            try:
+                with np.errstate(over="raise"):
+                    return phi(block)
+            except FloatingPointError:
+                raise ValueError(
+                    f"{name}: the values of X are finite, but their features overflow. Divide the "
+                    "columns by their scale first (StandardScaler does)."
+                ) from None
+
+        return map_rows(rows, self._validate(X, reset=False).X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -46,6 +46,13 @@ def tuning_of(kernel: Any, bounds: Any, X: Any) -> FreeParameters:
                 "bounds must be None with a kernel of scikit-learn, which has bounds of its own, "
                 f"got {bounds!r}."
             )
+        low, high = np.exp(kernel.bounds).reshape(-1, 2).T
+        if not (low <= high).all():
+            wrong = int(np.argmin(low <= high))
+            raise ValueError(
+                f"the lower bound of a parameter of the kernel must be at most its upper bound, "
+                f"got ({low[wrong]:g}, {high[wrong]:g})."
+            )
         found = _translate(kernel)
         return FreeParameters(found.kernel, found.free)
     ours = as_kernel(kernel)

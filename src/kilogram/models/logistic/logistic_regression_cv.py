@@ -332,4 +332,10 @@ def _log_likelihood(model: LogisticRegression, X: Any, y: Any, extra: dict) -> f
     at = np.searchsorted(model.classes_, y).clip(max=len(model.classes_) - 1)
     logs = model.predict_log_proba(X)[np.arange(len(y)), at]
     logs = np.where(model.classes_[at] == y, logs, np.log(1e-15))
-    return float(np.average(logs, weights=extra.get("sample_weight")))
+    weights = extra.get("sample_weight")
+    if weights is not None and not np.sum(weights) > 0:
+        raise ValueError(
+            "LogisticRegressionCV: all rows of a test fold have weight zero, so that it has no "
+            "score. Use fewer folds (cv), or leave out rows without weight."
+        )
+    return float(np.average(logs, weights=weights))

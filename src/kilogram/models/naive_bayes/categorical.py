@@ -18,7 +18,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import like, to_numpy
 from kilogram.base import Laws
-from kilogram.base.constraints import ArrayLike, Constraint, Integer, Null, OneOf
+from kilogram.base.constraints import ArrayLike, Constraint, Integer, Null, OneOf, Real
 from kilogram.base.generative import class_statistic
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.functions.bayes import log_of
@@ -131,6 +131,7 @@ class CategoricalNB(SamplingClassifier, DiscreteNB):
     )
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         **DiscreteNB.parameter_constraints,
+        "alpha": Real(0, closed="left"),
         "min_categories": Integer(1) | ArrayLike() | Null(),
         "handle_unknown": OneOf("error", "ignore"),
     }

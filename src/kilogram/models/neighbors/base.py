@@ -122,11 +122,25 @@ class NeighborsBase(Estimator):
                 f"{most}{own} rows to choose from."
             )
         if queries is not None:
-            return self._search.nearest(queries, k)
+            distances, places = self._search.nearest(queries, k)
+            self._refuse_infinite(distances)
+            return distances, places
         distances, places = self._search.nearest(self._fit_X, k + 1)
+        self._refuse_infinite(distances)
         own = places == np.arange(n)[:, None]
         own[:, -1] |= ~own.any(axis=1)  # hidden behind copies of itself: the last one goes
         return distances[~own].reshape(n, k), places[~own].reshape(n, k)
+
+    def _refuse_infinite(self, distances: Array) -> None:
+        """An error for distances that overflow: rows of finite values are at finite distances."""
+        if self.metric == "precomputed" or np.isfinite(distances).all():
+            return
+        power = f" with p={self.p}" if self.metric == "minkowski" else ""
+        raise ValueError(
+            f"{type(self).__name__}: the values of X are finite, but their {self.metric} "
+            f"distances{power} overflow. Divide the columns by their scale first (StandardScaler "
+            "does), or use another metric."
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,6 +22,7 @@ from scipy.spatial.distance import cdist
 
 from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.threads import n_threads
+from kilogram.base.constraints import Real, check_parameter
 from kilogram.solvers.neighbors.nearest import TREE_ROWS, nearest
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -80,23 +81,23 @@ class KDTreeSearch:
 
     def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
         distances, places = self.tree.query(
-            queries, np.arange(1, k + 1), p=self.p, workers=n_threads()
+            _dense(queries), np.arange(1, k + 1), p=self.p, workers=n_threads()
         )
         return distances, places.astype(np.int64)
 
     def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        queries = _dense(queries)
         found = self.tree.query_ball_point(
             queries, radius, p=self.p, workers=n_threads(), return_sorted=True
         )
-        for query, places in zip(np.asarray(queries), found, strict=True):
+        for query, places in zip(queries, found, strict=True):
             near = np.asarray(places, dtype=np.int64)
             gaps = np.abs(self.tree.data[near] - query)
-            distances = (
-                gaps.max(axis=1, initial=0.0)
-                if np.isinf(self.p)
-                else (np.sum(gaps**self.p, axis=1) ** (1 / self.p))
-            )
-            yield distances, near
+            if np.isinf(self.p):
+                yield gaps.max(axis=1, initial=0.0), near
+                continue
+            with np.errstate(over="ignore"):  # infinite distances are refused by the caller
+                yield np.sum(gaps**self.p, axis=1) ** (1 / self.p), near
 
 
 class BlockSearch:
@@ -123,10 +124,36 @@ class BlockSearch:
                 yield row[near], near
 
 
+#: Keys of metric_params that each metric uses; those of the others are those of SciPy.
+PARAMETERS: dict[str, set[str]] = {
+    "minkowski": {"p"},
+    "seuclidean": {"V"},
+    "mahalanobis": {"V", "VI"},
+    "gower": {"categorical"},
+    **{
+        name: set()
+        for name in (*EUCLIDEAN, *TREE_POWERS, "infinity", "cosine", "correlation", "precomputed")
+    },
+}
+
+
+def check_metric_params(metric: Any, params: dict[str, Any]) -> None:
+    """Refuse parameters that the metric does not use, and powers that are none."""
+    known = PARAMETERS.get(metric) if isinstance(metric, str) else None
+    if known is not None and set(params) - known:
+        use = f"only {', '.join(map(repr, sorted(known)))}" if known else "no parameters"
+        raise ValueError(
+            f"metric_params must suit the metric: {metric!r} has {use}, got {params!r}."
+        )
+    if metric == "minkowski" and "p" in params:
+        check_parameter("metric_params['p']", params["p"], Real(0, closed="right"))
+
+
 def make_search(
     X: Any, metric: str | Callable[..., float], p: float, params: dict[str, Any], algorithm: str
 ) -> NeighborSearch:
     """The search for a metric, chosen by the metric, the shape of X and `algorithm`."""
+    check_metric_params(metric, params)
     if metric == "precomputed":
         return BlockSearch(_Columns(X.shape[1]), lambda D, _: D)
     if callable(metric):
@@ -148,13 +175,17 @@ def make_search(
     if metric == "gower":
         return _gower(_dense(X), params)
     name = NAMES.get(metric, metric)
-    _check_metric(name)
+    _check_metric(name, params)
     return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
 
 
-def _check_metric(name: str) -> None:
+def _check_metric(name: str, params: dict[str, Any]) -> None:
     try:
         cdist(np.ones((1, 2)), np.ones((1, 2)), name)
+        if set(params) - {"w"}:
+            raise TypeError(f"{name!r} has only 'w', got {params!r}.")
+    except TypeError as error:
+        raise ValueError(f"metric_params must suit the metric: {error}") from None
     except ValueError:
         known = "euclidean, manhattan, chebyshev, minkowski, cosine, correlation, mahalanobis, "
         raise ValueError(

@@ -29,7 +29,7 @@ from kilogram.base.constraints import Boolean, Constraint, Integer, Null, OneOf,
 from kilogram.base.progress import Tick
 from kilogram.base.random_state import as_generator
 from kilogram.models.online.online_classifier import ONLINE_LAWS, OnlinePredictor
-from kilogram.models.online.training import OnlineSource
+from kilogram.models.online.training import OnlineSource, overflows, squares_overflow
 from kilogram.solvers.solution import Solution
 from kilogram.solvers.stochastic.online import (
     OnlineData,
@@ -186,6 +186,8 @@ class Perceptron(OnlinePredictor):
                 "memory. Use variant='passes' and average=True for rows in blocks."
             )
         data, rng = next(source.blocks()), as_generator(self.random_state)
+        if overflows(data):
+            raise squares_overflow()
         if self.variant == "draws":
             return self._draws(data, machines, rng)
         if self.variant == "mistakes":

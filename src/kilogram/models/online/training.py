@@ -79,11 +79,15 @@ def check_overflow(machines: OnlineMachines, source: OnlineSource) -> None:
     The rows are read only if the size of the weights makes it possible.
     """
     far = float(np.max(np.abs(machines.W), initial=0.0))
-    if (far == 0.0 or far > FAR) and any(map(overflows, source.blocks())):
-        raise ValueError(
-            "the squares of the values of X overflow, so that no step is short enough. Divide "
-            "the features by their scale first (StandardScaler does)."
-        )
+    if (far == 0.0 or not far <= FAR) and any(map(overflows, source.blocks())):
+        raise squares_overflow()
+
+
+def squares_overflow() -> ValueError:
+    return ValueError(
+        "the squares of the values of X overflow, so that no step is short enough. Divide "
+        "the features by their scale first (StandardScaler does)."
+    )
 
 
 class PassOptions(NamedTuple):

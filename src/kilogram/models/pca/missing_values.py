@@ -38,6 +38,7 @@ from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
 
 BLOCK_ENTRIES = 2**21  # of the (rows, k, k) matrices G in memory at once
+LEAST_NOISE = 1e-150  # variance of rows that are all equal: its square is still a number
 LARGEST_SCATTER = 4000  # columns up to which the first guess forms their scatter matrix
 
 
@@ -175,7 +176,7 @@ def fit_missing(
 ) -> Solution:
     """EM until the mean log-likelihood of an entry rises by less than tol in a step."""
     model, before, step, why = start, -math.inf, 0, ""
-    floor = 1e-14 * max(start.s + float((start.W**2).sum()) / len(start.m), 1e-300)
+    floor = max(1e-14 * (start.s + float((start.W**2).sum()) / len(start.m)), LEAST_NOISE)
     while not why:
         current = model
         found = reduce_rows(lambda block, v=None: sums(current, block, v), X, w)  # noqa: B023
@@ -208,7 +209,7 @@ def first_guess(X: Any, w: Any, k: int, rng: Any) -> FactorModel:
 
     C = reduce_rows(moments, X, w).covariance()
     values, V = eigenpairs(C, k, rng=rng).value
-    tiny = 1e-12 * max(float(np.trace(C)), 1e-300)
+    tiny = max(1e-12 * float(np.trace(C)), LEAST_NOISE)
     s = max((float(np.trace(C)) - float(values.sum())) / (d - k), tiny)
     return FactorModel(m, V * np.sqrt(np.maximum(values - s, tiny)), s)
 

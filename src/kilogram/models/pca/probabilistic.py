@@ -21,7 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.linalg import cholesky, eigh
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
-from kilogram.models.pca.missing_values import FactorModel, filled_in, likelihood_of_rest
+from kilogram.models.pca.missing_values import (
+    LEAST_NOISE,
+    FactorModel,
+    filled_in,
+    likelihood_of_rest,
+)
 
 
 class PCADensity:
@@ -117,7 +122,9 @@ class PCADensity:
         """The fitted density in the letters of missing.py."""
         V, excess, s = (to_numpy(part) if i < 2 else part for i, part in enumerate(self._axes()))
         return FactorModel(
-            to_numpy(self.mean_), V.T * excess**0.5, s or 1e-12 * float(excess.sum())
+            to_numpy(self.mean_),
+            V.T * excess**0.5,
+            s or max(1e-12 * float(excess.sum()), LEAST_NOISE),
         )
 
     def _prepared(self) -> Any:

@@ -206,11 +206,6 @@ class LabelSpreading(ClassifierMixin, Estimator):
         k = min(int(self.n_neighbors), len(F))
         return F[nearest(self._X, k, new).indices].mean(axis=1)
 
-    def decision_function(self, X: Any) -> Any:
-        """Class probabilities; of two classes, the second less the first, (n,)."""
-        found = self.predict_proba(X)
-        return map_rows(lambda p: p[:, 1] - p[:, 0], found) if len(self.classes_) == 2 else found
-
     def predict(self, X: Any) -> Any:
         """The class of the largest probability, (n,)."""
         found = self.predict_proba(X)

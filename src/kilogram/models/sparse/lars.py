@@ -159,7 +159,7 @@ class Lars(LarsModel):
         "n_nonzero_coefs": Integer(1),
         "eps": Real(0),
         "fit_path": Boolean(),
-        "jitter": Real(0) | Null(),
+        "jitter": Real(0, closed="left") | Null(),
         "random_state": RandomState(),
     }
 

@@ -15,7 +15,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import (
+    is_numpy,
+    is_sparse,
+    like,
+    namespace,
+    sum_dtype,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.arrays.row_streams import stack_rows
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks, take_rows
 from kilogram.arrays.threads import blas_threads
@@ -238,7 +246,7 @@ class KernelMachine(Estimator, ABC):
         X = self._validate(X, reset=False).X
 
         def values(block: Any) -> Any:
-            f = self._kernel_sums(block, V)
+            f = self._kernel_sums(wide_enough(block, V), V)
             if wide:
                 xp = namespace(f)
                 f = xp.astype(f, sum_dtype(f, xp))

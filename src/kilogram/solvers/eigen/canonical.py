@@ -164,6 +164,8 @@ def _orthonormal(block: Any, Q: Any) -> Any:
     for _ in range(2):
         if Q is not None:
             block = block - Q @ (Q.T @ block)
+        if block.shape[1] == 0:
+            break
         U, s, _ = svd(block)
         kept = s > max(1e-10 * float(s[0]), 1e-300)
         block = U[:, : int(xp.sum(xp.astype(kept, xp.int64)))]

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_array, is_sparse, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import (
+    is_array,
+    is_sparse,
+    namespace,
+    sum_dtype,
+    to_numpy,
+    wide_enough,
+)
 
 
 class RegressionData(NamedTuple):
@@ -26,7 +33,12 @@ def wide_floats(X: Any) -> Any:
 
 
 def in_precision_of(coefficients: Any, block: Any) -> Any:
-    """Dense float32 rows in float64 if the coefficients are: targets may need all their digits."""
+    """float32 rows in float64 if the coefficients are: targets may need all their digits.
+
+    Sparse rows only where float32 has no such numbers: they would be copied.
+    """
+    if is_sparse(block):
+        return wide_enough(block, coefficients)
     single = is_array(block) and "float32" in str(block.dtype)
     return wide_floats(block) if single and "float32" not in str(coefficients.dtype) else block
 

@@ -76,7 +76,12 @@ class Distance:
             D = self.metric.diag(x)[:, None] - 2.0 * K + self.metric.diag(y)[None, :]
             return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
         x, y = to_numpy(X), to_numpy(Y)
-        D = pairwise_distances(x, y, metric=self.metric, **self.params)
+        try:
+            D = pairwise_distances(x, y, metric=self.metric, **self.params)
+        except TypeError as error:
+            raise ValueError(
+                f"metric_params={self.params!r} do not suit metric={self.metric!r}: {error}."
+            ) from None
         return D if is_sparse(X) or is_numpy(X) else like(np.asarray(D, np.float64), wide(X))
 
     def matrix(self, X: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ References: Robbins and Monro 1951; Rosenblatt 1958; Widrow and Hoff 1960; Polya
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,7 +34,8 @@ class Pace(NamedTuple):
     l2: float
 
     def eta(self, step: float) -> float:
-        return self.eta0 / (1.0 + step / self.tau) ** self.power
+        # the power itself may overflow, where the step is 0
+        return self.eta0 * math.exp(-self.power * math.log1p(step / self.tau))
 
 
 class UpdateRule(NamedTuple):
