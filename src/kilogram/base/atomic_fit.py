@@ -15,6 +15,17 @@ from kilogram.arrays.namespace import is_sparse
 FITTING = ("fit", "partial_fit", "fit_transform", "fit_predict")
 
 
+#: Messages of NumPy and SciPy, which tell nothing about the input.
+FAILURES = (
+    "Singular matrix",
+    "Eigenvalues did not converge",
+    "SVD did not converge",
+    "Matrix is not positive definite",
+    "-th leading minor",
+    "must not contain infs or NaNs",
+)
+
+
 def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, which leaves its estimator unchanged if it raises, KeyboardInterrupt included.
 
@@ -42,9 +53,8 @@ def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_numerical_failure(error: BaseException) -> bool:
     """Whether a factorisation met numbers that are not finite, or did not converge."""
-    if isinstance(error, np.linalg.LinAlgError):
-        return True
-    return type(error) is ValueError and "must not contain infs or NaNs" in str(error)
+    kinds = (np.linalg.LinAlgError, ValueError)
+    return type(error) in kinds and any(text in str(error) for text in FAILURES)
 
 
 def numerical_failure(name: str, args: Any, kwargs: Any) -> ValueError:

@@ -202,6 +202,7 @@ def _tree_or_blocks(
     tree = algorithm in ("kd_tree", "ball_tree") or (
         algorithm == "auto" and n >= TREE_ROWS * 2.0**d
     )
+    tree = tree and p >= 1  # below, the triangle inequality does not hold
     return KDTreeSearch(rows, p) if tree else BlockSearch(rows, pairwise)
 
 
