@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -80,12 +81,17 @@ class BinaryProcess:
 
 
 def evaluate(
-    tuning: FreeParameters, data: Labels, theta: np.ndarray, g: np.ndarray | None, max_iter: int
+    tuning: FreeParameters,
+    data: Labels,
+    theta: np.ndarray,
+    g: np.ndarray | None,
+    max_iter: int,
+    deadline: float | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Z and its gradient at theta, and g of the mode, for the next call to start from."""
     kernel = tuning.at(theta)
     K = np.asarray(kernel(data.X), dtype=np.float64)
-    mode = find_mode(K, data, g, max_iter)
+    mode = find_mode(K, data, g, max_iter, deadline)
     return mode.value, tuning.gradient(gradient(kernel, K, mode, data)), mode.g
 
 
@@ -98,6 +104,11 @@ class LaplaceSettings(NamedTuple):
     restarts: int
     max_iter: int
     tick: Any
+    deadline: float | None = None
+
+    @property
+    def late(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
 
 
 def fit_process(
@@ -113,10 +124,13 @@ def fit_process(
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
         # the mode changes little between two thetas: a start there saves most iterations
-        value, slope, last[0] = evaluate(tuning, data, theta, last[0], settings.max_iter)
+        value, slope, last[0] = evaluate(
+            tuning, data, theta, last[0], settings.max_iter, settings.deadline
+        )
         return value, slope
 
-    if settings.optimizer is not None and tuning.free:
+    late = settings.late
+    if not late and settings.optimizer is not None and tuning.free:
         found = maximise(
             objective,
             tuning.theta,
@@ -127,8 +141,11 @@ def fit_process(
             tick=settings.tick,
         )
         tuning = tuning.moved(found.value)
-    mode = find_mode(np.asarray(tuning.kernel(X)), data, last[0], settings.max_iter)
-    if not mode.converged:
+    K = np.asarray(tuning.kernel(X))
+    mode = find_mode(K, data, last[0], settings.max_iter, settings.deadline)
+    if late or (settings.late and not mode.converged):
+        found = Solution(found.value, found.n_iter, found.objective, False, "max_time is reached.")
+    elif not mode.converged:
         why = f"Newton's method for the mode did not converge in {mode.n_iter} iterations."
         found = Solution(found.value, found.n_iter, found.objective, False, why)
     return BinaryProcess(tuning, data, mode, found)

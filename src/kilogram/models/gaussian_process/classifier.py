@@ -199,6 +199,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
                 int(self.n_restarts_optimizer),
                 int(self.max_iter_predict),
                 locked(tick),
+                budget.deadline,
             )
             self._machines: list[BinaryProcess] = Parallel(n_jobs=n_jobs, prefer="threads")(
                 delayed(fit_process)(X, task, w, settings, start, int(seed))

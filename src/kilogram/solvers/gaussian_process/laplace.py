@@ -21,6 +21,7 @@ Reference: Rasmussen and Williams, Gaussian processes for machine learning, 2006
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +59,17 @@ class Mode:
     converged: bool
 
 
-def find_mode(K: np.ndarray, data: Labels, g: np.ndarray | None, max_iter: int) -> Mode:
-    """Newton's method from f = K g, or from 0 where that is better, on a kernel matrix K (n, n)."""
+def find_mode(
+    K: np.ndarray,
+    data: Labels,
+    g: np.ndarray | None,
+    max_iter: int,
+    deadline: float | None = None,
+) -> Mode:
+    """Newton's method from f = K g, or from 0 where that is better, on a kernel matrix K (n, n).
+
+    After the deadline, a moment of `time.perf_counter`, no further step begins; one is always made.
+    """
     zero = np.zeros(len(data.y))
     now = _Point.of(K, data, zero)
     if g is not None:
@@ -75,7 +85,8 @@ def find_mode(K: np.ndarray, data: Labels, g: np.ndarray | None, max_iter: int) 
         now = _climb(K, data, now, b - root * cholesky_solve(L, root * (K @ b)))
         value = now.height - float(np.sum(np.log(L.diagonal())))
         done = abs(value - before) < TOLERANCE
-        if done or step == max_iter:
+        late = deadline is not None and time.perf_counter() >= deadline
+        if done or late or step == max_iter:
             return Mode(now.g, pi, root, L, value, step, done)
         before = value
     raise ValueError(f"max_iter_predict must be an integer of at least 1, got {max_iter!r}.")
