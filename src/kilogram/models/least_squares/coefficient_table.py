@@ -21,19 +21,16 @@ References: White 1980; MacKinnon and White 1985; Efron 1979.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
+from kilogram.base.coefficient_table import CoefficientTable, table_of
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
@@ -48,60 +45,6 @@ from kilogram.statistics import JointMoments
 KINDS = ("classical", "HC0", "HC1", "HC2", "HC3", "bootstrap")
 WEIGHTS = ("precision", "frequency")
 BLOCK_ENTRIES = 2**22  # entries of the deviations of a block held at once
-
-
-@dataclass(frozen=True, eq=False)
-class CoefficientTable:
-    """Coefficients and their errors; arrays (p,), or (p, t) for t targets."""
-
-    names: tuple[str, ...]
-    estimate: np.ndarray
-    error: np.ndarray
-    t: np.ndarray
-    p: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    kind: str
-    level: float
-    #: n - rank.
-    degrees: float
-    #: Standard deviation of the residuals, one per target.
-    sigma: np.ndarray
-    #: (p, p) or (t, p, p).
-    covariance: np.ndarray = field(repr=False)
-
-    def __repr__(self) -> str:
-        head = f"{'':<16}{'estimate':>12}{'error':>12}{'t':>9}{'p':>9}"
-        head += f"{f'{self.level:.0%} low':>13}{'high':>12}"
-        lines = [f"coefficients, {self.kind} errors, {self.degrees:g} degrees of freedom", head]
-        for target, row in self._rows():
-            if target is not None and row[0] == self.names[0]:
-                lines.append(f"target {target}")
-            name, a, b, t, p, low, high = row
-            lines.append(
-                f"{name[:15]:<16}{a:>12.5g}{b:>12.4g}{t:>9.3g}{p:>9.3g}{low:>13.5g}{high:>12.5g}"
-            )
-        return "\n".join(lines)
-
-    def to_frame(self) -> Any:
-        """A pandas or polars data frame, whichever is installed; one row per coefficient."""
-        keys = ("name", "estimate", "error", "t", "p", "low", "high")
-        rows = list(self._rows())
-        columns = {key: [row[j] for _, row in rows] for j, key in enumerate(keys)}
-        if self.estimate.ndim == 2:
-            columns = {"target": [target for target, _ in rows], **columns}
-        for library in ("pandas", "polars"):
-            if find_spec(library):
-                return import_module(library).DataFrame(columns)
-        raise ImportError("to_frame needs pandas or polars; the table's attributes need neither.")
-
-    def _rows(self) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
-        parts = (self.estimate, self.error, self.t, self.p, self.low, self.high)
-        flat = self.estimate.ndim == 1
-        for j in range(1 if flat else self.estimate.shape[1]):
-            for i, name in enumerate(self.names):
-                numbers = (float(a[i] if flat else a[i, j]) for a in parts)
-                yield (None if flat else j), (name, *numbers)
 
 
 def coefficient_table(
@@ -290,15 +233,11 @@ def _table(
     if model.fit_intercept:
         b = np.ravel(np.asarray(to_numpy(model.intercept_), dtype=np.float64))
         estimate, names = np.vstack([b[None, :], estimate]), ["intercept", *names]
-    error = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = estimate / error
-    p = 2.0 * scipy.stats.t.sf(np.abs(t), degrees)
-    reach = scipy.stats.t.ppf(0.5 + level / 2, degrees) * error
-    low, high = estimate - reach, estimate + reach
+    table = table_of(
+        tuple(names), estimate, covariance, np.sqrt(to_numpy(sums.squares) / degrees),
+        kind, level, degrees,
+    )  # fmt: skip
     if draws is not None:
         low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-    sigma = np.sqrt(to_numpy(sums.squares) / degrees)
-    sigma, covariance = (sigma[0], covariance[0]) if one else (sigma, covariance)
-    a, b, c, d, e, f = (v[:, 0] if one else v for v in (estimate, error, t, p, low, high))
-    return CoefficientTable(tuple(names), a, b, c, d, e, f, kind, level, degrees, sigma, covariance)
+        table = replace(table, low=low, high=high)
+    return table.of_one_target() if one else table
