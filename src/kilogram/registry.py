@@ -74,6 +74,14 @@ PUBLIC: dict[str, str] = {
     # robust regression
     "HuberRegressor": "kilogram.models.robust.huber",
     "QuantileRegressor": "kilogram.models.robust.quantile",
+    "RobustRegressor": "kilogram.models.robust.robust_regressor",
+    "LeastTrimmedSquares": "kilogram.models.robust.trimmed",
+    "RANSACRegressor": "kilogram.models.robust.ransac",
+    "TheilSenRegressor": "kilogram.models.robust.theil_sen",
+    "MinCovDet": "kilogram.models.robust.min_cov_det",
+    "robust_location": "kilogram.models.robust.location_scale",
+    "robust_scale": "kilogram.models.robust.location_scale",
+    "outlier_report": "kilogram.models.robust.outliers",
     # sparse regression
     "Lasso": "kilogram.models.sparse.elastic_net",
     "ElasticNet": "kilogram.models.sparse.elastic_net",

@@ -97,6 +97,8 @@ def answer(model: BaseEstimator, X: Any) -> Any:
         return model.transform(X)
     if hasattr(model, "predict"):
         return model.predict(X)
+    if hasattr(model, "mahalanobis"):
+        return model.mahalanobis(X)
     return model.score_samples(X) if hasattr(model, "score_samples") else model.kneighbors(X)[0]
 
 

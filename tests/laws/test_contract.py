@@ -30,6 +30,10 @@ EXPECTED: dict[str, dict[str, str]] = {
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
     "RandomForestRegressor": WEIGHTS_ARE_DRAWN,
+    "RANSACRegressor": WEIGHTS_ARE_DRAWN,
+    "RobustRegressor": {
+        "check_sample_weight_equivalence_on_dense_data": "starts are drawn among the rows given"
+    },
     "RandomForestClassifier": WEIGHTS_ARE_DRAWN,
     "GaussianMixture": {
         f"check_estimator_sparse_{form}": ASKS_CLASSES for form in ("array", "matrix")
