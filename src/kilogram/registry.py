@@ -32,6 +32,8 @@ class Page:
 SLUGS: tuple[str, ...] = (
     "least_squares",
     "robust",
+    "nonlinear",
+    "kernel_regression",
     "ridge",
     "sparse",
     "pursuit",
@@ -82,6 +84,11 @@ PUBLIC: dict[str, str] = {
     "robust_location": "kilogram.models.robust.location_scale",
     "robust_scale": "kilogram.models.robust.location_scale",
     "outlier_report": "kilogram.models.robust.outliers",
+    # non-linear regression
+    "NonlinearRegression": "kilogram.models.nonlinear.regression",
+    "fit_circle": "kilogram.models.nonlinear.curves",
+    "fit_ellipse": "kilogram.models.nonlinear.curves",
+    "KernelRegression": "kilogram.models.kernel_regression.kernel_regression",
     # sparse regression
     "Lasso": "kilogram.models.sparse.elastic_net",
     "ElasticNet": "kilogram.models.sparse.elastic_net",

@@ -1,0 +1,5 @@
+"""Kernel regression: local means and local lines."""
+
+from kilogram.registry import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)
