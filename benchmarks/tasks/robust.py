@@ -1,4 +1,4 @@
-"""Robust regression beside scikit-learn: Huber's loss and the median, large and small."""
+"""Robust regression beside scikit-learn: Huber, the median, Theil-Sen, RANSAC, MCD."""
 
 from __future__ import annotations
 
@@ -75,6 +75,33 @@ def _task(
     )
 
 
+def _drawn(name: str, title: str, n: int, d: int, learner: str, peer: str, **params: Any) -> Task:
+    """A method that draws subsets, beside scikit-learn's of the same name and parameters."""
+
+    def fit(module: str) -> Callable[[tuple], Any]:
+        def run(data: tuple) -> Any:
+            model = getattr(import_module(module), learner)(random_state=0, **params)
+            return model.fit(data[0]) if learner == "MinCovDet" else model.fit(*data)
+
+        return run
+
+    def quality(model: Any, data: tuple) -> dict[str, float]:
+        if learner == "MinCovDet":
+            return {"log determinant": float(np.linalg.slogdet(model.raw_covariance_)[1])}
+        return {"median absolute error": float(np.median(np.abs(data[1] - model.predict(data[0]))))}
+
+    return Task(
+        name=name,
+        title=title,
+        make=_dirty(n, d),
+        run={"kilogram": fit("kilogram"), "scikit-learn": fit(peer)},
+        quality=quality,
+        floor=lambda rates: rates.floor(bytes=8 * n * d),
+        counted="one read of X",
+        repeats=1,
+    )
+
+
 TASKS = [
     _task("huber_100000", "HuberRegressor, n = 100,000, d = 20, a tenth far off",
           _dirty(100_000, 20), "HuberRegressor", 1, 2_000_000, max_iter=1000),
@@ -84,4 +111,12 @@ TASKS = [
           _dirty(10_000, 20), "QuantileRegressor", 1, 200_000, alpha=0.0),
     _task("small_median", "Digits, one fit: QuantileRegressor, the median", _digits,
           "QuantileRegressor", 1, 1797 * 64, alpha=0.0),
+    _task("huber_200000", "HuberRegressor, n = 200,000, d = 100, a tenth far off",
+          _dirty(200_000, 100), "HuberRegressor", 1, 20_000_000, max_iter=1000),
+    _drawn("theil_sen", "TheilSenRegressor, n = 1,000, d = 5", 1000, 5, "TheilSenRegressor",
+           "sklearn.linear_model"),
+    _drawn("ransac", "RANSACRegressor, n = 10,000, d = 10, 1,000 trials", 10_000, 10,
+           "RANSACRegressor", "sklearn.linear_model", max_trials=1000, stop_probability=1.0),
+    _drawn("min_cov_det", "MinCovDet, n = 1,000, d = 10", 1000, 10, "MinCovDet",
+           "sklearn.covariance"),
 ]  # fmt: skip

@@ -116,8 +116,7 @@ METHODS: dict[str, MethodInfo] = {
     "kitchen sinks": MethodInfo("Random kitchen sinks", "KitchenSinksRegressor"),
     "Levenberg-Marquardt": MethodInfo(
         "Levenberg-Marquardt, if the formula is known",
-        "LevenbergMarquardt",
-        elsewhere="scipy.optimize.least_squares",
+        "NonlinearRegression",
     ),
     "forest": MethodInfo("Regression forest", "RandomForestRegressor"),
     # without labels

@@ -15,6 +15,7 @@ from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.factorizations import rounding
 from kilogram.solvers.least_squares.least_squares import solve_moments
 from kilogram.solvers.least_squares.normal_equations import Normal
+from kilogram.solvers.least_squares.ridge import joint_moments
 from kilogram.solvers.newton.clipped_loss import (
     BandSums,
     ClippedIterate,
@@ -30,6 +31,7 @@ MAD = 1.4826022185056018  # standard deviation of a normal by its median absolut
 EFFICIENT = 1.35  # epsilon of the fit whose residuals give the scale "mad": 95 % efficiency
 NARROW = 0.3  # ratio of consecutive widths on the way to a given scale: 2 or 3 iterations each
 NEAR_ONE = 1.2  # epsilon below which the scale may be near 0; at 1.2 a normal scale is 0.7 sigma
+SAMPLED, ROWS_PER_COLUMN = 2000, 30  # rows of the problem whose solution is the start
 SMALLEST = 1e-8  # smallest scale, in standard deviations of the targets: half the digits
 
 
@@ -87,6 +89,8 @@ def huber_fit(
         joint=p.scale == "joint",
     )
     if start is None:
+        start = _start_from_a_sample(p)
+    if start is None:
         found = solve_moments(moments, p.fit_intercept, sparse=sparse).found
         W, b = (np.asarray(to_numpy(a), dtype=np.float64) for a in found.value)
         rms = float(np.sqrt(max(found.objective or 0.0, 0.0) / moments.weight))
@@ -94,6 +98,26 @@ def huber_fit(
     else:
         point = ClippedIterate(start[0], start[1], max(0.5 * start[2], least))
     return _solve(p, frame, point, least)
+
+
+def _start_from_a_sample(p: HuberProblem) -> tuple[np.ndarray, float, float] | None:
+    """The solution of some of many rows in memory: half of the passes over all are saved."""
+    X, Y, w, flat = p.rows
+    if is_streamed(X) or is_sparse(X) or p.scale == "mad":
+        return None
+    n, d = X.shape
+    few = max(SAMPLED, ROWS_PER_COLUMN * d)
+    if n < 8 * few:
+        return None
+    at = np.sort(np.random.default_rng(0).choice(n, few, replace=False))
+    part = RegressionData(
+        take_rows(X, at), take_rows(Y, at), None if w is None else take_rows(w, at), flat
+    )
+    moments, _ = joint_moments(part)
+    if not moments.weight > 0 or not np.isfinite(to_numpy(moments.scatter)).all():
+        return None
+    found, sigma = huber_fit(replace(p, rows=part), moments, None)
+    return (*found.value, sigma) if np.isfinite(found.value[0]).all() else None
 
 
 def _solve(
