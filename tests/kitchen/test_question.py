@@ -99,7 +99,7 @@ def test_measures():
     measure, why = choose_measure(question(["a"] * 110 + ["b"] * 10))
     assert measure.name == "balanced_accuracy"
     assert "92%" in why
-    assert [side.name for side in side_measures(measure)] == ["accuracy"]
+    assert [side.name for side in side_measures(measure)] == ["accuracy", "roc_auc", "log_loss"]
     assert choose_measure(question(["a", "b"] * 60), "balanced_accuracy")[1] == "as requested"
     with pytest.raises(KitchenError, match="got 'r2'"):
         choose_measure(question(["a", "b"] * 60), "r2")

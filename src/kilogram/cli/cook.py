@@ -63,7 +63,12 @@ def cook(
     ] = None,
     recipe: Annotated[Path | None, typer.Option(help="Repeat the run of a recipe.toml.")] = None,
     task: TaskOption = None,
-    measure: Annotated[str | None, typer.Option(help="r2, accuracy or balanced_accuracy.")] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            help="r2, mae, rmse, mape, poisson_deviance, ...; accuracy, f1, mcc, auc, log_loss, ..."
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
     repeats: Annotated[
         int | None,

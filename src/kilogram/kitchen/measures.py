@@ -5,7 +5,9 @@
     balanced accuracy   mean over the classes of their recall
 
 Regression uses R^2. Classification uses accuracy, but balanced accuracy when one class holds more
-than 80 % of the rows: there always predicting it would already have a high accuracy.
+than 80 % of the rows: there always predicting it would already have a high accuracy. Any other
+measure of the task can be asked for. Measures of probabilities are computed from those that the
+other folds calibrate.
 """
 
 from __future__ import annotations
@@ -13,96 +15,209 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from scipy import stats
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
     mean_absolute_error,
+    mean_absolute_percentage_error,
+    median_absolute_error,
     r2_score,
     root_mean_squared_error,
 )
 
 from kilogram.evaluation.confusion_matrix import accuracy, balanced_accuracy
+from kilogram.evaluation.ranking import auc, average_precision
 from kilogram.evaluation.regression_metrics import r_squared
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.question import Question, Task
 
 MOSTLY = 0.8
+TINY = 1e-12
+TOP = 3
+
+Function = Callable[[np.ndarray, np.ndarray], float]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A score: larger is better, unless `of_error`; `low` and `high` are its bounds."""
+    """A score: larger is better, unless `of_error`; `low` and `high` are its bounds.
+
+    `function` takes the observed values and what `of` names: the predictions, or the (n, classes)
+    probabilities.
+    """
 
     name: str
     title: str
     meaning: str
-    function: Callable[[np.ndarray, np.ndarray], float]
+    function: Function
     task: Task
     low: float = 0.0
     high: float = 1.0
     of_error: bool = False
+    of: Literal["predictions", "probabilities"] = "predictions"
+
+    @property
+    def sign(self) -> int:
+        """1 where larger is better, -1 where smaller is."""
+        return -1 if self.of_error else 1
 
 
-MEASURES = {
-    measure.name: measure
-    for measure in (
-        Measure(
-            "r2",
-            "R²",
-            "fraction of the variance of the target that is explained: 0 is no better than the "
-            "mean, "
-            "1 is perfect",
-            r2_score,
-            "regression",
-            low=-math.inf,
-        ),
-        Measure(
-            "mean_absolute_error",
-            "mean absolute error",
-            "mean of |observed − predicted|, in units of the target",
-            mean_absolute_error,
-            "regression",
-            high=math.inf,
-            of_error=True,
-        ),
-        Measure(
-            "root_mean_squared_error",
-            "root mean squared error",
-            "like the mean absolute error, with more weight on large errors",
-            root_mean_squared_error,
-            "regression",
-            high=math.inf,
-            of_error=True,
-        ),
-        Measure(
-            "accuracy",
-            "accuracy",
-            "fraction of correct predictions",
-            accuracy_score,
-            "classification",
-        ),
-        Measure(
-            "balanced_accuracy",
-            "balanced accuracy",
-            "mean recall of the classes, so that rare classes count as much as frequent ones",
-            balanced_accuracy_score,
-            "classification",
-        ),
-    )
-}
+def poisson_deviance(y: np.ndarray, f: np.ndarray) -> float:
+    """Mean of 2 (y log(y / f) - y + f) for counts y; predictions below a millionth are raised."""
+    y, f = np.asarray(y, dtype=float), np.maximum(np.asarray(f, dtype=float), 1e-6)
+    logs = np.where(y > 0, y * np.log(np.maximum(y, TINY) / f), 0.0)
+    return float(np.mean(2 * (logs - y + f)))
+
+
+def concordance(y: np.ndarray, f: np.ndarray) -> float:
+    """Fraction of pairs in the right order, ties counting half, from Kendall's tau."""
+    tau = stats.kendalltau(y, f).statistic if np.ptp(y) > 0 and np.ptp(f) > 0 else 0.0
+    return float((1 + tau) / 2)
+
+
+def roc_area(y: np.ndarray, P: np.ndarray) -> float:
+    """Area under the ROC curve; of more than two classes the mean over one against the rest."""
+    return _over_classes(y, P, auc)
+
+
+def mean_precision(y: np.ndarray, P: np.ndarray) -> float:
+    """Average precision of the rarer of two classes; of more the mean over all."""
+    if P.shape[1] == 2:
+        rare = int(np.argmin(np.bincount(y, minlength=2)))
+        return _area(y, P, rare, average_precision)
+    return _over_classes(y, P, average_precision)
+
+
+def log_loss(y: np.ndarray, P: np.ndarray) -> float:
+    """Mean of -log of the probability of the observed class."""
+    return float(-np.mean(np.log(np.maximum(P[np.arange(len(y)), y], TINY))))
+
+
+def brier(y: np.ndarray, P: np.ndarray) -> float:
+    """Mean squared distance of the probabilities from the observed class; of two, of the second."""
+    if P.shape[1] == 2:
+        return float(np.mean((P[:, 1] - y) ** 2))
+    return float(np.mean(np.sum((P - np.eye(P.shape[1])[y]) ** 2, axis=1)))
+
+
+def top_accuracy(y: np.ndarray, P: np.ndarray) -> float:
+    """Fraction of rows whose class is among the three most probable."""
+    own = P[np.arange(len(y)), y][:, None]
+    return float(np.mean((own < P).sum(axis=1) < TOP))
+
+
+def _over_classes(y: np.ndarray, P: np.ndarray, area: Callable[..., float]) -> float:
+    if P.shape[1] == 2:
+        return _area(y, P, 1, area)
+    return float(np.mean([_area(y, P, k, area) for k in range(P.shape[1]) if np.any(y == k)]))
+
+
+def _area(y: np.ndarray, P: np.ndarray, k: int, area: Callable[..., float]) -> float:
+    real = y == k
+    if real.all() or not real.any():
+        return math.nan
+    return float(area(real.astype(int), P[:, k]))
+
+
+def _macro_f1(y: np.ndarray, f: np.ndarray) -> float:
+    return float(f1_score(y, f, average="macro", zero_division=0.0))
+
+
+def _quick_f1(y: np.ndarray, f: np.ndarray) -> float:
+    """The same by counts: 2 hits / (observed + predicted), averaged over the classes."""
+    count = int(max(y.max(), f.max())) + 1
+    hits = np.bincount(y[y == f], minlength=count)
+    both = np.bincount(y, minlength=count) + np.bincount(f, minlength=count)
+    return float(np.mean(2 * hits[both > 0] / both[both > 0]))
+
+
+_REGRESSION = (
+    Measure(
+        "r2", "R²",
+        "fraction of the variance of the target that is explained: 0 is no better than the mean, "
+        "1 is perfect",
+        r2_score, "regression", low=-math.inf,
+    ),
+    Measure(
+        "mean_absolute_error", "mean absolute error",
+        "mean of |observed − predicted|, in units of the target",
+        mean_absolute_error, "regression", high=math.inf, of_error=True,
+    ),
+    Measure(
+        "root_mean_squared_error", "root mean squared error",
+        "like the mean absolute error, with more weight on large errors",
+        root_mean_squared_error, "regression", high=math.inf, of_error=True,
+    ),
+    Measure(
+        "median_absolute_error", "median absolute error",
+        "half of the rows have a smaller |observed − predicted|, half a larger one",
+        median_absolute_error, "regression", high=math.inf, of_error=True,
+    ),
+    Measure(
+        "mean_absolute_percentage_error", "mean absolute percentage error",
+        "mean of |observed − predicted| / |observed|",
+        mean_absolute_percentage_error, "regression", high=math.inf, of_error=True,
+    ),
+    Measure(
+        "poisson_deviance", "Poisson deviance",
+        "for counts: mean of 2 (y log(y/f) − y + f), 0 is perfect",
+        poisson_deviance, "regression", high=math.inf, of_error=True,
+    ),
+    Measure(
+        "concordance", "concordance",
+        "fraction of pairs of rows that are predicted in the right order; 0.5 is chance",
+        concordance, "regression",
+    ),
+)  # fmt: skip
+_CLASSIFICATION = (
+    Measure("accuracy", "accuracy", "fraction of correct predictions", accuracy_score,
+            "classification"),
+    Measure(
+        "balanced_accuracy", "balanced accuracy",
+        "mean recall of the classes, so that rare classes count as much as frequent ones",
+        balanced_accuracy_score, "classification",
+    ),
+    Measure("f1", "F1", "harmonic mean of precision and recall, averaged over the classes",
+            _macro_f1, "classification"),
+    Measure("mcc", "Matthews correlation",
+            "correlation of observed and predicted classes; 0 is chance, 1 is perfect",
+            matthews_corrcoef, "classification", low=-1.0),
+    Measure("roc_auc", "area under the ROC curve",
+            "probability that a row of a class is ranked above a row of another; 0.5 is chance",
+            roc_area, "classification", of="probabilities"),
+    Measure("average_precision", "average precision",
+            "area under the precision-recall curve of the rarer class",
+            mean_precision, "classification", of="probabilities"),
+    Measure("log_loss", "log-loss", "mean of −log of the probability of the observed class",
+            log_loss, "classification", high=math.inf, of_error=True, of="probabilities"),
+    Measure("brier", "Brier score", "mean squared error of the probabilities",
+            brier, "classification", high=2.0, of_error=True, of="probabilities"),
+    Measure("top_3_accuracy", "top-3 accuracy",
+            "fraction of rows whose class is among the three most probable",
+            top_accuracy, "classification", of="probabilities"),
+)  # fmt: skip
+MEASURES = {measure.name: measure for measure in (*_REGRESSION, *_CLASSIFICATION)}
+# Short names that people type.
+ALIASES = {
+    "mae": "mean_absolute_error", "rmse": "root_mean_squared_error",
+    "mape": "mean_absolute_percentage_error", "medae": "median_absolute_error",
+    "auc": "roc_auc", "ap": "average_precision",
+}  # fmt: skip
+# Shown beside any other measure of the task.
+_SIDES = ("r2", "mean_absolute_error", "root_mean_squared_error", "accuracy", "balanced_accuracy",
+          "roc_auc", "log_loss")  # fmt: skip
 
 
 def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
     """The measure for the task, and the reason."""
-    names = [m.name for m in MEASURES.values() if m.task == question.task and not m.of_error]
     if wanted is not None:
-        if wanted not in names:
-            raise KitchenError(
-                f"measure must be {' or '.join(names)} for a {question.task} task, got {wanted!r}."
-            )
-        return MEASURES[wanted], "as requested"
+        return _wanted(question, ALIASES.get(wanted, wanted)), "as requested"
     if question.task == "regression":
         return MEASURES["r2"], "the target is a number"
     largest = float(np.bincount(question.y).max() / len(question.y))
@@ -112,19 +227,59 @@ def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measu
     return MEASURES["accuracy"], "no class dominates"
 
 
+def _wanted(question: Question, name: str) -> Measure:
+    """The measure of this name, or an error if it does not suit the target."""
+    names = [m.name for m in MEASURES.values() if m.task == question.task]
+    if name not in names:
+        raise KitchenError(
+            f"measure must be one of {', '.join(names)} for a {question.task} task, got {name!r}."
+        )
+    y = question.y
+    if name == "mean_absolute_percentage_error" and np.any(y == 0):
+        raise KitchenError(
+            f"{name} is undefined for {question.target!r}, which is 0 in {np.sum(y == 0)} rows."
+        )
+    if name == "poisson_deviance" and np.any(y < 0):
+        raise KitchenError(f"{name} needs counts, but {question.target!r} has negative values.")
+    if name == "top_3_accuracy" and len(question.classes) <= TOP:
+        raise KitchenError(
+            f"{name} needs more than {TOP} classes, {question.target!r} has "
+            f"{len(question.classes)}."
+        )
+    return MEASURES[name]
+
+
 def side_measures(measure: Measure) -> tuple[Measure, ...]:
-    """The other measures of the same task, reported beside the main one."""
-    return tuple(m for m in MEASURES.values() if m.task == measure.task and m != measure)
+    """Other measures of the same task, reported beside the main one."""
+    return tuple(m for m in (MEASURES[name] for name in _SIDES)
+                 if m.task == measure.task and m != measure)  # fmt: skip
+
+
+def of_predictions(measure: Measure) -> Measure:
+    """The measure itself, or for one of probabilities the nearest one of predicted classes."""
+    return measure if measure.of == "predictions" else MEASURES["balanced_accuracy"]
 
 
 # Some of the same measures without scikit-learn's checks, for a thousand calls in a row.
-_QUICK: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+_QUICK: dict[str, Function] = {
     "r2": r_squared,
     "accuracy": accuracy,
     "balanced_accuracy": balanced_accuracy,
+    "f1": _quick_f1,
+    "log_loss": log_loss,
+    "brier": brier,
+    "mean_absolute_error": lambda y, f: float(np.mean(np.abs(y - f))),
+    "root_mean_squared_error": lambda y, f: math.sqrt(float(np.mean((y - f) ** 2))),
+    "median_absolute_error": lambda y, f: float(np.median(np.abs(y - f))),
+    "mean_absolute_percentage_error": lambda y, f: float(np.mean(np.abs(y - f) / np.abs(y))),
 }
 
 
-def quick(measure: Measure) -> Callable[[np.ndarray, np.ndarray], float]:
+def is_quick(measure: Measure) -> bool:
+    """Can it be computed thousands of times?"""
+    return measure.name in _QUICK
+
+
+def quick(measure: Measure) -> Function:
     """The function of a measure for many calls."""
     return _QUICK.get(measure.name, measure.function)

@@ -28,7 +28,7 @@ from kilogram.kitchen.explain.nearest import Neighbour, nearest
 from kilogram.kitchen.explain.responses import answer_words, in_words, predicted, responses
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.files import write_files
-from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.measures import MEASURES, of_predictions
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.report.model_card import card_of
 
@@ -145,7 +145,11 @@ def explain_model(
     examples, more = _examples(found, X, y, chosen, training, neighbours, how)
     score = None
     if truth is not None:
-        score = float(MEASURES[found.about["measure"]].function(truth, predicted(found, X[few])))
+        score = float(
+            of_predictions(MEASURES[found.about["measure"]]).function(
+                truth, predicted(found, X[few])
+            )
+        )
     return Explanation(
         found, name, len(X), score, matters, tuple(shown), tuple(examples), (*notes, *more)
     )

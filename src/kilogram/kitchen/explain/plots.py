@@ -10,7 +10,7 @@ from kilogram.kitchen.explain.dependence import PartialDependence
 from kilogram.kitchen.explain.explanation import Explanation
 from kilogram.kitchen.explain.responses import in_words
 from kilogram.kitchen.formatting import figure, signed
-from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.measures import MEASURES, of_predictions
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short, sober
 
 TOP = 15
@@ -27,7 +27,11 @@ def of_importance(found: Explanation) -> Plot:
     best = list(zip(matters.columns, matters.losses, strict=True))[:TOP]
     colour = INK.get(str(found.model.about.get("recipe")), INK["linear"])
     known = matters.known
-    unit = MEASURES[found.model.about["measure"]].title if known else "change of the predictions"
+    unit = (
+        of_predictions(MEASURES[found.model.about["measure"]]).title
+        if known
+        else "change of the predictions"
+    )
     with drawing(height=max(2.0, 0.9 + 0.25 * len(best))) as fig:
         ax = fig.subplots()
         for k, (_, loss) in enumerate(reversed(best)):

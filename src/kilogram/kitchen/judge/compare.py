@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -28,10 +29,11 @@ from kilogram.evaluation.intervals import (
 )
 from kilogram.evaluation.nested import Fold, Nested, OfAnswers, judge_fold
 from kilogram.evaluation.permutation_tests import ChanceTest, exchange_test
+from kilogram.evaluation.probability_scaling import as_columns, fit_scaling
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
-from kilogram.kitchen.judge.pooled import PooledScore, pooled_score
-from kilogram.kitchen.measures import Measure, quick, side_measures
+from kilogram.kitchen.judge.pooled import PooledScore, pooled_score, repetitions
+from kilogram.kitchen.measures import Measure, is_quick, of_predictions, quick, side_measures
 from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
 
 Notify = Callable[[str], None]
@@ -44,6 +46,9 @@ DRAWS, FEW_DRAWS, MANY_ROWS = 999, 199, 5000
 STRETCHES = 20
 # A simpler recipe may forgo this part of the gain of the best over the baseline.
 MOST_FORGONE = 0.1
+# Measures that recipes are tuned by: the score during tuning is one of the same kind.
+TUNED = ("r2", "accuracy", "balanced_accuracy")
+LEAST_PROBABILITY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,24 @@ class EvaluatedRecipe:
         return self._interval(self.measure)
 
     @property
+    def merit(self) -> float:
+        """The score, negated where smaller is better."""
+        return self.measure.sign * self.score.mean
+
+    @property
     def seconds(self) -> float:
         return sum(fold.seconds for fold in self.nested.folds)
 
     @property
     def optimism(self) -> float | None:
-        """Mean score during tuning minus the score on new rows; None where nothing was tuned."""
+        """Mean score during tuning minus the score on new rows.
+
+        None where nothing was tuned, or by another measure.
+        """
         inner = self.nested.inner_scores
-        return None if inner is None else float(np.mean(inner)) - self.score.mean
+        if inner is None or self.measure.name not in TUNED:
+            return None
+        return float(np.mean(inner)) - self.score.mean
 
     @property
     def first_round(self) -> tuple[Fold, ...]:
@@ -86,11 +101,12 @@ class EvaluatedRecipe:
         return self._pooled(self.measure)
 
     def against(self, other: EvaluatedRecipe) -> Comparison:
-        """Paired comparison with another recipe on the same folds."""
+        """Paired comparison with another recipe on the same folds; an improvement is positive."""
         mine, theirs = ([fold.test for fold in one.nested.folds] for one in (self, other))
         if len(mine) != len(theirs) or not all(map(np.array_equal, mine, theirs)):
             raise ValueError("A paired comparison needs both recipes evaluated on the same folds.")
-        return self.pooled.compare(other.pooled, *self.nested.rows)
+        sign = self.measure.sign
+        return self.pooled.times(sign).compare(other.pooled.times(sign), *self.nested.rows)
 
     def over_baseline(self, baseline: EvaluatedRecipe) -> Comparison:
         """The gain over the baseline; its verdict is that of the test against chance."""
@@ -103,11 +119,12 @@ class EvaluatedRecipe:
     def chance(self, baseline: EvaluatedRecipe) -> ChanceTest:
         """Is it better than the baseline by more than chance? Tested on the first repetition."""
         if "_chance" not in self.__dict__:
-            rows, ours = self.held_out
-            draws = FEW_DRAWS if len(rows) > MANY_ROWS else DRAWS
+            rows, ours = self.held_out[0], self.outputs(self.measure)[1]
+            score, sign = quick(self.measure), self.measure.sign
+            draws = DRAWS if len(rows) <= MANY_ROWS and is_quick(self.measure) else FEW_DRAWS
             self.__dict__["_chance"] = exchange_test(
-                self.y[rows], ours, baseline.held_out[1], quick(self.measure),
-                units=self.units(rows), draws=draws,
+                self.y[rows], ours, baseline.outputs(self.measure)[1],
+                lambda y, f: sign * score(y, f), units=self.units(rows), draws=draws,
             )  # fmt: skip
         found: ChanceTest = self.__dict__["_chance"]
         return found
@@ -118,6 +135,30 @@ class EvaluatedRecipe:
         folds = self.first_round
         rows = np.concatenate([fold.test for fold in folds])
         return rows, np.concatenate([fold.prediction for fold in folds])
+
+    def outputs(self, measure: Measure) -> tuple[list[np.ndarray], np.ndarray]:
+        """What the measure takes: of every fold, and of the rows of the first repetition."""
+        if measure.of == "predictions":
+            return [fold.prediction for fold in self.nested.folds], self.held_out[1]
+        found = self._probabilities
+        held = [
+            P for P, fold in zip(found, self.nested.folds, strict=True) if fold.model is not None
+        ]
+        return found, np.concatenate(held)
+
+    @cached_property
+    def _probabilities(self) -> list[np.ndarray]:
+        """(n, classes) probabilities of every fold, calibrated on the others of its repetition."""
+        folds = self.nested.folds
+        found: list[np.ndarray] = [np.empty(0)] * len(folds)
+        shifts = self.measure.name == "balanced_accuracy"
+        for places in repetitions(folds):
+            for k in places:
+                rest = [j for j in places if j != k] or [k]
+                F = np.concatenate([_decision(folds[j]) for j in rest])
+                y = np.concatenate([self.y[folds[j].test] for j in rest])
+                found[k] = fit_scaling(F, y, shifts=shifts).probabilities(_decision(folds[k]))
+        return found
 
     def units(self, rows: np.ndarray) -> np.ndarray | None:
         """What was sampled as a whole: groups, or stretches of time; None: single rows."""
@@ -138,12 +179,11 @@ class EvaluatedRecipe:
         return self._sides
 
     def _pooled(self, measure: Measure) -> PooledScore:
-        folds = self.nested.folds
-        return pooled_score(quick(measure), self.y, folds, [fold.prediction for fold in folds])
+        return pooled_score(quick(measure), self.y, self.nested.folds, self.outputs(measure)[0])
 
     def _interval(self, measure: Measure) -> Interval:
-        rows, answers = self.held_out
-        error = rows_error(quick(measure), self.y[rows], answers, units=self.units(rows))
+        rows, held = self.held_out[0], self.outputs(measure)[1]
+        error = rows_error(quick(measure), self.y[rows], held, units=self.units(rows))
         # every round has the same rows: the spread of the scores is known as from one of them
         degrees = max(1, len(self.first_round) - 1)
         found = self._pooled(measure).interval(*self.nested.rows, degrees, 0.95)
@@ -164,7 +204,7 @@ def judge(
     journal: Journal | None = None,
 ) -> tuple[tuple[EvaluatedRecipe, ...], list[str]]:
     """Every recipe on every fold that the time limit allows, and notes on what was left out."""
-    scorer = OfAnswers(measure.function)
+    scorer = OfAnswers(of_predictions(measure).function)
     journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
@@ -186,7 +226,9 @@ def judge(
             fold = journal.finished(k, name, train, test)
             if fold is None:
                 fold = judge_fold(recipe.pipeline, X, y, train, test, scorer, along)
-                fold = replace(fold, model=fitted_pipeline(fold.model) if k < first_round else None)
+                decision = decision_values(fold.model, X[test], len(np.unique(y)), measure)
+                model = fitted_pipeline(fold.model) if k < first_round else None
+                fold = replace(fold, model=model, decision=decision)
                 journal.keep(k, name, fold)
             found[name].append(fold)
     if len(left) < 2:
@@ -200,6 +242,27 @@ def judge(
         EvaluatedRecipe(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
     ), notes
+
+
+def decision_values(model: Any, X: np.ndarray, classes: int, measure: Measure) -> Any:
+    """(n, classes) decision values of a classifier, or logarithms of its probabilities."""
+    if measure.task == "regression":
+        return None
+    if hasattr(model, "decision_function"):
+        F = as_columns(model.decision_function(X))
+    else:
+        F = np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))
+    known = np.asarray(model.classes_, dtype=int)
+    if len(known) == classes:
+        return F
+    whole = np.full((len(X), classes), F.min() - max(float(np.ptp(F)), 1.0))
+    whole[:, known] = F  # a class that is not among the training rows is the least likely
+    return whole
+
+
+def _decision(fold: Fold) -> np.ndarray:
+    assert fold.decision is not None
+    return fold.decision
 
 
 def _few(folds: int) -> list[str]:
@@ -245,7 +308,7 @@ def select(judged: tuple[EvaluatedRecipe, ...]) -> Selection:
     able = tuple(one for one in others if one.over_baseline(baseline).verdict == "better")
     if not able:
         return Selection(baseline, best_above_baseline(judged), (), ())
-    ranked = sorted(able, key=lambda one: -one.score.mean)
+    ranked = sorted(able, key=lambda one: -one.merit)
     best, near = ranked[0], [ranked[0]]
     allowed = MOST_FORGONE * best.against(baseline).difference.mean
     for one in ranked[1:]:
@@ -264,4 +327,4 @@ def choose(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:
 
 def best_above_baseline(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:
     """The recipe of the best score, the first, which is the baseline, left out."""
-    return max(judged[1:], key=lambda one: one.score.mean)
+    return max(judged[1:], key=lambda one: one.merit)

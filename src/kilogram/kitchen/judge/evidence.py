@@ -26,7 +26,7 @@ from kilogram.evaluation.nested import Fold
 from kilogram.evaluation.probability_scaling import as_columns
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.pooled import pooled_score
-from kilogram.kitchen.measures import Measure, quick
+from kilogram.kitchen.measures import Measure, of_predictions, quick
 
 FRACTIONS = (0.125, 0.25, 0.5)
 MAX_COLUMNS = 60
@@ -133,6 +133,7 @@ def _losses(
 
     Shuffled copies are predicted together, as many as make a block: one call for many.
     """
+    measure = of_predictions(measure)
     score = measure.function(y, model.predict(X))
     wanted = np.repeat(np.arange(len(columns)), SHUFFLES)
     copies = max(1, MAX_BLOCK // len(X))
@@ -144,7 +145,7 @@ def _losses(
             shuffled[k * len(X) : (k + 1) * len(X), column] = rng.permutation(X[:, column])
         answered = np.split(model.predict(shuffled), len(part))
         after[start : start + copies] = [measure.function(y, one) for one in answered]
-    return list(score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
+    return list(measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1)))
 
 
 def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -214,7 +215,7 @@ def _with_fewer(
 
 def _fold_scores(judged: EvaluatedRecipe, predictions: list[np.ndarray]) -> np.ndarray:
     """Contribution of each fold to the score of the pooled predictions."""
-    score = quick(judged.measure)
+    score = quick(of_predictions(judged.measure))
     return pooled_score(score, judged.y, judged.first_round, predictions).parts
 
 

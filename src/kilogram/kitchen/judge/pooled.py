@@ -37,6 +37,10 @@ class PooledScore:
         """The paired difference of two scores on the same folds."""
         return PooledScore(self.mean - other.mean, self.parts - other.parts, self.weights)
 
+    def times(self, factor: float) -> PooledScore:
+        """The score and its contributions multiplied."""
+        return PooledScore(factor * self.mean, factor * self.parts, self.weights)
+
     def error(self, n_train: float, n_test: float) -> float:
         """Standard error, with the correction of Nadeau and Bengio for shared training rows."""
         count = len(self.parts)

@@ -30,6 +30,7 @@ from kilogram.kitchen.features.columns import AS_NUMBER, Column, Layout
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
 from kilogram.kitchen.judge.local_scale import fit_scale
+from kilogram.kitchen.measures import Measure, of_predictions
 
 COVERAGE = 0.9
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
@@ -121,7 +122,9 @@ def trust(
         ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
         calibration=None if numbers else calibration(judged, answers, folds),
         groups=_groups(judged, answers, X, layout, importance),
-        more_rows=None if learning is None else learning.more_rows(),
+        more_rows=None
+        if learning is None
+        else _more_rows(learning, of_predictions(judged.measure)),
         classes=class_counts(answers, classes),
     )
 
@@ -130,6 +133,14 @@ def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
     """Which fold of the first round each held-out row belongs to, in the order of the answers."""
     folds = judged.first_round
     return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
+
+
+def _more_rows(curve: LearningCurve, measure: Measure) -> MoreRows:
+    """What more rows would improve; an error in units of the target is compared with itself."""
+    if not measure.of_error:
+        return curve.more_rows()
+    better = replace(curve, scores=-curve.scores)
+    return better.more_rows(negligible=0.005 * float(curve.means[-1]))
 
 
 def class_counts(answers: HeldOutPredictions, names: tuple[str, ...]) -> tuple[ClassCounts, ...]:

@@ -50,6 +50,11 @@ MAX_TREE_WORK = 3000
 MANY_LETTERS = 4_000_000
 
 
+# What tuning minimises; other measures of numbers by squared errors.
+LOSSES = {"mean_absolute_error": "absolute", "median_absolute_error": "absolute",
+          "mean_absolute_percentage_error": "relative"}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class SearchSettings:
     """How parameters are searched: method, seed, seconds for one search, characters of text."""
@@ -76,7 +81,7 @@ def recipes(
     """Baseline, linear, kernel and trees, simplest first."""
     search = search or SearchSettings()
     numbers = measure.task == "regression"
-    dummy = DummyRegressor() if numbers else DummyClassifier(strategy="most_frequent")
+    dummy = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
     constant = "the mean" if numbers else "the most frequent class"
     kind = "Ridge regression" if numbers else "Ridge regression on class indicators"
     if not numbers and len(np.unique(y)) > 2:
@@ -147,9 +152,10 @@ def _ridge(
     if kernel == "gaussian":
         parameters["n_landmarks"] = landmarks(rows)
     if numbers:
-        model: Any = RidgeSearchRegressor(kernel, **parameters)
+        model: Any = RidgeSearchRegressor(kernel, loss=LOSSES.get(measure.name, "squared"),
+                                          **parameters)  # fmt: skip
     else:
-        balanced = measure.name == "balanced_accuracy"
+        balanced = measure.name in ("balanced_accuracy", "f1")
         model = RidgeSearchClassifier(kernel, balanced=balanced, **parameters)
     steps = [("columns", featurise(layout, rows, plan)), ("model", model)]
     pipeline = Pipeline(steps, memory=shared)
@@ -182,7 +188,7 @@ def _trees(layout: Layout, measure: Measure, search: SearchSettings) -> Pipeline
     if measure.task == "regression":
         model = TreeSearchRegressor(**parameters)
     else:
-        balanced = measure.name == "balanced_accuracy"
+        balanced = measure.name in ("balanced_accuracy", "f1")
         model = TreeSearchClassifier(balanced=balanced, **parameters)
     return Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
 

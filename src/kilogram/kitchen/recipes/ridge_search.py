@@ -224,6 +224,7 @@ class RidgeSearch(BaseEstimator, ABC):
 class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
     """Ridge or kernel ridge for a number, tuned by leave-one-out.
 
+    `loss` is what tuning minimises: "squared", "absolute" or "relative" errors of left-out rows.
     With `log_target` the logarithm of a positive y is fitted; what is judged and answered is its
     exponential, no further out than y itself went. Other parameters: see RidgeSearch.
     """
@@ -233,6 +234,7 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         kernel: str = "linear",
         *,
         log_target: bool = False,
+        loss: str = "squared",
         alphas: Sequence[float] | None = None,
         widths: Sequence[float] = WIDTHS,
         max_exact: int = 1000,
@@ -242,6 +244,7 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         super().__init__(kernel, alphas=alphas, widths=widths, max_exact=max_exact,
                          n_landmarks=n_landmarks, random_state=random_state)  # fmt: skip
         self.log_target = log_target
+        self.loss = loss
 
     def predict(self, X: Any) -> np.ndarray:
         return self._answers(self._decision(X))
@@ -261,10 +264,15 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         return np.exp(np.clip(F[:, 0], *self.ends_))
 
     def _scale(self, y: np.ndarray) -> float:
-        return float(np.var(y)) or 1.0  # a constant y is predicted without error
+        constant = np.median(y) if self.loss == "absolute" else np.mean(y)
+        mean = self._losses(y, np.full(len(y), constant), None).mean()
+        return float(mean) or 1.0  # a constant y is predicted without error
 
     def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
-        return (y - answers) ** 2
+        error = np.abs(y - answers)
+        if self.loss == "squared":
+            return error**2
+        return error if self.loss == "absolute" else error / np.abs(y)
 
 
 class RidgeSearchClassifier(ClassifierMixin, RidgeSearch):

@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.formatting import between, figure, signed
 from kilogram.kitchen.judge.evidence import HeldOutImportance, Tuning
+from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.prediction_plots import of_answers, shown
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, log_ticks, short, sober
 from kilogram.kitchen.result import CookResult
@@ -83,7 +84,7 @@ def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
         longest = float(max(found.typical[best].max(), LEAST_LOSS))
         ax.set_xlim(max(-longest, min(0.0, found.losses[best].min())) - 0.02 * longest,
                     min(2.0 * longest, found.losses[best].max()) + 0.05 * longest)  # fmt: skip
-        ax.set_xlabel(f"loss of {cooked.measure.title} when permuted")
+        ax.set_xlabel(f"loss of {of_predictions(cooked.measure).title} when permuted")
         ax.grid(axis="x")
         ax.xaxis.set_major_locator(MaxNLocator(5))
         values = ", ".join(f"{found.columns[c]} {signed(found.typical[c])}" for c in best[:5])
@@ -116,7 +117,7 @@ def learning(cooked: CookResult, found: LearningCurve) -> Plot:
         ax.set_xticks(found.sizes, [f"{size:,}" for size in found.sizes])
         ax.minorticks_off()
         ax.set_xlabel("training rows")
-        ax.set_ylabel(cooked.measure.title)
+        ax.set_ylabel(of_predictions(cooked.measure).title)
         sober(ax)
         more = found.more_rows()
         alt = f"Learning curve: {', '.join(figure(m) for m in mean)} at {list(found.sizes)} rows."

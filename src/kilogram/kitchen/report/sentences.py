@@ -25,7 +25,7 @@ from kilogram.kitchen.judge.trust import (
     SubgroupResult,
     TrustChecks,
 )
-from kilogram.kitchen.measures import MEASURES, Measure
+from kilogram.kitchen.measures import MEASURES, Measure, of_predictions
 
 # An optimism below this, of a score between 0 and 1, is not worth reporting.
 SMALL = 0.005
@@ -49,7 +49,9 @@ def verdict(
 def _doubt(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
     """A near-perfect score comes from leakage more often than from a good model."""
     chosen = selection.chosen
-    if not selection.able or chosen.score.mean < TOO_GOOD[chosen.measure.task]:
+    measure = chosen.measure
+    bounded = measure.high == 1 and not measure.of_error
+    if not selection.able or not bounded or chosen.score.mean < TOO_GOOD[measure.task]:
         return ""
     named = f" Check {some(columns)} first." if columns else ""
     return (
@@ -243,9 +245,10 @@ def _of_calibration(found: Reliability) -> str:
 
 def _of_rows(found: MoreRows, measure: Measure) -> str:
     return (
-        f"More rows of the same kind {found.verdict}: the last doubling changed the score by "
-        f"{signed(found.last.mean)} {measure.title} ({between(found.last, sign=True)}), the next "
-        f"is expected to change it by {signed(found.expected)}."
+        f"More rows of the same kind {found.verdict}: the last doubling improved the "
+        f"{of_predictions(measure).title} by {signed(found.last.mean)} "
+        f"({between(found.last, sign=True)}), the next is expected to improve it by "
+        f"{signed(found.expected)}."
     )
 
 
@@ -301,4 +304,4 @@ def measure_title(name: str) -> str:
 
 
 def _mean(judged: EvaluatedRecipe) -> float:
-    return judged.score.mean
+    return judged.merit
