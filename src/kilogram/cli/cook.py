@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from kilogram.kitchen import Cooked
 
 
-class RecipeName(StrEnum):
-    baseline = "baseline"
-    linear = "linear"
-    kernel = "kernel"
-    trees = "trees"
-
-
 class SearchName(StrEnum):
     halving = "halving"
     grid = "grid"
@@ -80,12 +73,19 @@ def cook(
     max_time: MaxTime = 600,
     max_rows: Annotated[int, typer.Option(help="Sample longer tables to this many rows.")] = 50_000,
     keep: Annotated[
-        RecipeName | None,
+        str | None,
         typer.Option(help="Recipe of the model file.", show_default="the simplest near the best"),
     ] = None,
     search: Annotated[
         SearchName, typer.Option(help="Search method of the tuning; path: penalties only.")
     ] = SearchName.halving,
+    recipes: Annotated[
+        str | None,
+        typer.Option(
+            help="Recipes to compare, such as logistic,lasso,svm,knn,naive_bayes,boosting,trees.",
+            show_default="linear,kernel,trees",
+        ),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option(help="Start over instead of resuming an interrupted run.")
     ] = False,
@@ -121,7 +121,8 @@ def cook(
                 settings: dict[str, Any] = {
                     "task": task and task.value, "measure": measure, "folds": folds,
                     "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
-                    "keep": keep and keep.value, "search": search.value, "accept": accept or (),
+                    "keep": keep, "recipes": _names(recipes),
+                    "search": search.value, "accept": accept or (),
                     "drop_duplicates": drop_duplicates, "examples": examples, **about,
                 }  # fmt: skip
                 cooked = cook_it(
@@ -138,6 +139,11 @@ def cook(
         if not quiet:
             show(cooked)
             console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """The names of a list with commas."""
+    return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 @contextmanager

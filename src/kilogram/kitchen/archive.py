@@ -30,6 +30,7 @@ _ADAPTERS = tuple(
 # Our types, and plain array types; scikit-learn's own types are known to skops.
 TRUSTED_TYPES = frozenset(
     {
+        "kilogram.functions.boosting_losses.BoostingLoss",
         "kilogram.kernels.gaussian.Gaussian",
         "kilogram.kitchen.features.dates.DateParts",
         "kilogram.kitchen.features.images.HOG",
@@ -42,9 +43,22 @@ TRUSTED_TYPES = frozenset(
         "kilogram.kitchen.recipes.ridge_search.RidgeSearchRegressor",
         "kilogram.kitchen.recipes.tree_search.TreeSearchClassifier",
         "kilogram.kitchen.recipes.tree_search.TreeSearchRegressor",
+        "kilogram.models.boosting.hist_gradient_boosting.HistGradientBoostingClassifier",
+        "kilogram.models.boosting.hist_gradient_boosting.HistGradientBoostingRegressor",
         "kilogram.models.features.nystroem.Nystroem",
+        "kilogram.models.logistic.logistic_regression_cv.LogisticRegressionCV",
+        "kilogram.models.naive_bayes.gaussian.GaussianNB",
+        "kilogram.models.neighbors.classification.KNeighborsClassifier",
+        "kilogram.models.neighbors.regression.KNeighborsRegressor",
         "kilogram.models.ridge.kernel_ridge.KernelRidge",
         "kilogram.models.ridge.ridge.Ridge",
+        "kilogram.models.robust.huber.HuberRegressor",
+        "kilogram.models.sparse.elastic_net_cv.ElasticNetCV",
+        "kilogram.models.sparse.elastic_net_cv.LassoCV",
+        "kilogram.models.svm.svc.SVC",
+        "kilogram.models.svm.svr.SVR",
+        "kilogram.solvers.boosting.ensemble.BoostedTrees",
+        "kilogram.statistics.class_variances.ClassVariances",
         "numpy.dtype",
     }
 )

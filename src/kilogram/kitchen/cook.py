@@ -9,6 +9,7 @@ nothing is written until `save` is called.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -36,6 +37,7 @@ from kilogram.kitchen.features.overrides import orders
 from kilogram.kitchen.files import write_files
 from kilogram.kitchen.judge.collect_evidence import collect_evidence
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
+from kilogram.kitchen.judge.folds import rounds
 from kilogram.kitchen.judge.work import prepare_work
 from kilogram.kitchen.measures import choose_measure
 from kilogram.kitchen.question import Question, Task, ask
@@ -80,8 +82,21 @@ class Cooked(CookResult):
         outcome = {"measure": self.measure.name, "chosen": self.chosen.name,
                    "score": self.chosen.score.mean,
                    "folds": len(self.judged[0].nested.folds)}  # fmt: skip
-        return as_toml(self.table, self.question.target, self.settings, dict(self.reading),
+        return as_toml(self.table, self.question.target, self._done(), dict(self.reading),
                        outcome, folder)  # fmt: skip
+
+    def _done(self) -> Settings:
+        """The settings that repeat what was done: no time limit, and what it left out stays out."""
+        names = tuple(one.name for one in self.judged[1:])
+        folds = len(self.judged[0].nested.folds)
+        whole = self.settings.repeats or rounds(len(self.judged[0].y))
+        cut = folds < whole * self.settings.folds and self.settings.time is None
+        left_out = self.settings.recipes or not {"linear", "kernel"} <= set(names)
+        return replace(
+            self.settings, max_time=math.inf, repeats=whole,
+            outer_folds=folds if cut else self.settings.outer_folds,
+            recipes=names if left_out else (),
+        )  # fmt: skip
 
     def _repr_html_(self) -> str:
         return as_card(self)
@@ -100,6 +115,8 @@ def cook(
     max_rows: int = MAX_ROWS,
     keep: str | None = None,
     search: SearchMethod = "halving",
+    recipes: Collection[str] = (),
+    outer_folds: int | None = None,
     numeric: Collection[str] = (),
     categorical: Collection[str] = (),
     ordinal: Mapping[str, Collection[str]] | Collection[str] = (),
@@ -138,10 +155,15 @@ def cook(
         Seconds; fewer folds are evaluated when all of them would take longer.
     max_rows : int, default=50000
         A random sample of this many rows is taken from longer tables.
-    keep : {"baseline", "linear", "kernel", "trees"}, default=None
+    keep : str, default=None
         The recipe of the model; None takes the simplest within one standard error of the best.
     search : {"halving", "grid", "random", "coarse", "bayes", "path"}, default="halving"
         How preprocessing and models are tuned; "path" tunes the penalties alone.
+    recipes : collection of str, default=()
+        Recipes to compare: naive_bayes, lasso, elastic_net, huber, linear, logistic, knn, svm,
+        kernel, trees, boosting. None: linear, kernel and trees.
+    outer_folds : int, default=None
+        Evaluate only the first so many outer folds.
     numeric, categorical, text, date, image, drop : collections of column names
         Columns whose detected type is wrong; `drop` (or `ignore`) leaves columns out.
     ordinal : mapping of column to levels, lowest first, or texts such as "size=S,M,L"
@@ -182,6 +204,8 @@ def cook(
         drop_duplicates,
         examples,
         search,
+        tuple(recipes),
+        outer_folds,
     )
     check(settings)
     if table is None:

@@ -12,6 +12,7 @@ than there are folds, since some fold would have to predict a class it has not b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,6 +29,9 @@ from kilogram.kitchen.read.table import Table
 Task = Literal["regression", "classification"]
 MIN_ROWS = 20
 FEW_VALUES = 10
+# Integers of a column with one of these words in its name may be classes.
+MAYBE_CLASSES = 100
+CLASS_NAMES = {"class", "classes", "label", "category", "type", "kind", "species", "code", "group"}
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,21 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
     if task is not None and task != found:
         found, reason = task, "as requested"
     if found == "regression":
+        notes += _maybe_classes(column, target, distinct, task)
         return Question(target, found, reason, known, _numbers(column, target), (), tuple(notes))
     return _classes(Question(target, found, reason, known, np.empty(0), (), tuple(notes)),
                     as_text(column), folds)  # fmt: skip
+
+
+def _maybe_classes(column: Any, target: str, distinct: int, task: Task | None) -> list[str]:
+    """A hint where whole numbers may be the names of classes."""
+    if task is not None or distinct > MAYBE_CLASSES or not pa.types.is_integer(column.type):
+        return []
+    words = set(re.split(r"[^a-z]+", target.casefold()))
+    if not words & CLASS_NAMES:
+        return []
+    return [f"The {distinct} integers of {target!r} are predicted as numbers: use --task "
+            "classification if they name classes."]  # fmt: skip
 
 
 def recognise(column: Any, distinct: int) -> tuple[Task, str]:
@@ -190,7 +206,8 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
         lost = int(counts[~keep].sum())
         notes.append(
             f"{lost} rows of the classes {some(classes[~keep], 4)} were left out: fewer than "
-            f"{folds} rows each, so not every fold would have one."
+            f"{folds} rows each, so not every fold would have one. They are never predicted and "
+            f"not in the score: of all rows at most {1 - lost / len(words):.1%} can be right."
         )
     if keep.sum() < 2 or counts[keep].sum() < 0.5 * len(words):
         have = "1 has" if keep.sum() == 1 else f"{int(keep.sum())} have"

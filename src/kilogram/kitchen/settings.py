@@ -12,7 +12,10 @@ from kilogram.kitchen.question import Task
 
 MAX_ROWS = 50_000
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
-KEPT = ("baseline", "linear", "kernel", "trees")
+# Recipes by name, simplest first; those of the default menu are linear, kernel and trees.
+RECIPES = ("naive_bayes", "lasso", "elastic_net", "huber", "linear", "logistic", "knn", "svm",
+           "kernel", "trees", "boosting")  # fmt: skip
+KEPT = ("baseline", *RECIPES)
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Settings:
     drop_duplicates: bool = False
     examples: bool = True
     search: SearchMethod = "halving"
+    recipes: tuple[str, ...] = ()
+    outer_folds: int | None = None
 
     @property
     def overrides(self) -> ColumnOverrides:
@@ -71,6 +76,13 @@ def check(settings: Settings) -> None:
         raise KitchenError(f"max_rows must be an integer of at least 20, got {settings.max_rows}.")
     if settings.keep not in (None, *KEPT):
         raise KitchenError(f"keep must be one of {', '.join(KEPT)}, got {settings.keep!r}.")
+    unknown = [name for name in settings.recipes if name not in RECIPES]
+    if unknown:
+        raise KitchenError(f"recipes must be among {', '.join(RECIPES)}, got {', '.join(unknown)}.")
+    if settings.outer_folds is not None and settings.outer_folds < 2:
+        raise KitchenError(
+            f"outer_folds must be an integer of at least 2, got {settings.outer_folds}."
+        )
     if settings.search not in get_args(SearchMethod):
         raise KitchenError(
             f"search must be one of {', '.join(get_args(SearchMethod))}, got {settings.search!r}."

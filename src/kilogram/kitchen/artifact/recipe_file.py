@@ -2,7 +2,8 @@
 
 [table]     path relative to the recipe, fingerprint of the file, format
 [question]  target
-[settings]  every setting of the run that is not the default
+[settings]  every setting of the run that is not the default: what was done, without a time limit,
+            so that repeating it does not depend on the speed of the machine
 [result]    the score that came out, to compare with
 """
 
@@ -34,7 +35,7 @@ SETTING_TYPES = {
     "max_time": _NUMBER, "max_rows": _COUNT, "keep": _TEXT, "numeric": _TEXTS,
     "categorical": _TEXTS, "ignore": _TEXTS, "ordinal": _TEXTS, "text": _TEXTS, "date": _TEXTS,
     "image": _TEXTS, "group": _TEXT, "time": _TEXT, "accept": _TEXTS, "drop_duplicates": _SWITCH,
-    "examples": _SWITCH, "search": _TEXT,
+    "examples": _SWITCH, "search": _TEXT, "recipes": _TEXTS, "outer_folds": _COUNT,
 }  # fmt: skip
 READING = ("header", "delimiter", "encoding", "sheet", "max_memory")
 

@@ -26,6 +26,7 @@ from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import held_out_predictions
 from kilogram.kitchen.judge.local_scale import expected_error, fit_scale
 from kilogram.kitchen.judge.trust import scaling
+from kilogram.kitchen.recipes.library_models import class_scores
 
 # Absolute errors kept; more are replaced by as many quantiles.
 MAX_ERRORS = 2000
@@ -105,9 +106,7 @@ def predict_with_details(
         )
         low, high = values - q, values + q
     if "scale" in use:
-        P = TemperatureScaling(use["scale"], use["shifts"]).probabilities(
-            last.decision_function(inner)
-        )
+        P = TemperatureScaling(use["scale"], use["shifts"]).probabilities(class_scores(last, inner))
         if threshold is not None:
             rare = positive_class(model)
             values = np.where(P[:, rare] >= threshold, rare, 1 - rare)

@@ -11,6 +11,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.uncertainty import features
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
 from kilogram.kitchen.formatting import figure
+from kilogram.kitchen.recipes.library_models import class_scores
 from kilogram.kitchen.report.svg import short
 
 BLOCK = 8000
@@ -29,7 +30,7 @@ def _block(model: Model, X: np.ndarray) -> np.ndarray:
         return np.asarray(last.predict(inner), dtype=float).reshape(len(X), 1)
     if "scale" in model.use:
         scaling = TemperatureScaling(model.use["scale"], model.use["shifts"])
-        return scaling.probabilities(last.decision_function(inner))
+        return scaling.probabilities(class_scores(last, inner))
     return np.eye(len(model.classes))[last.predict(inner)]
 
 

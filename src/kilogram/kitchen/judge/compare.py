@@ -34,6 +34,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
 from kilogram.kitchen.judge.pooled import PooledScore, pooled_score, repetitions
 from kilogram.kitchen.measures import Measure, is_quick, of_predictions, quick, side_measures
+from kilogram.kitchen.recipes.library_models import class_scores
 from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
 
 Notify = Callable[[str], None]
@@ -48,7 +49,6 @@ STRETCHES = 20
 MOST_FORGONE = 0.1
 # Measures that recipes are tuned by: the score during tuning is one of the same kind.
 TUNED = ("r2", "accuracy", "balanced_accuracy")
-LEAST_PROBABILITY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -204,11 +204,12 @@ def judge(
     journal: Journal | None = None,
 ) -> tuple[tuple[EvaluatedRecipe, ...], list[str]]:
     """Every recipe on every fold that the time limit allows, and notes on what was left out."""
-    scorer = OfAnswers(of_predictions(measure).function)
+    scorer = OfAnswers(quick(of_predictions(measure)))
     journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
     notes: list[str] = []
+    cut: set[str] = set()
     spent = time.perf_counter() - budget.started
     for k, (train, test) in enumerate(splits):
         if k >= 2 and budget.left < _needed(found):
@@ -227,6 +228,8 @@ def judge(
             if fold is None:
                 fold = judge_fold(recipe.pipeline, X, y, train, test, scorer, along)
                 decision = decision_values(fold.model, X[test], len(np.unique(y)), measure)
+                if getattr(fold.model, "cut_short_", False):
+                    cut.add(recipe.title.lower())
                 model = fitted_pipeline(fold.model) if k < first_round else None
                 fold = replace(fold, model=model, decision=decision)
                 journal.keep(k, name, fold)
@@ -238,6 +241,10 @@ def judge(
             "or fewer columns with --drop."
         )
     notes += _few(len(found[recipes[0].name]))
+    if cut:
+        names = ", ".join(sorted(cut))
+        notes.append(f"The time limit ended the search of parameters early ({names}): a slower or "
+                     "faster machine may find others.")  # fmt: skip
     return tuple(
         EvaluatedRecipe(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
@@ -248,10 +255,7 @@ def decision_values(model: Any, X: np.ndarray, classes: int, measure: Measure) -
     """(n, classes) decision values of a classifier, or logarithms of its probabilities."""
     if measure.task == "regression":
         return None
-    if hasattr(model, "decision_function"):
-        F = as_columns(model.decision_function(X))
-    else:
-        F = np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))
+    F = as_columns(class_scores(model, X))
     known = np.asarray(model.classes_, dtype=int)
     if len(known) == classes:
         return F

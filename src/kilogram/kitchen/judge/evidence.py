@@ -23,7 +23,6 @@ from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import fit_rows, part
 from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.evaluation.nested import Fold
-from kilogram.evaluation.probability_scaling import as_columns
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.pooled import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
@@ -86,20 +85,16 @@ class Tuning:
 def held_out_predictions(judged: EvaluatedRecipe, X: np.ndarray) -> HeldOutPredictions:
     """Out-of-fold predictions of the first repetition."""
     folds = judged.first_round
-    margins = [
-        fold.model.decision_function(X[fold.test])
-        for fold in folds
-        if hasattr(fold.model, "decision_function")
-    ]
+    margins = [fold.decision for fold in folds if fold.decision is not None]
     known = len(margins) == len(folds)
-    two = known and all(m.ndim == 1 for m in margins)
+    two = known and all(m.shape[1] == 2 for m in margins)
     rows = np.concatenate([fold.test for fold in folds])
     return HeldOutPredictions(
         rows,
         judged.y[rows],
         np.concatenate([fold.prediction for fold in folds]),
-        np.concatenate(margins) if two else None,
-        np.concatenate([as_columns(m) for m in margins]) if known else None,
+        np.concatenate([m[:, 1] - m[:, 0] for m in margins]) if two else None,
+        np.concatenate(margins) if known else None,
     )
 
 
@@ -134,7 +129,8 @@ def _losses(
     Shuffled copies are predicted together, as many as make a block: one call for many.
     """
     measure = of_predictions(measure)
-    score = measure.function(y, model.predict(X))
+    function = quick(measure)
+    score = function(y, model.predict(X))
     wanted = np.repeat(np.arange(len(columns)), SHUFFLES)
     copies = max(1, MAX_BLOCK // len(X))
     after = np.empty(len(wanted))
@@ -144,8 +140,9 @@ def _losses(
         for k, column in enumerate(part):
             shuffled[k * len(X) : (k + 1) * len(X), column] = rng.permutation(X[:, column])
         answered = np.split(model.predict(shuffled), len(part))
-        after[start : start + copies] = [measure.function(y, one) for one in answered]
-    return list(measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1)))
+        after[start : start + copies] = [function(y, one) for one in answered]
+    lost = measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
+    return list(np.nan_to_num(lost))  # one row has no R^2
 
 
 def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -43,9 +43,10 @@ def prepare_work(
     along = along_columns(data, layout, settings)
     repeats = settings.repeats or rounds(len(y))
     splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
+    splits = splits[: settings.outer_folds]
     length = letters(layout, X)
     menu = recipes(layout, measure, y, _search_settings(settings, length))
-    notes += left_out(menu, layout, length)
+    notes += left_out(menu, layout, length, wanted=bool(settings.recipes))
     journal = Journal(resume, fingerprint_of(
         X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
         [recipe.name for recipe in menu],
@@ -69,4 +70,4 @@ def _search_settings(settings: Settings, letters: int) -> SearchSettings:
     """The search inside each fold; it may take half of its part of the time limit."""
     limit = settings.max_time
     each = None if limit is None else limit / (2 * (settings.folds + 1) * 3)
-    return SearchSettings(settings.search, settings.seed, each, letters)
+    return SearchSettings(settings.search, settings.seed, each, letters, settings.recipes)

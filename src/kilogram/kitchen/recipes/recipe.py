@@ -25,13 +25,15 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.search import Search
+from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features import FeatureSettings, featurise, featurise_for_trees, grid, start
 from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.features.transform_cache import TransformCache
 from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.recipes.library_models import LIBRARY, library_pipeline
 from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
 from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
-from kilogram.kitchen.settings import SearchMethod
+from kilogram.kitchen.settings import KEPT, SearchMethod
 
 # Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
 TRIALS = 9
@@ -57,12 +59,16 @@ LOSSES = {"mean_absolute_error": "absolute", "median_absolute_error": "absolute"
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How parameters are searched: method, seed, seconds for one search, characters of text."""
+    """How parameters are searched: method, seed, seconds for one search, characters of text.
+
+    `wanted` names the recipes to compare; none: linear, kernel and trees.
+    """
 
     method: SearchMethod = "halving"
     seed: int = 0
     max_time: float | None = None
     letters: int = 0
+    wanted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class Recipe:
 def recipes(
     layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings | None = None
 ) -> tuple[Recipe, ...]:
-    """Baseline, linear, kernel and trees, simplest first."""
+    """Baseline, linear, kernel and trees, or those that are wanted, simplest first."""
     search = search or SearchSettings()
     numbers = measure.task == "regression"
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
@@ -105,21 +111,46 @@ def recipes(
             _ridge("gaussian", layout, measure, y, search, shared),
         ),
     ]
-    if trees_serve(layout, measure, y):
+    if trees_serve(layout, measure, y) or "trees" in search.wanted:
         found.append(Recipe("trees", "Trees", "A random forest; gradient boosted trees above 3,000 "
                             "rows, the better of both from 1,000 on; parameters tuned.",
                             _trees(layout, measure, search)))  # fmt: skip
-    return tuple(found)
+    if not search.wanted:
+        return tuple(found)
+    found += [_of_library(name, layout, measure, y, search)
+              for name in search.wanted if name in LIBRARY]  # fmt: skip
+    by_name = {recipe.name: recipe for recipe in found}
+    return tuple(by_name[name] for name in KEPT if name in ("baseline", *search.wanted))
 
 
-def left_out(menu: tuple[Recipe, ...], layout: Layout, letters: int = 0) -> list[str]:
+def _of_library(
+    name: str, layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings
+) -> Recipe:
+    """A recipe of a method of the library that was asked for by name."""
+    title, about, tasks = LIBRARY[name]
+    if measure.task not in tasks:
+        suited = [n for n, (_, _, kinds) in LIBRARY.items() if measure.task in kinds]
+        raise KitchenError(
+            f"The recipe {name} is for {tasks[0]}, not for {measure.task}; use some of "
+            f"{', '.join(('linear', 'kernel', 'trees', *suited))}."
+        )
+    columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
+    return Recipe(name, title, about, library_pipeline(
+        name, columns, featurise_for_trees(layout), measure, len(y), search.seed, search.method,
+        search.max_time,
+    ))  # fmt: skip
+
+
+def left_out(
+    menu: tuple[Recipe, ...], layout: Layout, letters: int = 0, *, wanted: bool = False
+) -> list[str]:
     """Notes on recipes that are left out, and on terms that are not counted."""
     notes = []
     if letters > MANY_LETTERS:
         notes.append("Text was split into words only: with so much text, character n-grams would "
                      "take too long.")  # fmt: skip
     plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
-    if not plain or any(recipe.name == "trees" for recipe in menu):
+    if not plain or wanted or any(recipe.name == "trees" for recipe in menu):
         return notes
     return [*notes, "The trees recipe was left out: with so many columns it would take too long."]
 

@@ -10,6 +10,8 @@ import shlex
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from kilogram.kitchen import formatting
 from kilogram.kitchen.bundled import is_bundled
 from kilogram.kitchen.features.columns import Column
@@ -159,7 +161,7 @@ def winners(cooked: CookResult) -> list[dict[str, Any]]:
 def _at_edge(one: EvaluatedRecipe) -> bool:
     """Did most folds select the smallest or largest penalty of the grid?"""
     alphas = getattr(one.first_round[0].model[-1], "alphas_", None)
-    if alphas is None:
+    if alphas is None or np.ndim(alphas) != 1:
         return False
     chosen = [winner["alpha"] for winner in one.nested.winners]
     return sum(alpha in (alphas[0], alphas[-1]) for alpha in chosen) > len(chosen) / 2

@@ -33,7 +33,8 @@ def plots(cooked: CookResult) -> list[Plot]:
         found.append(columns(cooked, cooked.evidence.importance))
     if cooked.evidence.learning is not None:
         found.append(learning(cooked, cooked.evidence.learning))
-    found.append(tuning(cooked))
+    if cooked.evidence.tuning:
+        found.append(tuning(cooked))
     return found
 
 
@@ -42,7 +43,7 @@ def scores(cooked: CookResult) -> Plot:
     with drawing(height=2.4) as fig:
         ax = fig.subplots()
         for k, one in enumerate(reversed(cooked.judged)):
-            colour, s = INK[one.name], one.score
+            colour, s = INK.get(one.name, INK["good"]), one.score
             folds = one.pooled.parts
             ax.plot(folds, np.full(len(folds), k) - 0.22, "|", color=colour, ms=6, alpha=0.6)
             ax.plot([s.low, s.high], [k, k], color=colour, lw=3, solid_capstyle="round")
@@ -76,7 +77,13 @@ def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
         ax = fig.subplots()
         for k, column in enumerate(reversed(best)):
             loss = found.losses[column]
-            ax.barh(k, found.typical[column], color=INK[cooked.shown.name], alpha=0.75, height=0.62)
+            ax.barh(
+                k,
+                found.typical[column],
+                color=INK.get(cooked.shown.name, INK["good"]),
+                alpha=0.75,
+                height=0.62,
+            )
             ax.plot([loss.min(), loss.max()], [k, k], color=INK["ink"], lw=1.2)
         ax.axvline(0, color=INK["soft"], lw=0.8)
         ax.set_yticks(range(len(best)), [short(found.columns[c], 22) for c in reversed(best)])
@@ -110,7 +117,7 @@ def learning(cooked: CookResult, found: LearningCurve) -> Plot:
     mean, low, high = found.scores.mean(1), found.scores.min(1), found.scores.max(1)
     with drawing() as fig:
         ax = fig.subplots()
-        colour = INK[cooked.shown.name]
+        colour = INK.get(cooked.shown.name, INK["good"])
         ax.fill_between(found.sizes, low, high, color=colour, alpha=0.15, lw=0)
         ax.plot(found.sizes, mean, "o-", color=colour, ms=5, lw=2)
         ax.set_xscale("log", base=2)

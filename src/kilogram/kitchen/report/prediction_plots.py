@@ -44,7 +44,15 @@ def scatter(cooked: CookResult) -> Plot:
         half = cooked.evidence.trust.range.half if cooked.evidence.trust.range else 0.0
         ax.fill_between(ends, ends - half, ends + half, color=INK["soft"], alpha=0.1, lw=0)
         ax.plot(ends, ends, color=INK["soft"], lw=1)
-        ax.plot(truth, prediction, "o", color=INK[cooked.shown.name], ms=3, alpha=0.45, mew=0)
+        ax.plot(
+            truth,
+            prediction,
+            "o",
+            color=INK.get(cooked.shown.name, INK["good"]),
+            ms=3,
+            alpha=0.45,
+            mew=0,
+        )
         ax.set_xlabel(f"{short(cooked.question.target)}, observed")
         ax.set_ylabel("predicted")
         sober(ax)
@@ -70,7 +78,8 @@ def residuals(cooked: CookResult) -> Plot:
     with drawing() as fig:
         ax = fig.subplots()
         ax.axhline(0, color=INK["soft"], lw=1)
-        ax.plot(found.prediction[few], error[few], "o", color=INK[cooked.shown.name], ms=3,
+        colour = INK.get(cooked.shown.name, INK["good"])
+        ax.plot(found.prediction[few], error[few], "o", color=colour, ms=3,
                 alpha=0.35, mew=0)  # fmt: skip
         at, (lower, middle, upper) = _running(found.prediction, error)
         ax.fill_between(at, lower, upper, color=INK["ink"], alpha=0.12, lw=0)
@@ -151,8 +160,10 @@ def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
     with drawing() as fig:
         ax = fig.subplots()
         ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
-        ax.fill_between(false, true, color=INK[cooked.shown.name], alpha=0.12, lw=0)
-        ax.plot(false, true, color=INK[cooked.shown.name], lw=2)
+        ax.fill_between(
+            false, true, color=INK.get(cooked.shown.name, INK["good"]), alpha=0.12, lw=0
+        )
+        ax.plot(false, true, color=INK.get(cooked.shown.name, INK["good"]), lw=2)
         ax.plot(*here, "o", color=INK["ink"], ms=6, mec=INK["raised"])
         ax.annotate("this model", here, (8, -10), textcoords="offset points", size=8)
         ax.set_xlabel("false positive rate")
@@ -182,7 +193,7 @@ def probabilities(cooked: CookResult, found: Reliability) -> Plot:
     ends = np.array([[b.low, b.high] for b in found.bins]).T
     with drawing() as fig:
         ax = fig.subplots()
-        colour = INK[cooked.shown.name]
+        colour = INK.get(cooked.shown.name, INK["good"])
         ax.plot([0, 1], [0, 1], color=INK["soft"], lw=1, ls=":")
         ax.vlines(values, *ends, color=colour, lw=1.4, alpha=0.6)
         ax.plot(values, true, "o-", color=colour, ms=5, lw=1.6)

@@ -1,0 +1,100 @@
+"""Recipes by name: methods of the library on the features of the linear recipe.
+
+    lasso, elastic_net   few columns; the penalty by the folds of the estimator itself
+    logistic             logistic regression; the penalty by folds
+    huber                robust against outliers of the target
+    naive_bayes, knn     independent columns; the nearest rows, k searched
+    svm                  Gaussian kernel; C searched
+    boosting             gradient boosted trees; the learning rate and the leaves searched
+
+They are compared beside the recipes of the default menu when `--recipes` names them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from kilogram.evaluation.search import Search
+from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.settings import SearchMethod
+
+LEAST_PROBABILITY = 1e-3
+# Name -> title, description, tasks.
+LIBRARY = {
+    "naive_bayes": ("Naive Bayes", "Gaussian naive Bayes.", ("classification",)),
+    "lasso": ("Lasso", "Lasso; penalty by cross-validation.", ("regression",)),
+    "elastic_net": ("Elastic net", "Elastic net; penalties by cross-validation.", ("regression",)),
+    "huber": ("Huber", "Linear regression with Huber's loss.", ("regression",)),
+    "logistic": ("Logistic", "Logistic regression; penalty by cross-validation.",
+                 ("classification",)),
+    "knn": ("Nearest neighbours", "Mean or vote of the nearest rows; their number is searched.",
+            ("regression", "classification")),
+    "svm": ("Support vectors", "Support vector machine with a Gaussian kernel; C is searched.",
+            ("regression", "classification")),
+    "boosting": ("Boosting", "Gradient boosted trees; learning rate and leaves are searched.",
+                 ("regression", "classification")),
+}  # fmt: skip
+
+
+def library_pipeline(
+    name: str, columns: Any, tree_columns: Any, measure: Measure, rows: int, seed: int,
+    method: SearchMethod, max_time: float | None,
+) -> Any:  # fmt: skip
+    """The pipeline of a named method, inside a search where it has something to search."""
+    regression = measure.task == "regression"
+    model, space = _model(name, regression, rows, seed, balanced=measure.name in BALANCED)
+    step = tree_columns if name == "boosting" else columns
+    pipeline = Pipeline([("columns", step), ("model", model)])
+    if not space or method == "path":
+        return pipeline
+    scoring = "r2" if regression else "accuracy"
+    if not regression and measure.name in BALANCED:
+        scoring = "balanced_accuracy"
+    return Search(pipeline, {f"model__{key}": values for key, values in space.items()},
+                  method="random", n_iter=TRIALS, cv=3, scoring=scoring, max_time=max_time,
+                  random_state=seed)  # fmt: skip
+
+
+TRIALS = 6
+BALANCED = ("balanced_accuracy", "f1")
+
+
+def _model(
+    name: str, regression: bool, rows: int, seed: int, *, balanced: bool
+) -> tuple[Any, dict[str, list[Any]]]:
+    """The estimator and what is searched."""
+    import kilogram as kg
+
+    weight = "balanced" if balanced else None
+    if name == "naive_bayes":
+        return kg.GaussianNB(), {}
+    if name == "lasso":
+        return kg.LassoCV(cv=5), {}
+    if name == "elastic_net":
+        return kg.ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9, 1.0], cv=5), {}
+    if name == "huber":
+        return kg.HuberRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 1.0, 100.0]}
+    if name == "logistic":
+        return kg.LogisticRegressionCV(cv=3, class_weight=weight), {}
+    if name == "knn":
+        counts = [k for k in (1, 3, 5, 10, 20, 50) if k < rows / 4]
+        neighbors = kg.KNeighborsRegressor if regression else kg.KNeighborsClassifier
+        return neighbors(), {"n_neighbors": counts, "weights": ["uniform", "distance"]}
+    if name == "svm":
+        values: dict[str, list[Any]] = {"C": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]}
+        return (kg.SVR(), values) if regression else (kg.SVC(class_weight=weight), values)
+    searched: dict[str, list[Any]] = {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 15, 31],
+                                "min_samples_leaf": [5, 20]}  # fmt: skip
+    if regression:
+        return kg.HistGradientBoostingRegressor(random_state=seed), searched
+    return kg.HistGradientBoostingClassifier(class_weight=weight, random_state=seed), searched
+
+
+def class_scores(model: Any, X: Any) -> np.ndarray:
+    """Decision values of a classifier, or logarithms of its probabilities."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X))
+    return np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))

@@ -1,0 +1,65 @@
+"""Recipes by name, and runs that are repeated exactly."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kilogram.kitchen import KitchenError, cook
+from kilogram.kitchen.archive import dumps, loads
+from kilogram.kitchen.artifact.model_file import load_model
+from kilogram.kitchen.artifact.recipe_file import load_recipe
+from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.read.table import read_table
+from kilogram.kitchen.settings import RECIPES
+from tests.kitchen.conftest import classes, curved
+
+NUMBERS = ("lasso", "elastic_net", "huber", "knn", "svm", "boosting")
+CLASSES = ("naive_bayes", "logistic", "knn", "svm", "boosting")
+
+
+@pytest.mark.parametrize(
+    ("frame", "target", "names"),
+    [(curved(90), "y", NUMBERS), (classes(90), "kind", CLASSES)],
+)
+def test_named_recipes_are_compared_kept_and_read_again(frame, target, names, tmp_path):
+    cooked = cook(frame, target, recipes=names, folds=2, repeats=1, search="path")
+    shown = [one.name for one in cooked.judged]
+    assert shown == ["baseline", *(name for name in RECIPES if name in names)]
+    cooked.save(tmp_path)
+    model = load_model(tmp_path / "model.skops")
+    assert np.array_equal(model.predict(frame), cooked.predict(frame))
+    for one in cooked.judged[1:]:
+        pipeline = one.first_round[0].model
+        X = cooked.model.layout.array(read_table(frame).data)
+        assert np.array_equal(loads(dumps(pipeline)).predict(X), pipeline.predict(X))
+        if target == "kind":
+            P = one.outputs(MEASURES["log_loss"])[1]
+            assert np.allclose(P.sum(axis=1), 1)
+
+
+def test_recipes_that_do_not_suit():
+    with pytest.raises(KitchenError, match="lasso is for regression"):
+        cook(classes(60), "kind", recipes=["lasso"])
+    with pytest.raises(KitchenError, match="recipes must be among"):
+        cook(classes(60), "kind", recipes=["forest"])
+
+
+def test_a_recipe_holds_what_was_done(tmp_path):
+    """Folds that the time limit left out stay out, and no time limit changes the repetition."""
+    cooked = cook(curved(60), "y", folds=3, repeats=1, outer_folds=2, search="path")
+    cooked.save(tmp_path)
+    found = load_recipe(tmp_path / "recipe.toml").keywords
+    assert found["outer_folds"] == 2
+    assert found["max_time"] == math.inf
+    again = cook(curved(60), "y", **found)
+    for one, other in zip(cooked.judged, again.judged, strict=True):
+        assert one.score == other.score
+        assert np.array_equal(one.held_out[1], other.held_out[1])
+
+
+def test_whole_numbers_that_may_be_classes_are_pointed_out():
+    frame = pd.DataFrame({"a": np.arange(60.0), "class": np.arange(60) % 20})
+    notes = cook(frame, "class", folds=2, repeats=1, search="path", recipes=["linear"]).notes
+    assert any("--task classification" in note for note in notes)
