@@ -19,11 +19,21 @@ A module imports only from its own package or from a lower one:
             <  report    HTML, JSON, model card, plots
             <  explain, export, serve, choose
             <  cook
+            <  estimators  CookClassifier, CookRegressor
 """
 
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.cook import Cooked, cook
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.estimators import CookClassifier, CookRegressor
 
-__all__ = ["Cooked", "KitchenError", "Model", "cook", "load_model"]
+__all__ = [
+    "CookClassifier",
+    "CookRegressor",
+    "Cooked",
+    "KitchenError",
+    "Model",
+    "cook",
+    "load_model",
+]

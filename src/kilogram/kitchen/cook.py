@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.base import clone
 
 from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
@@ -25,6 +26,7 @@ from kilogram.evaluation.grouped_fits import fit_rows
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import model_bytes
+from kilogram.kitchen.artifact.predictions import PredictionSummary, predict_blocks
 from kilogram.kitchen.artifact.recipe_file import as_toml
 from kilogram.kitchen.artifact.uncertainty import usage
 from kilogram.kitchen.audit import audit_table
@@ -97,6 +99,27 @@ class Cooked(CookResult):
             outer_folds=folds if cut else self.settings.outer_folds,
             recipes=names if left_out else (),
         )  # fmt: skip
+
+    def compare(self) -> list[dict[str, Any]]:
+        """One row per recipe: score, interval, improvement over the baseline, and the choice."""
+        found = []
+        for one in self.judged:
+            gain = None if one is self.judged[0] else one.over_baseline(self.judged[0])
+            found.append({
+                "recipe": one.name, self.measure.name: one.score.mean, "low": one.score.low,
+                "high": one.score.high, "gain": gain and gain.difference.mean,
+                "p_value": gain and gain.p_value, "chosen": one is self.chosen,
+                "seconds": one.seconds,
+            })  # fmt: skip
+        return found
+
+    def predict_table(
+        self, source: Any, *, coverage: float = 0.9, threshold: float | None = None
+    ) -> pa.Table:
+        """The table with predictions, intervals or probabilities, as `kg predict` writes it."""
+        blocks = predict_blocks(self.model, source, PredictionSummary(), coverage=coverage,
+                                threshold=threshold)  # fmt: skip
+        return pa.concat_tables(list(blocks))
 
     def _repr_html_(self) -> str:
         return as_card(self)

@@ -26,6 +26,8 @@ EXACT = 1e-4
 NEEDED = 10.0
 MAX_COLUMNS = 200
 MIN_ROWS = 30
+# Rows at a cut, as a fraction of those beside it, below which two clusters are apart.
+VALLEY = 0.7
 
 
 def formulas(subject: AuditData) -> Iterator[Finding]:
@@ -111,7 +113,7 @@ def _left(Z: np.ndarray, t: np.ndarray) -> float:
 
 
 def _thresholds(subject: AuditData) -> Iterator[Finding]:
-    """Columns along which every class is one stretch, without a gap between two of them."""
+    """Columns along which every class is one stretch: serious unless the rows keep a distance."""
     assert subject.question is not None
     for column in subject.each(subject.layout.used):
         if column.kind not in ("numeric", "date", "time", "ordinal"):
@@ -124,12 +126,32 @@ def _thresholds(subject: AuditData) -> Iterator[Finding]:
         if cuts is None:
             continue
         where = ", ".join(f"{cut:.4g}" for cut in cuts[:3])
+        apart = all(_valley(x[known], subject.y[known], cut) for cut in cuts)
+        if apart:
+            yield Finding(
+                "KG-A07", "warning",
+                f"{column.name!r} separates the classes of {subject.question.target!r} without "
+                f"exception, at {where}.",
+                (column.name,), {"thresholds": cuts},
+            )  # fmt: skip
+            continue
         yield Finding(
             "KG-A07", "serious",
             f"{subject.question.target!r} is a threshold of {column.name!r}: its classes change at "
             f"{where} and nowhere else.",
             (column.name,), {"thresholds": cuts},
         )  # fmt: skip
+
+
+def _valley(x: np.ndarray, y: np.ndarray, cut: float) -> bool:
+    """Are rows rarer at the cut than on both sides of it, as between two clusters?"""
+    below, above = x[(x < cut) & (y == y[x < cut][np.argmax(x[x < cut])])], x[x > cut]
+    above = x[(x > cut) & (y == y[x > cut][np.argmin(above)])]
+    h = (np.median(above) - np.median(below)) / 10
+    at = np.sum(np.abs(x - cut) <= h)
+    left = np.sum((x >= cut - 3 * h) & (x < cut - h))
+    right = np.sum((x > cut + h) & (x <= cut + 3 * h))
+    return bool(at < VALLEY * min(left, right))
 
 
 def _cuts(x: np.ndarray, y: np.ndarray) -> list[float] | None:

@@ -176,8 +176,11 @@ def _ranking(
 ) -> RankingQuality:
     y, margin = answers.truth, answers.margin
     assert margin is not None
-    p = held_out_probabilities(judged, answers, folds)[:, 1]
-    costs = tuple((a, b, best_threshold(y, p, false_alarm=a, miss=b)) for a, b in COSTS)
+    rare = int(np.argmin(np.bincount(y, minlength=2)))  # the class that kg predict --cost is about
+    p = held_out_probabilities(judged, answers, folds)[:, rare]
+    costs = tuple(
+        (a, b, best_threshold(y, p, false_alarm=a, miss=b, positive=rare)) for a, b in COSTS
+    )
     return RankingQuality(
         _area(judged, y, margin, folds),
         rows_interval(average_precision, y, margin, draws=200, seed=seed),

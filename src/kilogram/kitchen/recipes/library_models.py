@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.recipes.variance_score import VarianceScore
 from kilogram.kitchen.settings import SearchMethod
 
 LEAST_PROBABILITY = 1e-3
@@ -40,17 +41,17 @@ LIBRARY = {
 
 
 def library_pipeline(
-    name: str, columns: Any, tree_columns: Any, measure: Measure, rows: int, seed: int,
+    name: str, columns: Any, tree_columns: Any, measure: Measure, y: np.ndarray, seed: int,
     method: SearchMethod, max_time: float | None,
 ) -> Any:  # fmt: skip
     """The pipeline of a named method, inside a search where it has something to search."""
     regression = measure.task == "regression"
-    model, space = _model(name, regression, rows, seed, balanced=measure.name in BALANCED)
+    model, space = _model(name, regression, len(y), seed, balanced=measure.name in BALANCED)
     step = tree_columns if name == "boosting" else columns
     pipeline = Pipeline([("columns", step), ("model", model)])
     if not space or method == "path":
         return pipeline
-    scoring = "r2" if regression else "accuracy"
+    scoring: Any = VarianceScore.of(y) if regression else "accuracy"
     if not regression and measure.name in BALANCED:
         scoring = "balanced_accuracy"
     return Search(pipeline, {f"model__{key}": values for key, values in space.items()},

@@ -136,7 +136,7 @@ def _of_library(
         )
     columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
     return Recipe(name, title, about, library_pipeline(
-        name, columns, featurise_for_trees(layout), measure, len(y), search.seed, search.method,
+        name, columns, featurise_for_trees(layout), measure, y, search.seed, search.method,
         search.max_time,
     ))  # fmt: skip
 

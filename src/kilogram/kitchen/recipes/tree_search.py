@@ -21,6 +21,7 @@ from kilogram.evaluation.search import Search
 from kilogram.kitchen.features.direct_transform import validate_cells
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor, MissingValueForest
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
+from kilogram.kitchen.recipes.variance_score import VarianceScore
 from kilogram.models.boosting.hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -119,7 +120,7 @@ class TreeSearch(BaseEstimator):
             method="grid" if short else self.method,
             n_iter=self.trials,
             cv=1 if len(y) > MANY_ROWS and not dependent else 3,
-            scoring=self._scoring(),
+            scoring=self._scoring(y),
             max_time=self.max_time,
             random_state=self.random_state,
             start=(start,),
@@ -151,7 +152,7 @@ class TreeSearch(BaseEstimator):
     def _or_boosting(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Boosting with its default parameters, if better than the forest in three folds."""
         search = Search(self._boosted(), {name: [v] for name, v in START.items()}, method="grid",
-                        cv=3, scoring=self._scoring(), max_time=self.max_time,
+                        cv=3, scoring=self._scoring(y), max_time=self.max_time,
                         random_state=self.random_state).fit(X, y)  # fmt: skip
         self.tried_ += 1
         if search.best_score_ > self.best_score_:
@@ -193,9 +194,9 @@ class TreeSearch(BaseEstimator):
         weight = "balanced" if self.balanced else None
         return HistGradientBoostingClassifier(class_weight=weight, **parameters)
 
-    def _scoring(self) -> str:
+    def _scoring(self, y: np.ndarray) -> Any:
         if is_regressor(self):
-            return "r2"
+            return VarianceScore.of(y)
         return "balanced_accuracy" if self.balanced else "accuracy"
 
     def _validated(self, X: Any) -> np.ndarray:

@@ -58,6 +58,9 @@ def _context(cooked: CookResult) -> dict[str, Any]:
         "column_note": column_note,
         "subgroup_verdict": words.subgroup_verdict,
         "winners": winners(cooked),
+        "classes_line": words.of_classes(cooked.evidence.trust.classes)
+        if cooked.evidence.trust.classes
+        else "",
         "trusts": words.trust_lines(cooked.evidence.trust, cooked.measure),
         "groups": cooked.evidence.trust.groups[:MAX_GROUPS],
         "tried": tried(cooked),

@@ -55,7 +55,7 @@ def _doubt(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
         return ""
     named = f" Check {some(columns)} first." if columns else ""
     return (
-        f"Too good to be true? A {chosen.measure.title} of {figure(chosen.score.mean)} usually "
+        f"Too good to be true? {measure.title.capitalize()} {figure(chosen.score.mean)} usually "
         f"means that some column is computed from {target}, or known only after it.{named} "
     )
 
@@ -88,7 +88,7 @@ def _prediction(selection: Selection, base: EvaluatedRecipe, target: str) -> str
     error = chosen.side().get("mean_absolute_error")
     typical = f", mean absolute error {figure(error.mean)}" if error else ""
     return (
-        f"{target} can be predicted: the {_name(chosen)} recipe has {title} "
+        f"{target} can be predicted: {_the(chosen)} has {title} "
         f"{figure(chosen.score.mean)} on new rows (95 % interval {between(chosen.score)})"
         f"{typical}; always predicting {constant} has {figure(base.score.mean)}."
     )
@@ -106,18 +106,18 @@ def _choice(selection: Selection) -> str:
     if chosen is not best:
         ahead = best.against(chosen)
         return (
-            f"The {_name(chosen)} recipe is chosen as the simplest that is as good as the best: "
-            f"the {_name(best)} recipe is ahead by {figure(ahead.difference.mean)}, "
+            f"{_the(chosen).capitalize()} is chosen as the simplest that is as good as the best: "
+            f"{_the(best)} is ahead by {figure(ahead.difference.mean)}, "
             f"{_errors(ahead)}."
         )
     others = [one for one in selection.able if one is not best]
     if not others:
-        return f"The {_name(best)} recipe is the only one better than the baseline."
+        return f"{_the(best).capitalize()} is the only one better than the baseline."
     second = max(others, key=_mean)
     ahead = best.against(second)
     return (
-        f"The {_name(best)} recipe is chosen: it has the best score, "
-        f"{figure(ahead.difference.mean)} ahead of the {_name(second)} recipe ({_errors(ahead)})."
+        f"{_the(best).capitalize()} is chosen: it has the best score, "
+        f"{figure(ahead.difference.mean)} ahead of {_the(second)} ({_errors(ahead)})."
     )
 
 
@@ -152,7 +152,7 @@ def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> s
     shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
     gap = shown.optimism or 0.0
     inner = shown.score.mean + gap
-    during = f"During tuning the {_name(shown)} recipe scored {figure(inner)}"
+    during = f"During tuning {_the(shown)} scored {figure(inner)}"
     if abs(gap) < SMALL:
         return f"{during}, as on new rows: the tuning score was not optimistic."
     if gap < 0:
@@ -164,6 +164,12 @@ def _name(one: EvaluatedRecipe) -> str:
     return one.recipe.title.lower()
 
 
+def _the(one: EvaluatedRecipe) -> str:
+    """The recipe in a sentence: the linear recipe, the kernel version."""
+    name = _name(one)
+    return f"the {name}" if name.endswith("version") else f"the {name} recipe"
+
+
 def _constant(measure: Measure) -> str:
     return "the mean" if measure.task == "regression" else "the most frequent class"
 
@@ -172,7 +178,7 @@ def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
     """The checks of the predictions: a heading and a sentence each."""
     lines = [("chance", _of_chance(found, measure))]
     if found.classes:
-        lines.append(("classes", _of_classes(found.classes)))
+        lines.append(("classes", of_classes(found.classes)))
     if found.range is not None:
         lines.append(("intervals", _of_range(found.range)))
     if found.ranking is not None:
@@ -210,7 +216,7 @@ def _of_range(found: IntervalCheck) -> str:
     )
 
 
-def _of_classes(found: tuple[ClassCounts, ...]) -> str:
+def of_classes(found: tuple[ClassCounts, ...]) -> str:
     """Of two classes the rarer one, of more the one that is found least."""
     rows = sum(one.rows for one in found)
     if len(found) == 2:

@@ -1,0 +1,141 @@
+"""`cook` as scikit-learn estimators: fit compares the recipes, predict uses the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kilogram.kitchen.artifact.uncertainty import predict_with_details
+from kilogram.kitchen.cook import cook
+from kilogram.kitchen.question import Task
+from kilogram.kitchen.read.table import read_table
+from kilogram.kitchen.settings import SearchMethod
+
+TARGET = "target"
+
+
+class CookEstimator(BaseEstimator):
+    """What both estimators share.
+
+    Parameters
+    ----------
+    measure, recipes, folds, repeats, search, max_time, accept
+        See `kilogram.kitchen.cook`.
+    random_state : int, default=0
+        Seed of folds and recipes.
+
+    Attributes
+    ----------
+    result_ : Cooked
+        Scores, evidence, verdict and model; `result_.save(folder)` writes the report.
+    """
+
+    _task: Task
+
+    def __init__(
+        self,
+        *,
+        measure: str | None = None,
+        recipes: Collection[str] = (),
+        folds: int = 5,
+        repeats: int | None = None,
+        search: SearchMethod = "halving",
+        max_time: float | None = 600.0,
+        accept: Collection[str] = (),
+        random_state: int = 0,
+    ):
+        self.measure = measure
+        self.recipes = recipes
+        self.folds = folds
+        self.repeats = repeats
+        self.search = search
+        self.max_time = max_time
+        self.accept = accept
+        self.random_state = random_state
+
+    def _cook(self, X: Any, y: Any) -> Self:
+        data = _table(X)
+        self.target_ = TARGET
+        while self.target_ in data.column_names:
+            self.target_ += "_"
+        data = data.append_column(self.target_, pa.array(y))
+        self.result_ = cook(
+            data, self.target_, task=self._task, measure=self.measure, recipes=self.recipes,
+            folds=self.folds, repeats=self.repeats, search=self.search, max_time=self.max_time,
+            accept=self.accept, seed=self.random_state,
+        )  # fmt: skip
+        self.n_features_in_ = data.num_columns - 1
+        return self
+
+    def _cells(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "result_")
+        return self.result_.model.layout.array(read_table(_table(X)).data)
+
+
+class CookRegressor(RegressorMixin, CookEstimator):
+    """Regression by the recipe that `cook` chooses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kitchen import CookRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = X[:, 0] + 0.1 * rng.normal(size=60)
+    >>> model = CookRegressor(folds=2, repeats=1, search="path", recipes=["linear"]).fit(X, y)
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    _task: Task = "regression"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Compare the recipes on a data frame or an array and fit the chosen one."""
+        return self._cook(X, np.asarray(y, dtype=float))
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.result_.model.pipeline.predict(self._cells(X)))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the prediction intervals."""
+        found = predict_with_details(self.result_.model, self._cells(X), coverage)
+        assert found.low is not None
+        assert found.high is not None
+        return found.low, found.high
+
+
+class CookClassifier(ClassifierMixin, CookEstimator):
+    """Classification by the recipe that `cook` chooses; classes with too few rows are left out."""
+
+    _task: Task = "classification"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Compare the recipes on a data frame or an array and fit the chosen one."""
+        labels, codes = np.unique(np.asarray(y), return_inverse=True)
+        self._cook(X, [f"{code:09d}" for code in codes])
+        known = [int(name) for name in self.result_.model.classes]
+        self.classes_ = labels[known]
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes_[self.result_.model.pipeline.predict(self._cells(X))]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(n, classes) calibrated probabilities."""
+        found = predict_with_details(self.result_.model, self._cells(X), 0.9)
+        if found.probabilities is None:
+            raise AttributeError("The chosen recipe has no probabilities.")
+        return found.probabilities
+
+
+def _table(X: Any) -> Any:
+    """A data frame as an Arrow table, an array with columns x0, x1, ..."""
+    if isinstance(X, np.ndarray | list):
+        cells = np.asarray(X)
+        return pa.table({f"x{k}": cells[:, k] for k in range(cells.shape[1])})
+    return read_table(X).data
