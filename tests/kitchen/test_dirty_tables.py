@@ -22,10 +22,8 @@ QUICK = {"folds": 2, "repeats": 1, "search": "path", "recipes": ["linear", "tree
 def numbers_as_text(rng, x):
     """The same numbers as people write them, some cells unreadable."""
     forms = ["${:,.2f}", "{:.2f} kg", "{:.1f}%", "{:,.2f}", "{:.3f}"]
-    words = [forms[rng.integers(len(forms))].format(v) for v in x] if rng.random() < 0.1 else None
-    if words is None:
-        form = forms[rng.integers(len(forms))]
-        words = [form.format(v) for v in x]
+    form = forms[rng.integers(len(forms))]
+    words = [form.format(v) for v in x]
     for k in np.flatnonzero(rng.random(len(x)) < rng.choice([0, 0.02, 0.1])):
         words[k] = rng.choice(["n/k", "12..5", "?", "", " "])
     return words

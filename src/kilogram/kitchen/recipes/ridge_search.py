@@ -318,7 +318,9 @@ def largest_alpha_within_error(losses: np.ndarray, tolerance: float = 0.5) -> tu
     mean = losses.mean(axis=2)
     least = np.unravel_index(np.argmin(mean), mean.shape)
     worse = losses - losses[least]
-    error = worse.std(axis=2, ddof=1) / np.sqrt(losses.shape[2])
+    count = losses.shape[2]
+    # one row left out has no spread: only what is as good is near
+    error = worse.std(axis=2, ddof=min(1, count - 1)) / np.sqrt(count)
     good = mean - mean[least] <= tolerance * error
     column = int(np.flatnonzero(good.any(axis=0))[-1])
     return int(np.argmin(np.where(good[:, column], mean[:, column], np.inf))), column
