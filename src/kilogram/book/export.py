@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -86,36 +87,51 @@ def _packed(slug: str, most: int) -> str:
             if control["kind"] == "choice":
                 control["choices"] = [c for c in control["choices"] if c[0] in control["values"]]
         described["breaks"] = [
-            found for found in described["breaks"] if _recorded(found, grid, presets)
+            found
+            for found in described["breaks"]
+            if not found["preset"] or found["preset"] in presets
         ]
-        for preset in presets or [""]:
-            for values in product(*grid.values()):
-                controls = dict(zip(grid, values, strict=True))
-                reply = answer({"scene": scene.id, "preset": preset, "controls": controls})
-                runs[_key(scene.id, preset, controls)] = reply
+        wanted = [
+            (preset, dict(zip(grid, values, strict=True)))
+            for preset in presets or [""]
+            for values in product(*grid.values())
+        ]
+        wanted += [
+            (found["preset"] or (presets or [""])[0], {**_defaults(scene), **found["controls"]})
+            for found in described["breaks"]
+        ]
+        for preset, controls in wanted:
+            reply = answer({"scene": scene.id, "preset": preset, "controls": controls})
+            runs[_key(scene.id, preset, controls)] = reply
     text = json.dumps({"page": page, "runs": runs}, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii")
 
 
 def recorded_grid(scene: Scene, most: int) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
-    """The values of each control and the presets to record: the longest list is cut first."""
+    """The values of each control and the presets to record, at most `most` combinations.
+
+    Long lists are shortened to two values first, then the last controls keep their default only.
+    """
     grid = {control.name: _values(control) for control in scene.controls}
     defaults = {control.name: control.default for control in scene.controls}
-    presets = list(scene.presets)
-    while True:
-        sizes = {name: len(values) for name, values in grid.items()}
-        total = max(len(presets), 1)
-        for size in sizes.values():
-            total *= size
-        longest = max(sizes, key=lambda name: sizes[name]) if sizes else ""
-        if total <= most or (len(presets) <= 1 and max(sizes.values(), default=1) == 1):
-            return grid, presets
-        if longest and sizes[longest] > 1 and sizes[longest] * 2 >= len(presets):
-            keep = [value for value in grid[longest] if value != defaults[longest]]
-            keep.pop()
-            grid[longest] = tuple(v for v in grid[longest] if v in keep or v == defaults[longest])
+    presets = list(scene.presets[:4])
+    names = list(grid)
+    while max(len(presets), 1) * prod(map(len, grid.values())) > most:
+        longest = max(names, key=lambda name: (len(grid[name]), names.index(name)))
+        several = [name for name in names if len(grid[name]) > 1]
+        if len(grid[longest]) > 2:
+            grid[longest] = _shortened(grid[longest], defaults[longest])
+        elif several and (len(presets) <= 2 or len(several) > 1):
+            grid[several[-1]] = _shortened(grid[several[-1]], defaults[several[-1]])
         else:
             presets.pop()
+    return grid, presets
+
+
+def _shortened(values: tuple[Any, ...], default: Any) -> tuple[Any, ...]:
+    """The values without the last one that is not the default."""
+    others = [value for value in values if value != default]
+    return tuple(value for value in values if value != others[-1])
 
 
 def _values(control: Control) -> tuple[Any, ...]:
@@ -131,10 +147,8 @@ def _values(control: Control) -> tuple[Any, ...]:
     return tuple(sorted({float(f"{low:.2g}"), control.default, float(f"{high:.2g}")}))
 
 
-def _recorded(found: Mapping[str, Any], grid: Mapping[str, Any], presets: list[str]) -> bool:
-    """Whether a place where the method breaks is among the recorded ones."""
-    inside = all(value in grid[name] for name, value in found["controls"].items())
-    return inside and (not found["preset"] or found["preset"] in presets)
+def _defaults(scene: Scene) -> dict[str, Any]:
+    return {control.name: control.default for control in scene.controls}
 
 
 def _key(scene: str, preset: str, controls: Mapping[str, Any]) -> str:

@@ -49,6 +49,13 @@ def _serve(pipe: Connection) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
     warnings.simplefilter("ignore")
+    from kilogram.arrays.threads import blas_threads
+
+    with blas_threads(1):  # the fits are small: threads would only wait for each other
+        _answer_all(pipe)
+
+
+def _answer_all(pipe: Connection) -> None:
     while True:
         try:
             request = pipe.recv()

@@ -115,7 +115,7 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
 
 def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
-    alphas = np.geomspace(300, 1e-4, 20)
+    alphas = np.geomspace(300, 1e-4, 16)
     features = PolynomialFeatures(c["degree"], include_bias=False)
     scale = 3.0 ** np.arange(
         1, c["degree"] + 1
@@ -130,11 +130,11 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
         coefs.append(linear.coef_)
         shown.append((alpha, linear.predict(Zp), curved.predict(places),
                       float(np.mean((linear.predict(Z) - y) ** 2)), float(np.mean((curved.predict(X) - y) ** 2))))  # fmt: skip
-    K = kernel(X, X)
+    columns = _kernel_columns(np.asarray(kernel(X, X)))
     paths = np.array(coefs)
     logs = np.log10(alphas)
     lows = [_left_out(Z, y, a) for a in alphas]
-    lows_kernel = [_kernel_left_out(K, y, a) for a in alphas]
+    lows_kernel = [_left_out(columns, y, a) for a in alphas]
     for i, (alpha, straight, curved_line, error, error_kernel) in enumerate(shown):
         trail = [
             line(logs[: i + 1], paths[: i + 1, j], color=f"c{j % 8}", width=1.6)
@@ -169,10 +169,10 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     )  # fmt: skip
 
 
-def _kernel_left_out(K: np.ndarray, y: np.ndarray, alpha: float) -> float:
-    """Leave-one-out error of kernel ridge with an offset: the centred kernel matrix as columns."""
+def _kernel_columns(K: np.ndarray) -> np.ndarray:
+    """Columns whose inner products are the centred kernel matrix: kernel ridge is ridge on them."""
     values, vectors = np.linalg.eigh(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())
-    return _left_out(vectors * np.sqrt(np.maximum(values, 0)), y, alpha)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 _KERNELS = (
@@ -232,7 +232,7 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
             shown["alpha"] = [bars(data.x, alpha, 0.06)]
         frames.append(Frame(step.name, shown, step.line))
     error = float(np.mean((model.predict(X) - y) ** 2))
-    left = _kernel_left_out(K, y, c["alpha"])
+    left = _left_out(_kernel_columns(K), y, c["alpha"])
     return Recording(
         [plane(data, "data", "Kernel ridge regression", equal=False, describe="points, one curve per point, and their sum",
                legend=(("c1", "α_i k(x, x_i)"), ("accent", "their sum"))), matrix, weights],
@@ -245,7 +245,7 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
 def _process(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
     kernel, words = kernel_of(c)
-    places = curve_places(data, 140)
+    places = curve_places(data, 100)
     K = np.asarray(kernel(places, places))
     root = np.linalg.cholesky(K + 1e-8 * np.eye(len(K)))
     noise = np.random.default_rng(3).standard_normal((len(K), 4))
@@ -254,7 +254,7 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
         X, y
     )
     frames = []
-    counts = sorted({round(v) for v in np.linspace(0, len(y), min(len(y), 24) + 1)})
+    counts = sorted({round(v) for v in np.linspace(0, len(y), min(len(y), 12) + 1)})
     for count in counts:
         if count == 0:
             mean, sd = np.zeros(len(places)), np.sqrt(np.diag(K))

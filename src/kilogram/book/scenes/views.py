@@ -1,0 +1,296 @@
+"""Two views, parts of pictures, bent sheets and few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kilogram.book.drawing import (
+    objective_panel,
+    percent,
+    plane,
+    python_lines,
+    short,
+)
+from kilogram.book.recording import (
+    Frame,
+    Panel,
+    Recording,
+    data_points,
+    limits,
+    picture,
+    points,
+    segments,
+)
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
+from kilogram.book.tables import bent_sheet, digits, two_views
+from kilogram.book.textbook_steps import record, thinned
+from kilogram.kernels import Gaussian
+from kilogram.models.cca.cca import CCA
+from kilogram.models.cca.kernel_cca import KernelCCA
+from kilogram.models.factorization.nmf import NMF
+from kilogram.models.manifold.classical_mds import ClassicalMDS
+from kilogram.models.manifold.isomap import Isomap
+from kilogram.models.manifold.locally_linear import LocallyLinearEmbedding
+from kilogram.models.pca.pca import PCA
+from kilogram.models.semi_supervised.label_spreading import LabelSpreading
+
+
+def _cca(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, Y, t = two_views(c["kind"])
+    linear = CCA(n_components=1).fit(X, Y)
+    kernel = KernelCCA(n_components=1, kernel=Gaussian(c["sigma"]), alpha=c["alpha"]).fit(X, Y)
+    U, V = (np.ravel(s) for s in linear.transform(X, Y))
+    P, Q = (np.ravel(s) for s in kernel.transform(X, Y))
+    steps = record("cca_two_views", X, Y, 1)
+    color = np.clip(np.floor((t + 3) / 6 * 5), 0, 4)
+    views = [Panel(name, title, limits(Z[:, 0]), limits(Z[:, 1]), [points(Z[:, 0], Z[:, 1], c=color, r=3.2)], x_label="column 1", y_label="column 2")
+             for name, title, Z in (("x", "View X", X), ("y", "View Y", Y))]  # fmt: skip
+    scores = [Panel(name, f"{title}: correlation {np.corrcoef(a, b)[0, 1]:.2f}", limits(a), limits(b), [points(a, b, c=color, r=3.2)], x_label="score of X", y_label="score of Y")
+              for name, title, a, b in (("linear", "Linear", U, V), ("kernel", "Kernel", P, Q))]  # fmt: skip
+    frames = []
+    for i, step in enumerate(steps):
+        arrows: dict[str, Any] = {}
+        if i == len(steps) - 1:
+            for name, w in (("x", step.state["A"][:, 0]), ("y", step.state["B"][:, 0])):
+                w = 2 * w / np.linalg.norm(w)
+                arrows[name] = [segments([-w[0]], [-w[1]], [w[0]], [w[1]], color="ink", width=3)]
+        frames.append(Frame(step.name, arrows, step.line))
+    rho = float(np.abs(np.corrcoef(U, V)[0, 1]))
+    lines = [
+        f"from kilogram.book.tables import two_views; X, Y, t = two_views({c['kind']!r})",
+        "model = kg.CCA(n_components=1).fit(X, Y)",
+    ]
+    return Recording(
+        [*views, *scores], frames, [("linear correlation", short(rho)), ("kernel correlation", short(float(np.abs(np.corrcoef(P, Q)[0, 1]))))],
+        notes=["Colours follow the hidden variable t, which no method sees."],
+        python=python_lines("none", *lines), code="cca_two_views", fitted={"n_features_in_": 2},
+    )  # fmt: skip
+
+
+def _mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
+    """Rows of 64 numbers as small pictures side by side."""
+    layers = []
+    for i, row in enumerate(rows):
+        x, y = i % across, i // across
+        layers.append(
+            picture(
+                row.reshape(8, 8),
+                1.1 * x,
+                -1.1 * y - 1,
+                1.1 * x + 1,
+                -1.1 * y,
+                colors="grey",
+                lo=0.0,
+                hi=float(row.max()) or 1.0,
+            )
+        )
+    return layers
+
+
+def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, k = digits(), c["parts"]
+    rng = np.random.default_rng(0)
+    start = rng.random((len(X), k)) + 0.1, rng.random((k, 64)) * X.mean() + 0.01
+    steps = thinned(record("nmf", X, *start, m=60), 26)
+    model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=300, tol=1e-4)
+    W = model.fit_transform(X)
+    parts = model.components_
+    components = PCA(n_components=k).fit(X)
+    across = 4 if k <= 16 else 5
+    high = -(-k // across) * 1.1
+    box = (-0.05, 1.1 * across - 0.05), (-high + 0.05, 0.05)
+    panel, mark = objective_panel([s.state.objective for s in steps], title="|X − WH|²")
+    frames = []
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        H = parts if last else step.state["H"]
+        frames.append(
+            Frame(
+                "kg.NMF at the end" if last else step.name,
+                {"parts": _mosaic(H, across), "objective": mark(i)},
+                None if last else step.line,
+            )
+        )
+    signed = [
+        dict(layer, colors="signed") for layer in _signed_mosaic(components.components_, across)
+    ]
+    seen = _mosaic(np.concatenate([X[:8], (W @ parts)[:8]]), 8)
+    panels = [
+        Panel(
+            "parts",
+            f"NMF: {k} parts",
+            *box,
+            axes=False,
+            equal=True,
+            describe="non-negative parts of the digits",
+        ),
+        Panel("pca", "PCA: components of both signs", *box, signed, axes=False, equal=True),
+        Panel(
+            "seen",
+            "Digits, and rebuilt from parts",
+            (-0.05, 8.75),
+            (-2.15, 0.05),
+            seen,
+            axes=False,
+            equal=True,
+        ),
+        panel,
+    ]
+    lines = ["from kilogram.book.tables import digits; X = digits()",
+             f'model = kg.NMF({k}, init="nndsvda", random_state=0, max_iter=300, tol=1e-4).fit(X)']  # fmt: skip
+    return Recording(panels, frames, [("reconstruction error", short(float(model.reconstruction_err_)))],
+                     python=python_lines("none", *lines), code="nmf", fitted={"reconstruction_err_": model.reconstruction_err_})  # fmt: skip
+
+
+def _signed_mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
+    top = float(np.abs(rows).max())
+    return [picture(row.reshape(8, 8), 1.1 * (i % across), -1.1 * (i // across) - 1, 1.1 * (i % across) + 1, -1.1 * (i // across), lo=-top, hi=top)
+            for i, row in enumerate(rows)]  # fmt: skip
+
+
+def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, t = bent_sheet(c["kind"])
+    k = c["k"]
+    color = np.clip(np.floor(t * 6), 0, 5)
+    found = {
+        "lle": (
+            "Locally linear embedding",
+            LocallyLinearEmbedding(n_neighbors=k, n_components=2).fit_transform(X),
+        ),
+        "isomap": (
+            "Isomap: distances along the sheet",
+            Isomap(n_neighbors=k, n_components=2).fit_transform(X),
+        ),
+        "mds": (
+            "Classical scaling: straight distances",
+            ClassicalMDS(n_components=2).fit_transform(X),
+        ),
+    }
+    steps = record("locally_linear_embedding", X, k)
+    near = np.asarray(steps[0].state["near"])
+    turn = np.array([[1.0, 0.0], [0.4, 0.3], [0.0, 1.0]])  # a view from the side
+    flat = X @ turn
+    i, j = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
+    edges = segments(flat[i, 0], flat[i, 1], flat[j, 0], flat[j, 1], color="muted", width=0.5)
+    panels = [
+        Panel(
+            "data",
+            "The sheet in space",
+            limits(flat[:, 0]),
+            limits(flat[:, 1]),
+            axes=False,
+            describe="points of a bent sheet, coloured along it",
+        )
+    ]
+    for name, (title, Z) in found.items():
+        panels.append(Panel(name, title, limits(Z[:, 0]), limits(Z[:, 1]), axes=False))
+    frames = []
+    for s, step in enumerate(steps):
+        layers: dict[str, Any] = {
+            "data": [*([edges] if s == 0 else []), points(flat[:, 0], flat[:, 1], c=color, r=3)]
+        }
+        for name, (_, Z) in found.items():
+            if name != "lle" or s == len(steps) - 1:
+                layers[name] = [points(Z[:, 0], Z[:, 1], c=color, r=3)]
+        frames.append(Frame(step.name, layers, step.line))
+    lines = [
+        f"from kilogram.book.tables import bent_sheet; X, t = bent_sheet({c['kind']!r})",
+        f"model = kg.LocallyLinearEmbedding(n_neighbors={k}, n_components=2).fit(X)",
+    ]
+    return Recording(panels, frames, notes=["Colours follow the position along the sheet, which no method sees."],
+                     python=python_lines("none", *lines), code="locally_linear_embedding", fitted={"n_features_in_": 3})  # fmt: skip
+
+
+def _spreading(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.xy, data.labels
+    rng = np.random.default_rng(c["seed"])
+    known = np.concatenate(
+        [
+            rng.choice(
+                np.flatnonzero(y == k), min(c["labelled"], int(np.sum(y == k))), replace=False
+            )
+            for k in np.unique(y)
+        ]
+    )
+    given = np.full(len(y), -1)
+    given[known] = y[known]
+    gamma = 1 / (2 * c["sigma"] ** 2)
+    model = LabelSpreading(kernel="rbf", gamma=gamma, alpha=0.8).fit(X, given)
+    A = np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    np.fill_diagonal(A, 0)
+    classes = np.unique(y)
+    Y = (given[:, None] == classes).astype(float)
+    steps = thinned(record("label_spreading", A, Y, 0.8, 60), 24)
+    frames = []
+    for i, step in enumerate(steps):
+        F = np.asarray(step.state["F"])
+        sure = F.max(axis=1) > 1e-6
+        labels = (
+            model.transduction_
+            if i == len(steps) - 1
+            else np.where(sure, classes[F.argmax(axis=1)], -1)
+        )
+        ring = np.isin(np.arange(len(y)), known).astype(int)
+        frames.append(
+            Frame(
+                step.name,
+                {"data": [data_points(c=labels, ring=ring)]},
+                step.line,
+                [("points with a label", int(np.sum(labels >= 0)))],
+            )
+        )
+    wrong = float(np.mean(model.transduction_ != y))
+    beside = plane(data, "truth", "The true classes", layers=[data_points(c=y)])
+    fit = [
+        f"known = {known.tolist()}; given = np.full(len(y), -1); given[known] = y[known]",
+        f'model = kg.LabelSpreading(kernel="rbf", gamma={gamma!r}, alpha=0.8).fit(X, given)',
+    ]
+    return Recording(
+        [plane(data, "data", "Labels spreading", describe="ringed points have a label; the others receive one"), beside], frames,
+        [("labelled points", len(known)), ("wrong at the end", percent(wrong))],
+        python=python_lines("classes", *fit), code="label_spreading", fitted={"transduction_": model.transduction_},
+    )  # fmt: skip
+
+
+SCENES = (
+    Scene(
+        "cca", "cca", "Canonical correlations",
+        "Two views of the same rows. The directions whose scores correlate most show what the views share; the kernel version finds shared curves.",
+        _cca, controls=(choice("kind", "relation", (("sine", "a sine"), ("line", "a line"), ("parabola", "a parabola"))), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.1, 1e-3, 10.0)),
+        breaks=(Break("A parabola: no linear correlation at all", controls={"kind": "parabola"}), Break("No penalty: a perfect and worthless correlation", controls={"alpha": 0.001, "sigma": 0.15})),
+        question="A parabola is a perfect dependence. What does linear CCA say?",
+        answer="Nothing: the correlation of t and t² is zero for symmetric t. The kernel version sees it.",
+        names=("CCA", "KernelCCA"),
+    ),
+    Scene(
+        "nmf", "factors", "Parts of digits",
+        "Non-negative factors can only add: the parts look like strokes. Principal components add and cancel, and look like nothing.",
+        _nmf, controls=(slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)),),
+        breaks=(Break("Too few parts: whole digits", controls={"parts": 4}),),
+        question="Why do NMF’s parts have so many exact zeros?",
+        answer="A part cannot be cancelled by another, so a pixel that is often white must be zero in it.",
+        names=("NMF", "PCA"),
+    ),
+    Scene(
+        "manifolds", "manifolds", "Unrolling a sheet",
+        "A sheet bent in space. Straight distances see through the gaps; methods on neighbourhoods follow the sheet.",
+        _manifold, controls=(choice("kind", "sheet", (("roll", "a roll"), ("s", "an S"))), slider("k", "neighbours", 10, 4, 40, export=(5, 10, 20, 40))),
+        breaks=(Break("Too many neighbours: a short cut through the roll", controls={"k": 40}), Break("Too few: the sheet tears", controls={"k": 5})),
+        question="Why can classical scaling not unroll the roll?",
+        answer="It keeps straight distances, and they are short between layers. Isomap measures along the sheet.",
+        names=("LocallyLinearEmbedding", "Isomap", "ClassicalMDS"),
+    ),
+    Scene(
+        "label_spreading", "few_labels", "Few labels",
+        "A few points have a label (ringed). Labels spread to neighbours until the groups are full.",
+        _spreading, data="classes", presets=("moons", "circles", "two", "overlap"),
+        controls=(slider("labelled", "labels per class", 2, 1, 10, export=(1, 2, 5)), log_slider("sigma", "reach σ", 0.25, 0.05, 3.0), slider("seed", "which ones", 0, 0, 20, export=(0, 1))),
+        breaks=(Break("Reach too long: distance alone decides", "moons", {"sigma": 2.0}), Break("Overlap: labels leak across", "overlap")),
+        question="One label per moon: is that enough?",
+        answer="Yes, as long as the moons are denser inside than the gap between them.",
+        names=("LabelSpreading",), min_points=4,
+    ),
+)  # fmt: skip
