@@ -198,6 +198,10 @@ PUBLIC: dict[str, str] = {
     "DecisionTreeClassifier": "kilogram.models.trees.decision_tree",
     "RandomForestRegressor": "kilogram.models.trees.random_forest",
     "RandomForestClassifier": "kilogram.models.trees.random_forest",
+    "ExtraTreeRegressor": "kilogram.models.trees.extra_tree",
+    "ExtraTreeClassifier": "kilogram.models.trees.extra_tree",
+    "ExtraTreesRegressor": "kilogram.models.trees.extra_trees",
+    "ExtraTreesClassifier": "kilogram.models.trees.extra_trees",
     # boosting
     "HistGradientBoostingRegressor": "kilogram.models.boosting.hist_gradient_boosting",
     "HistGradientBoostingClassifier": "kilogram.models.boosting.hist_gradient_boosting",

@@ -52,6 +52,8 @@ def test_missing_values_say_nothing(name):
     X[0] = np.nan
     model = fit(make(name), X, target_for(make(name), y))
     assert np.isfinite(np.asarray(answer(model, X))).all()
+    if hasattr(model, "trees_"):  # trees learn a side for missing values
+        return
     if name.startswith("HistGradientBoosting"):
         return  # a missing value is a value of its own: each split learns where it goes
     if is_classifier(model):

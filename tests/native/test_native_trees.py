@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from kilogram.native import _core
-from kilogram.native.trees import CodedColumns, Limits, Target, find_leaves, grow_tree, sum_leaves
+from kilogram.native.trees import (
+    NO_CATEGORIES,
+    CodedColumns,
+    Limits,
+    SplitRules,
+    Target,
+    grow_tree,
+    prepare_trees,
+)
+from kilogram.solvers.trees.nodes import Trees
 
 FREE = Limits(2**31 - 1, 2, 1, 10**6, 0.0, 0.0)
 
@@ -13,7 +22,7 @@ def impurity(y, w, classes, kind):
     if not classes:
         return float(w @ (y - w @ y / w.sum()) ** 2)
     p = np.bincount(y, w, classes) / w.sum()
-    held = 1 - p @ p if kind == "gini" else -np.sum(p[p > 0] * np.log(p[p > 0]))
+    held = 1 - p @ p if kind == "gini" else -np.sum(p[p > 0] * np.log2(p[p > 0]))
     return float(w.sum() * held)
 
 
@@ -44,7 +53,7 @@ def oracle(X, y, w, classes, kind, limits):
 
 
 def grown_leaves(grown, X):
-    leaf = find_leaves(grown.links, grown.threshold, np.zeros(1, np.int64), X)[:, 0]
+    leaf = Trees.of([grown]).apply(X)[:, 0]
     return sorted(tuple(np.flatnonzero(leaf == one)) for one in np.unique(leaf))
 
 
@@ -66,9 +75,9 @@ def test_growth(kind, n, d, values, weighted, limits):
     else:
         y, classes = rng.integers(0, 3, n), 3
         target = Target.labels(y, 3)
-    grown = grow_tree(CodedColumns.of(X), target, w, np.arange(n), kind, limits, 1)
+    grown = grow_tree(CodedColumns.of(X), target, w, np.arange(n), SplitRules(kind), limits, 1)
     assert grown_leaves(grown, X) == oracle(X, y, w, classes, kind, limits)
-    leaf = find_leaves(grown.links, grown.threshold, np.zeros(1, np.int64), X)[:, 0]
+    leaf = Trees.of([grown]).apply(X)[:, 0]
     for one in np.unique(leaf):
         mine = leaf == one
         Y = y[:, None] if not classes else np.eye(3)[y]
@@ -88,7 +97,9 @@ def test_digits_and_comparisons_sort_alike(classes):
     target = Target.labels(labels, 4) if classes else Target.numbers(y)
     kind = "gini" if classes else "squared_error"
     limits = FREE._replace(max_depth=1)
-    grown = grow_tree(CodedColumns.of(X), target, np.ones(1000), np.arange(1000), kind, limits, 1)
+    rules = SplitRules(kind)
+    w, rows = np.ones(1000), np.arange(1000)
+    grown = grow_tree(CodedColumns.of(X), target, w, rows, rules, limits, 1)
     own = labels if classes else y
     assert grown_leaves(grown, X) == oracle(X, own, np.ones(1000), classes, kind, limits)
 
@@ -105,29 +116,33 @@ def test_a_threshold_lies_between_neighbouring_numbers():
     a = 1.0
     X = np.array([[a], [np.nextafter(a, 2)]])
     grown = grow_tree(
-        CodedColumns.of(X), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2), "squared_error",
-        FREE, 1,
+        CodedColumns.of(X), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2),
+        SplitRules("squared_error"), FREE, 1,
     )  # fmt: skip
-    roots = np.zeros(1, np.int64)
-    out = sum_leaves(grown.links, grown.threshold, roots, grown.value, X)
+    out = Trees.of([grown]).mean(X)
     assert out[:, 0].tolist() == [0.0, 1.0]
     big = np.array([[-1.7e308], [1.7e308]])  # their difference overflows
     grown = grow_tree(
-        CodedColumns.of(big), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2), "squared_error",
-        FREE, 1,
+        CodedColumns.of(big), Target.numbers([0.0, 1.0]), np.ones(2), np.arange(2),
+        SplitRules("squared_error"), FREE, 1,
     )  # fmt: skip
-    out = sum_leaves(grown.links, grown.threshold, roots, grown.value, big)
+    out = Trees.of([grown]).mean(big)
     assert out[:, 0].tolist() == [0.0, 1.0]
 
 
 def test_broken_trees_are_refused():
     links = np.array([[0], [0], [0]], np.int32)  # a node that is its own child
+    sides, roots = np.zeros(1, np.uint8), np.zeros(1, np.int64)
     with pytest.raises(ValueError, match="children"):
-        sum_leaves(links, np.zeros(1), np.zeros(1, np.int64), np.zeros((1, 1)), np.zeros((2, 1)))
+        prepare_trees(links, np.zeros(1), sides, NO_CATEGORIES, roots)
+    shared = np.array([[0, -1, -1], [1, -1, -1], [1, -1, -1]], np.int32)
+    with pytest.raises(ValueError, match="children"):
+        prepare_trees(shared, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots)
+    with pytest.raises(ValueError, match="root"):
+        prepare_trees(links - 1, np.zeros(1), sides, NO_CATEGORIES, roots + 1)
+    good = np.array([[3, -1, -1], [1, -1, -1], [2, -1, -1]], np.int32)
+    trees = prepare_trees(good, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots)
     with pytest.raises(ValueError, match="column"):
-        find_leaves(links + 3, np.zeros(1), np.zeros(1, np.int64), np.zeros((2, 1)))
+        _core.find_leaves(trees, np.zeros((2, 1)), np.zeros((2, 1), np.int32), 1)
     with pytest.raises(ValueError, match="fit"):
-        _core.find_leaves(
-            np.array([[-1], [-1], [-1]], np.int32), np.zeros(1), np.zeros(1, np.int64),
-            np.zeros((2, 1)), np.zeros((3, 1), np.int32), 1,
-        )  # fmt: skip
+        _core.find_leaves(trees, np.zeros((2, 4)), np.zeros((3, 1), np.int32), 1)

@@ -13,7 +13,13 @@ from kilogram.solvers.least_squares.data import RegressionData
 
 
 def validate_regression_data(
-    model: Estimator, X: Any, y: Any, sample_weight: Any, *, finite: bool = True, **checks: Any
+    model: Estimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    finite: bool | str = True,
+    **checks: Any,
 ) -> RegressionData:
     """Validate X, y and weights; y becomes (n, t) unless it is streaming."""
     if is_streamed(X):

@@ -6,7 +6,7 @@ The oracle in `tests/native` grows the same tree with plain NumPy, column by col
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,15 @@ import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
 from kilogram.native.threads import n_threads
 
-CRITERIA = ("squared_error", "gini", "entropy")
-NO_NUMBERS = np.empty(0)
-NO_LABEL = np.empty(0, np.int32)
-INTERRUPTIBLE = 2**21  # values sorted in one call: about 0.2 s
+CRITERIA = ("squared_error", "gini", "entropy", "absolute_error", "poisson")
+MAX_CATEGORIES = 256
+CATEGORY_WORDS = MAX_CATEGORIES // 64
+NO_NUMBERS = np.empty((0, 1))
+NO_LABEL = np.empty((0, 1), np.int32)
+NO_CLASSES = np.empty(0, np.int64)
+NO_CATEGORIES = np.empty((0, CATEGORY_WORDS), np.uint64)
+INTERRUPTIBLE = 2**21  # values sorted in one call: about 0.1 s
+SHARED = 2**17  # values of a training set from which threads share one tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +32,7 @@ class CodedColumns:
     codes: Array
     values: Array
     starts: Array  # (d + 1)
+    missing: Array  # (d,) whether a column has NaN, whose code is above all others
 
     @classmethod
     def of(cls, X: Array) -> CodedColumns:
@@ -36,16 +42,16 @@ class CodedColumns:
         if n >= 2**31:
             raise ValueError(f"a tree takes fewer than 2^31 rows, got {n}")
         codes, values = np.empty((d, n), np.uint32), np.empty((d, n))
-        counts = np.empty(d, np.int64)
+        counts, missing = np.empty(d, np.int64), np.empty(d, np.uint8)
         step = max(INTERRUPTIBLE // n, n_threads())
         for first in range(0, d, step):  # between two calls Python handles signals
             part = slice(first, first + step)
             rows = X if step >= d else np.ascontiguousarray(X[:, part])
-            work = 20.0 * n * rows.shape[1]
-            run(_core.code_columns, work, rows, codes[part], values[part], counts[part])
+            found = (a[part] for a in (codes, values, counts, missing))
+            run(_core.code_columns, 20.0 * n * rows.shape[1], rows, *found)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         kept = np.concatenate([values[k, : counts[k]] for k in range(d)])
-        return cls(codes, kept, starts)
+        return cls(codes, kept, starts, missing)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -54,19 +60,27 @@ class CodedColumns:
 
 
 class Target(NamedTuple):
-    """Numbers y (n,), or labels (n,) of so many classes."""
+    """Numbers y (n, outputs), or labels (n, outputs) of so many classes each."""
 
     y: Array
     label: Array
-    classes: int
+    classes: Array
 
     @classmethod
     def numbers(cls, y: Array) -> Target:
-        return cls(np.ascontiguousarray(y, dtype=np.float64), NO_LABEL, 0)
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        return cls(y[:, None] if y.ndim == 1 else y, NO_LABEL, NO_CLASSES)
 
     @classmethod
-    def labels(cls, codes: Array, classes: int) -> Target:
-        return cls(NO_NUMBERS, np.ascontiguousarray(codes, dtype=np.int32), classes)
+    def labels(cls, codes: Array, classes: Any) -> Target:
+        codes = np.ascontiguousarray(codes, dtype=np.int32)
+        codes = codes[:, None] if codes.ndim == 1 else codes
+        return cls(NO_NUMBERS, codes, np.atleast_1d(np.asarray(classes, np.int64)))
+
+    @property
+    def width(self) -> int:
+        """Numbers in the value of a node."""
+        return int(self.classes.sum()) if len(self.classes) else self.y.shape[1]
 
 
 class Grown(NamedTuple):
@@ -77,7 +91,9 @@ class Grown(NamedTuple):
     weight: Array
     impurity: Array
     samples: Array  # rows in the node
-    value: Array  # (nodes, classes), or (nodes, 1)
+    value: Array  # (nodes, width)
+    missing_left: Array  # the side of NaN
+    categories: Array  # (nodes, 4): bits of the categories that go left; (0, 4) without any
 
 
 class Limits(NamedTuple):
@@ -90,6 +106,15 @@ class Limits(NamedTuple):
     min_weight: float
     min_decrease: float
     max_leaves: int = 0  # 0: no limit
+
+
+class SplitRules(NamedTuple):
+    """What a split may be."""
+
+    criterion: str
+    random: bool = False  # one random threshold for each column
+    monotone: Array = np.empty(0, np.int8)  # (d,) -1, 0, 1; or none
+    categorical: Array = np.empty(0, np.uint8)  # (d,) 1 where values are categories; or none
 
 
 class Cancelled(Exception):
@@ -111,52 +136,72 @@ def grow_tree(
     target: Target,
     w: Array,
     rows: Array,
-    criterion: str,
+    rules: SplitRules,
     limits: Limits,
     seed: int,
     cancel: CancelFlag | None = None,
+    threads: int = 1,
 ) -> Grown:
     """Grow a tree on these rows (m,) with weights w (n,), which must be above 0 there."""
     m = len(rows)
     leaves = max(m // max(limits.min_leaf, 1), 1)
     room = 2 * (min(leaves, limits.max_leaves) if limits.max_leaves else leaves) + 1
     links, numbers = np.empty((3, room), np.int32), np.empty((4, room))
-    value = np.empty((room, max(target.classes, 1)))
+    value, missing_left = np.empty((room, target.width)), np.empty(room, np.uint8)
+    categories = np.empty((room if len(rules.categorical) else 0, CATEGORY_WORDS), np.uint64)
     w = np.ascontiguousarray(w, dtype=np.float64)
     count = _core.grow_tree(
         X.codes,
         X.values,
         X.starts,
+        X.missing,
         *target,
         w,
         np.array(rows, dtype=np.int32),  # a copy: growth brings it in the order of the leaves
-        CRITERIA.index(criterion),
-        np.array([*limits[:4], limits.max_leaves], np.int64),
+        CRITERIA.index(rules.criterion),
+        np.array([*limits[:4], limits.max_leaves, rules.random], np.int64),
         np.array([limits.min_weight, limits.min_decrease, float(w[rows].sum())]),
+        np.ascontiguousarray(rules.monotone, np.int8),
+        np.ascontiguousarray(rules.categorical, np.uint8),
         seed,
         (CancelFlag() if cancel is None else cancel).value,
         links,
         numbers,
         value,
+        missing_left,
+        categories,
+        threads if X.codes.size >= SHARED else 1,
     )
     if count < 0:
         raise Cancelled
-    kept = (links[:, :count].copy(), *(a[:count].copy() for a in (*numbers, value)))
-    return Grown(*kept)
+    parts = (*numbers, value, missing_left, categories)
+    return Grown(links[:, :count].copy(), *(a[:count].copy() for a in parts))
 
 
-def sum_leaves(links: Array, threshold: Array, roots: Array, values: Array, X: Array) -> Array:
+def prepare_trees(
+    links: Array, threshold: Array, missing_left: Array, categories: Array, roots: Array
+) -> _core.PreparedTrees:
+    """Nodes checked and laid out for predictions."""
+    return _core.PreparedTrees(
+        np.ascontiguousarray(links, np.int32),
+        np.ascontiguousarray(threshold, np.float64),
+        np.ascontiguousarray(missing_left, np.uint8),
+        np.ascontiguousarray(categories, np.uint64),
+        np.ascontiguousarray(roots, np.int64),
+    )
+
+
+def sum_leaves(trees: _core.PreparedTrees, n_trees: int, values: Array, X: Array) -> Array:
     """The sum over the trees of `values` (nodes, width) at the leaves of the rows, (n, width)."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     out = np.zeros((len(X), values.shape[1]))
-    work = 100.0 * len(X) * len(roots)
-    run(_core.sum_leaves, work, links, threshold, roots, values, X, out)
+    run(_core.sum_leaves, 100.0 * len(X) * n_trees, trees, values, X, out)
     return out
 
 
-def find_leaves(links: Array, threshold: Array, roots: Array, X: Array) -> Array:
+def find_leaves(trees: _core.PreparedTrees, n_trees: int, X: Array) -> Array:
     """The leaf of every row in every tree, (n, trees)."""
     X = np.ascontiguousarray(X, dtype=np.float64)
-    out = np.empty((len(X), len(roots)), np.int32)
-    run(_core.find_leaves, 100.0 * out.size, links, threshold, roots, X, out)
+    out = np.empty((len(X), n_trees), np.int32)
+    run(_core.find_leaves, 100.0 * out.size, trees, X, out)
     return out

@@ -62,7 +62,7 @@ def test_out_of_bag_predictions_come_from_trees_that_did_not_draw_the_row():
     each = np.stack([forest.trees_.one(t).mean(X)[:, 0] for t in range(40)])
     want = (away * each).sum(axis=0) / away.sum(axis=0)
     np.testing.assert_allclose(forest.oob_prediction_, want)
-    with pytest.warns(match="out-of-bag"):
+    with pytest.warns(match="OOB scores"):
         few = kg.RandomForestRegressor(2, random_state=0, oob_score=True).fit(X, y)
     assert np.isnan(few.oob_prediction_).any()
     assert np.isfinite(few.oob_score_)

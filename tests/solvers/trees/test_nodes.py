@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kilogram.native.trees import Grown
+from kilogram.native.trees import NO_CATEGORIES, Grown
 from kilogram.solvers.trees.nodes import Links, Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned, pruning_path
 
@@ -18,7 +18,10 @@ WEIGHT = np.array([10.0, 6.0, 4.0, 3.0, 3.0])
 def tree():
     threshold = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     value = np.arange(5.0)[:, None]
-    return Trees.of([Grown(LINKS, threshold, WEIGHT, IMPURITY, WEIGHT, value)])
+    sides = np.zeros(5, np.uint8)
+    return Trees.of(
+        [Grown(LINKS, threshold, WEIGHT, IMPURITY, WEIGHT, value, sides, NO_CATEGORIES)]
+    )
 
 
 def test_sums_and_depth():

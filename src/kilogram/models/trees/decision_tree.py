@@ -16,20 +16,22 @@ under an increasing function of a feature. References: Breiman and others 1984; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate, Laws
-from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf
+from kilogram.base.constraints import ArrayLike, Constraint, Dictionary, Null, OneOf
 from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.models.trees.fitted_tree import FittedTree
-from kilogram.models.trees.parameters import TreeModel
-from kilogram.models.trees.prediction import TreeClassifier, TreeRegressor
+from kilogram.models.trees.parameters import ALLOW_NAN, TreeModel
+from kilogram.models.trees.prediction import MultiLabelMixin, TreeClassifier, TreeRegressor
 from kilogram.native.trees import CodedColumns, Target, grow_tree
 from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees
@@ -41,7 +43,7 @@ from kilogram.solvers.trees.pruning import (
 
 TIES = "of features that split a node equally well the first is taken"
 CLASSIFICATION_CRITERIA = OneOf("gini", "entropy", "log_loss")
-REGRESSION_CRITERIA = OneOf("squared_error")
+REGRESSION_CRITERIA = OneOf("squared_error", "friedman_mse", "absolute_error", "poisson")
 
 
 class SingleTree(TreeModel):
@@ -49,56 +51,71 @@ class SingleTree(TreeModel):
 
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         **TreeModel.parameter_constraints,
+        "splitter": OneOf("best", "random"),
         "prune": OneOf("held_out", "cv") | Null(),
     }
 
-    def __init__(self, *, prune: str | None, **shared: Any):
+    def __init__(self, *, splitter: str, prune: str | None, **shared: Any):
         super().__init__(**shared)
+        self.splitter = splitter
         self.prune = prune
 
-    def _grow(self, X: np.ndarray, target: Target, w: np.ndarray) -> tuple[Trees, None]:
+    def _random_splits(self) -> bool:
+        return self.splitter == "random"
+
+    def _grow(
+        self, X: np.ndarray, target: Target, w: np.ndarray, inverse: Callable[[Any], Any]
+    ) -> tuple[Trees, None]:
         rows = np.flatnonzero(w > 0)
         limits = self._limits(len(rows), X.shape[1], float(w.sum()))
         columns, rng = CodedColumns.of(X), as_generator(self.random_state)
-        seed, criterion = int(rng.integers(2**62)), self._native_criterion
+        seed, rules, threads = int(rng.integers(2**62)), self._rules(target, columns), n_threads()
 
         def grow(part: np.ndarray) -> Trees:
-            return Trees.of([grow_tree(columns, target, w, part, criterion, limits, seed)])
+            grown = grow_tree(columns, target, w, part, rules, limits, seed, threads=threads)
+            return Trees.of([grown])
 
-        Y = np.eye(target.classes)[target.label] if target.classes else target.y[:, None]
-        tree = pruned(self.prune, grow, X, Y, w, rows, rng)
+        tree = pruned(self.prune, grow, X, indicators(target), w, rows, rng)
         if self.ccp_alpha > 0:
             tree = cost_complexity_pruned(tree, float(self.ccp_alpha))
         self.max_features_ = limits.columns
-        return tree, None
+        return replace(tree, value=inverse(tree.value)), None
 
     @property
     def tree_(self) -> FittedTree:
         """The nodes under scikit-learn's names: children_left, feature, threshold, value, ..."""
-        check_is_fitted(self)
+        check_is_fitted(self, "trees_")
         found = vars(self).get("_tree")
         if found is None or found.nodes is not self.trees_:
-            n_classes = np.array([getattr(self, "n_classes_", 1)])
+            one = np.ones(self.n_outputs_, np.int64)
+            n_classes = np.atleast_1d(getattr(self, "n_classes_", one))
             self._tree = found = FittedTree(self.trees_, self.n_features_in_, n_classes)
         return found
 
     def get_depth(self) -> int:
         """The number of splits on the longest path to a leaf."""
-        check_is_fitted(self)
+        check_is_fitted(self, "trees_")
         return self.trees_.depth()
 
     def get_n_leaves(self) -> int:
         """The number of leaves."""
-        check_is_fitted(self)
+        check_is_fitted(self, "trees_")
         return len(self.trees_.leaves)
 
-    def apply(self, X: Any) -> np.ndarray:
-        """The leaf of every row, (n,), as its number among the nodes of `tree_`."""
-        return self._leaf_table(X)[1][:, 0].astype(np.int64)
+    def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
+        """The leaf of every row, (n,), as its number among the nodes of `tree_`.
 
-    def decision_path(self, X: Any) -> Any:
-        """(n, nodes), sparse: 1 where a row passes through a node of `tree_`."""
-        rows, _ = self._leaf_table(X)
+        `check_input=False` skips the search for infinite values.
+        """
+        leaves = self._leaf_table(X, ALLOW_NAN if check_input else False)[1]
+        return leaves[:, 0].astype(np.int64)
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """(n, nodes), sparse: 1 where a row passes through a node of `tree_`.
+
+        `check_input=False` skips the search for infinite values.
+        """
+        rows, _ = self._leaf_table(X, ALLOW_NAN if check_input else False)
         return self.trees_.decision_path(rows)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -118,13 +135,26 @@ class SingleTree(TreeModel):
         return within(self, n, d, "sorting and splitting the columns", work, 24 * n * d)
 
 
+def indicators(target: Target) -> np.ndarray:
+    """Numbers as they are; 1 for the class of a row and 0 for others, (n, width)."""
+    if not len(target.classes):
+        return target.y
+    codes = zip(target.label.T, target.classes, strict=True)
+    return np.hstack([np.eye(int(classes))[label] for label, classes in codes])
+
+
 class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
     """A tree that predicts the mean of the rows in the leaf.
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the squared error of the children.
+    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
+default="squared_error"
+        What a split minimises: the squared error of the children ("friedman_mse" is another name
+        for it), the absolute error, whose leaves predict medians, or the half Poisson deviance of
+        targets of at least 0.
+    splitter : {"best", "random"}, default="best"
+        The best threshold of a feature, or one drawn at random between its least and largest value.
     max_depth : int or None, default=None
         Largest depth of the tree.
     min_samples_split : int or float, default=2
@@ -143,6 +173,11 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
         Smallest decrease of the impurity by a split, times the node's fraction of the weight.
     ccp_alpha : float, default=0.0
         Penalty of a leaf in cost-complexity pruning.
+    monotonic_cst : array-like of shape (d,) or None, default=None
+        1 where the prediction must not fall with a feature, -1 where it must not rise, else 0.
+    categorical_features : array-like or None, default=None
+        Positions, names or a boolean mask of features whose values are categories 0 to 255: a split
+        sends a set of categories to the left. Categories that were not seen go with missing values.
     prune : {None, "held_out", "cv"}, default=None
         Prune the tree on rows it was not grown on; "cv" chooses the penalty of a leaf by five-fold
         cross-validation.
@@ -151,7 +186,8 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
     ----------
     tree_ : FittedTree
         The nodes as arrays: children_left, children_right, feature, threshold, impurity,
-        n_node_samples, weighted_n_node_samples, value; node_count, max_depth, n_leaves.
+        n_node_samples, weighted_n_node_samples, value, missing_go_to_left; node_count, max_depth,
+        n_leaves.
     trees_ : Trees
         The same nodes as the solvers use them.
     feature_importances_ : ndarray of shape (d,)
@@ -159,7 +195,7 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
     max_features_ : int
         Features that a split considers.
     n_outputs_ : int
-        1.
+        The number of targets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
@@ -186,6 +222,7 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
         self,
         *,
         criterion: str = "squared_error",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -195,35 +232,46 @@ class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
         prune: str | None = None,
     ):
         super().__init__(
-            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features, random_state=random_state, max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha, prune=prune,
+            criterion=criterion, splitter=splitter, max_depth=max_depth,
+            min_samples_split=min_samples_split, min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf, max_features=max_features,
+            random_state=random_state, max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst, categorical_features=categorical_features, prune=prune,
         )  # fmt: skip
 
 
-class DecisionTreeClassifier(ClassifierMixin, SingleTree, TreeClassifier):
+class DecisionTreeClassifier(MultiLabelMixin, SingleTree, TreeClassifier):
     """A tree that predicts the class proportions of the rows in the leaf.
 
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
-        Impurity that a split minimises: 1 - sum p^2, or -sum p log p under either of two names.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, \
-random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, prune : see `DecisionTreeRegressor`
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class; "balanced" gives all classes the same.
+        Impurity that a split minimises: 1 - sum p^2, or -sum p log2 p under either of two names.
+    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
+max_features, random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, \
+categorical_features, prune : see `DecisionTreeRegressor`
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Factors of the rows' weights by class; "balanced" gives all classes the same. A list has one
+        dict for every output.
+    monotonic_cst : array-like of shape (d,) or None, default=None
+        1 where the probability of the second of two classes must not fall with a feature, -1 where
+        it must not rise, else 0.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or a list of them
+        The classes, for every output if there are several.
+    n_classes_ : int or ndarray of int
     tree_ : FittedTree
         The nodes as arrays: children_left, children_right, feature, threshold, impurity,
-        n_node_samples, weighted_n_node_samples, value; node_count, max_depth, n_leaves.
+        n_node_samples, weighted_n_node_samples, value, missing_go_to_left; node_count, max_depth,
+        n_leaves.
     trees_ : Trees
         The same nodes as the solvers use them.
     feature_importances_ : ndarray of shape (d,)
@@ -231,7 +279,7 @@ random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, prune : see `Dec
     max_features_ : int
         Features that a split considers.
     n_outputs_ : int
-        1.
+        The number of targets.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
@@ -252,13 +300,14 @@ random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, prune : see `Dec
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         **SingleTree.parameter_constraints,
         "criterion": CLASSIFICATION_CRITERIA,
-        "class_weight": Dictionary() | OneOf("balanced") | Null(),
+        "class_weight": Dictionary() | OneOf("balanced") | ArrayLike() | Null(),
     }
 
     def __init__(
         self,
         *,
         criterion: str = "gini",
+        splitter: str = "best",
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
@@ -269,12 +318,16 @@ random_state, max_leaf_nodes, min_impurity_decrease, ccp_alpha, prune : see `Dec
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
         prune: str | None = None,
     ):
         super().__init__(
-            criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features, random_state=random_state, max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha, prune=prune,
+            criterion=criterion, splitter=splitter, max_depth=max_depth,
+            min_samples_split=min_samples_split, min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf, max_features=max_features,
+            random_state=random_state, max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst, categorical_features=categorical_features, prune=prune,
         )  # fmt: skip
         self.class_weight = class_weight

@@ -23,18 +23,25 @@ class FittedTree:
     nodes : Trees
         A single tree.
     n_features : int
-    n_classes : ndarray of shape (1,)
+    n_classes : ndarray of shape (n_outputs,)
         1 for regression.
     """
 
     nodes: Trees
     n_features: int
     n_classes: np.ndarray
-    n_outputs: int = 1
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.n_classes)
 
     @property
     def node_count(self) -> int:
         return int(self.nodes.links.shape[1])
+
+    @property
+    def capacity(self) -> int:
+        return self.node_count
 
     @property
     def n_leaves(self) -> int:
@@ -86,9 +93,34 @@ class FittedTree:
         return self.nodes.weight
 
     @cached_property
+    def missing_go_to_left(self) -> np.ndarray:
+        """1 where rows with a missing value go left."""
+        return self.nodes.missing_left.astype(np.uint8)
+
+    @cached_property
     def value(self) -> np.ndarray:
-        """(nodes, 1, width): the mean of the target, or the class proportions."""
-        return self.nodes.value[:, None, :]
+        """(nodes, n_outputs, max_n_classes): the value of the target, or the class proportions."""
+        return self._by_output(self.nodes.value)
+
+    def _by_output(self, values: np.ndarray) -> np.ndarray:
+        """(rows, n_outputs, max_n_classes) of (rows, width), filled with 0."""
+        found = np.zeros((len(values), self.n_outputs, self.max_n_classes))
+        first = 0
+        for k, classes in enumerate(self.n_classes):
+            found[:, k, :classes] = values[:, first : first + classes]
+            first += int(classes)
+        return found
+
+    def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
+        """Decrease of the impurity by the splits of each feature, (n_features,)."""
+        return self.nodes.importances(self.n_features, normalize)
+
+    def compute_node_depths(self) -> np.ndarray:
+        """The depth of every node, 1 for the root."""
+        depth = np.ones(self.node_count, np.int64)
+        for i in np.flatnonzero(~self._is_leaf):
+            depth[[self.children_left[i], self.children_right[i]]] = depth[i] + 1
+        return depth
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of every row, (n,)."""
@@ -99,8 +131,8 @@ class FittedTree:
         return self.nodes.decision_path(np.asarray(X, dtype=np.float64))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The value of the leaf of every row, (n, width)."""
-        return self.nodes.value[self.apply(X)]
-
-    def compute_feature_importances(self) -> np.ndarray:
-        return self.nodes.importances(self.n_features)
+        """The value of the leaf of every row, (n, width) or (n, n_outputs, max_n_classes)."""
+        found = self.value[self.apply(X)]
+        if self.n_outputs == 1:
+            return found[:, 0]
+        return found[:, :, 0] if self.max_n_classes == 1 else found

@@ -15,26 +15,36 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate
-from kilogram.base.constraints import Boolean, Constraint, Integer, Null
+from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null
 from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import Fraction, features_per_split
 from kilogram.models.trees.parameters import TreeModel
-from kilogram.native.trees import (
-    CancelFlag,
-    CodedColumns,
-    Grown,
-    Target,
-    grow_tree,
-    sum_leaves,
-)
+from kilogram.models.trees.proximity import leaf_proximity
+from kilogram.native.threads import thread_count
+from kilogram.native.trees import CancelFlag, CodedColumns, Grown, Target, grow_tree
 from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned
 
-NO_ROWS, ROOT = np.empty(0, np.int64), np.zeros(1, np.int64)
+
+class Sampling(NamedTuple):
+    """How rows are drawn: `rows` of weight above 0 (None: all n of them), `draws` for each tree."""
+
+    rows: np.ndarray | None
+    n: int
+    draws: int | None  # None: every tree has all rows
+
+    def drawn(self, seed: int) -> np.ndarray:
+        """The rows of one tree, with repetitions, as positions in the training data."""
+        at = np.arange(self.n) if self.draws is None else bootstrap_draws(seed, self.n, self.draws)
+        return at if self.rows is None else self.rows[at]
+
+    def out_of_bag(self, seed: int) -> np.ndarray:
+        """The rows that one tree has not drawn."""
+        at = np.flatnonzero(bootstrap_counts(seed, self.n, self.draws or 0) == 0)
+        return at if self.rows is None else self.rows[at]
 
 
 def bootstrap_draws(seed: int, n: int, m: int) -> np.ndarray:
@@ -48,8 +58,8 @@ def bootstrap_counts(seed: int, n: int, m: int) -> np.ndarray:
 
 
 def map_seeds(
-    grow: Callable[[int, CancelFlag], BootstrapTree], seeds: list[int], threads: int
-) -> Iterator[BootstrapTree]:
+    grow: Callable[[int, CancelFlag], Grown], seeds: list[int], threads: int
+) -> Iterator[Grown]:
     """A tree for every seed, in order, on several threads; Ctrl-C cancels those being grown."""
     cancel = CancelFlag()
     if threads == 1:
@@ -63,14 +73,6 @@ def map_seeds(
             raise
 
 
-class BootstrapTree(NamedTuple):
-    """A tree, its out-of-bag rows and its values there."""
-
-    grown: Grown
-    out_of_bag: np.ndarray
-    values: np.ndarray
-
-
 class Forest(TreeModel):
     """Growth of many trees, and predictions of the out-of-bag rows."""
 
@@ -78,8 +80,10 @@ class Forest(TreeModel):
         **TreeModel.parameter_constraints,
         "n_estimators": Integer(1),
         "bootstrap": Boolean(),
-        "oob_score": Boolean(),
+        "oob_score": Boolean() | Function(),
         "n_jobs": Integer(1) | Integer(high=-1) | Null(),
+        "verbose": Integer(0) | Boolean(),
+        "warm_start": Boolean(),
         "max_samples": Integer(1) | Fraction() | Null(),
     }
 
@@ -88,8 +92,10 @@ class Forest(TreeModel):
         *,
         n_estimators: int,
         bootstrap: bool,
-        oob_score: bool,
+        oob_score: Any,
         n_jobs: int | None,
+        verbose: int,
+        warm_start: bool,
         max_samples: Any,
         **shared: Any,
     ):
@@ -98,75 +104,178 @@ class Forest(TreeModel):
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.warm_start = warm_start
         self.max_samples = max_samples
 
     def _n_draws(self, n: int) -> int | None:
         """Rows drawn for each tree; None grows every tree on all rows."""
         if not self.bootstrap:
-            if self.oob_score or self.max_samples is not None:
-                raise ValueError("oob_score and max_samples need bootstrap=True.")
+            if self.oob_score:
+                raise ValueError("Out of bag estimation only available if bootstrap=True")
+            if self.max_samples is not None:
+                raise ValueError(
+                    "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                    "`bootstrap=True` or set `max_sample=None`."
+                )
             return None
         if self.max_samples is None:
             return n
         if isinstance(self.max_samples, (int, np.integer)):
-            return min(int(self.max_samples), n)
+            if self.max_samples > n:
+                raise ValueError(f"`max_samples` must be <= n_samples={n}, got {self.max_samples}.")
+            return int(self.max_samples)
         return max(round(float(self.max_samples) * n), 1)
 
-    def _n_threads(self) -> int:
-        if self.n_jobs is None:
-            return n_threads()
-        n_jobs = int(self.n_jobs)
-        return n_jobs if n_jobs > 0 else max(1, n_threads() + 1 + n_jobs)
+    def _oob_metric(self, default: Callable[..., float]) -> Callable[..., float]:
+        """metric(y, predicted, weights): the given function, which takes no weights, or R^2."""
+        if callable(self.oob_score):
+            return lambda y, found, w: float(self.oob_score(y, found))
+        return lambda y, found, w: float(default(y, found, sample_weight=w))
+
+    tree_class: ClassVar[type]
+    _seeds: np.ndarray
+    _sampling: Sampling
+
+    def _random_splits(self) -> bool:
+        return bool(self.tree_class().splitter == "random")
 
     def _bootstrap_factors(self, target: Target, rows: np.ndarray, counts: np.ndarray) -> Any:
         """Factors (rows,) of the weights in one bootstrap sample; none by default."""
         return None
 
-    def _grow(self, X: np.ndarray, target: Target, w: np.ndarray) -> tuple[Trees, Any]:
+    def _grow(
+        self, X: np.ndarray, target: Target, w: np.ndarray, inverse: Callable[[Any], Any]
+    ) -> tuple[Trees, Any]:
         rows = np.flatnonzero(w > 0)
-        limits = self._limits(len(rows), X.shape[1], float(w.sum()))
-        draws, columns = self._n_draws(len(rows)), CodedColumns.of(X)
+        sampling = Sampling(
+            None if len(rows) == len(X) else rows, len(rows), self._n_draws(len(rows))
+        )
+        earlier = self._earlier_trees(target)
         seeds = as_generator(self.random_state).integers(2**62, size=int(self.n_estimators))
-        criterion = self._native_criterion
+        if earlier is not None:
+            seeds = np.concatenate([self._seeds, seeds[len(earlier) :]])
+        fresh = seeds[0 if earlier is None else len(earlier) :].tolist()
+        trees = earlier
+        if fresh:
+            new = self._grow_fresh(X, target, w, rows, sampling, fresh)
+            grown = Trees.of([tree._replace(value=inverse(tree.value)) for tree in new])
+            trees = grown if earlier is None else earlier.with_more(grown)
+        assert trees is not None
+        self.max_features_ = features_per_split(self.max_features, X.shape[1])
+        self._seeds, self._sampling = seeds, sampling
+        return trees, out_of_bag_means(trees, seeds, sampling, X) if self.oob_score else None
 
-        def grow(seed: int, cancel: CancelFlag) -> BootstrapTree:
-            part, weights, out_of_bag = rows, w, NO_ROWS
-            if draws is not None:
-                counts = bootstrap_counts(seed, len(rows), draws)
+    def _earlier_trees(self, target: Target) -> Trees | None:
+        """The trees that a warm start keeps; None without one."""
+        if not self.warm_start or "trees_" not in vars(self):
+            return None
+        have, want = len(self.trees_), int(self.n_estimators)
+        if self.trees_.value.shape[1] != target.width:
+            raise ValueError("warm_start=True needs the same classes and targets as before.")
+        if want < have:
+            raise ValueError(
+                f"n_estimators={want} must be larger or equal to len(estimators_)={have} when "
+                "warm_start==True"
+            )
+        if want == have:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return self.trees_
+
+    def _grow_fresh(
+        self,
+        X: np.ndarray,
+        target: Target,
+        w: np.ndarray,
+        rows: np.ndarray,
+        sampling: Sampling,
+        seeds: list[int],
+    ) -> Iterator[Grown]:
+        columns = CodedColumns.of(X)
+        limits = self._limits(len(rows), X.shape[1], float(w.sum()))
+        rules = self._rules(target, columns)
+
+        def grow(seed: int, cancel: CancelFlag) -> Grown:
+            part, weights = rows, w
+            if sampling.draws is not None:
+                counts = bootstrap_counts(seed, len(rows), sampling.draws)
                 part, weights = rows[counts > 0], w.copy()
                 weights[rows] *= counts
                 factors = self._bootstrap_factors(target, rows, counts)
                 if factors is not None:
                     weights[rows] *= factors
-                out_of_bag = rows[counts == 0] if self.oob_score else NO_ROWS
-            grown = grow_tree(columns, target, weights, part, criterion, limits, seed, cancel)
+            grown = grow_tree(columns, target, weights, part, rules, limits, seed, cancel)
             if self.ccp_alpha > 0:
                 tree = Trees.of([grown])
                 grown = cost_complexity_pruned(tree, float(self.ccp_alpha)).grown()
-            if not len(out_of_bag):
-                return BootstrapTree(grown, out_of_bag, grown.value[:0])
-            values = sum_leaves(grown.links, grown.threshold, ROOT, grown.value, X[out_of_bag])
-            return BootstrapTree(grown, out_of_bag, values)
+            return grown
 
-        means = OutOfBagMeans.zeros(len(X), max(target.classes, 1))
-        grown = []
-        for tree in map_seeds(grow, seeds.tolist(), self._n_threads()):
-            means.add(tree)
-            grown.append(tree.grown)
-        self.max_features_ = limits.columns
-        self._seeds = seeds
-        self._sampling = (None if len(rows) == len(X) else rows, len(rows), draws)
-        return Trees.of(grown), means.means(rows) if self.oob_score else None
+        for i, tree in enumerate(map_seeds(grow, seeds, thread_count(self.n_jobs))):
+            if self.verbose:
+                print(f"tree {i + 1} of {len(seeds)}: {len(tree.threshold)} nodes")
+            yield tree
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The rows drawn for each tree, with repetitions, as positions in the training data."""
-        check_is_fitted(self)
-        rows, n, draws = self._sampling
-        if draws is None:
-            return [np.arange(n) if rows is None else rows for _ in self._seeds]
-        drawn = (bootstrap_draws(int(seed), n, draws) for seed in self._seeds)
-        return [at if rows is None else rows[at] for at in drawn]
+        check_is_fitted(self, "trees_")
+        return [self._sampling.drawn(int(seed)) for seed in self._seeds]
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees, as fitted estimators; their classes are positions in `classes_`."""
+        check_is_fitted(self, "trees_")
+        found = vars(self).get("_estimators")
+        if found is None or found[0] is not self.trees_:
+            self._estimators = found = (self.trees_, self._as_estimators())
+        return found[1]
+
+    def _as_estimators(self) -> list[Any]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+    def proximity(self, X: Any, Z: Any = None, *, out_of_bag: bool = False) -> np.ndarray:
+        """The fraction of trees in which two rows share a leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Z : array-like of shape (m, d), default=None
+            Other rows; None compares the rows of X with each other.
+        out_of_bag : bool, default=False
+            X are the training rows; a pair counts the trees that have drawn neither of both, so
+            that a row is not near another one because a tree was grown on both.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            NaN where no tree counts.
+        """
+        leaves = self._leaf_table(X)[1]
+        if not out_of_bag:
+            return leaf_proximity(leaves, leaves if Z is None else self._leaf_table(Z)[1])
+        size = self._sampling.n if self._sampling.rows is None else len(leaves)
+        if Z is not None or len(leaves) != size or self._sampling.draws is None:
+            raise ValueError(
+                "out_of_bag=True needs the training rows as X, no Z, and a forest fitted with "
+                "bootstrap=True."
+            )
+        counts = np.zeros(leaves.shape, dtype=bool)
+        for t, seed in enumerate(self._seeds):
+            counts[self._sampling.out_of_bag(int(seed)), t] = True
+        return leaf_proximity(leaves, leaves, counts)
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of every row in every tree, (n, trees), numbered among the nodes of the tree."""
@@ -191,30 +300,24 @@ class Forest(TreeModel):
         return within(self, n, d, f"{self.n_estimators} trees", work, 24 * n * d + 100 * n)
 
 
-class OutOfBagMeans(NamedTuple):
-    """For each row the sum over the trees whose sample lacks it, and their number."""
-
-    total: np.ndarray
-    trees: np.ndarray
-
-    @classmethod
-    def zeros(cls, n: int, width: int) -> OutOfBagMeans:
-        return cls(np.zeros((n, width)), np.zeros(n))
-
-    def add(self, tree: BootstrapTree) -> None:
-        """Add the values of a tree at its out-of-bag rows."""
-        self.total[tree.out_of_bag] += tree.values
-        self.trees[tree.out_of_bag] += 1
-
-    def means(self, rows: np.ndarray) -> np.ndarray:
-        """The mean at every row; NaN, with a warning for `rows`, where every tree drew the row."""
-        without = int((self.trees[rows] == 0).sum())
-        if without:
-            warnings.warn(
-                f"{without} rows were drawn by every tree and have no out-of-bag prediction. Use "
-                "more trees.",
-                UserWarning,
-                stacklevel=4,
-            )
-        with np.errstate(invalid="ignore"):
-            return self.total / self.trees[:, None]
+def out_of_bag_means(
+    trees: Trees, seeds: np.ndarray, sampling: Sampling, X: np.ndarray
+) -> np.ndarray:
+    """For each row the mean over the trees that have not drawn it, (n, width); NaN without any."""
+    total, number = np.zeros((len(X), trees.value.shape[1])), np.zeros(len(X))
+    for t, seed in enumerate(seeds.tolist()):
+        rows = sampling.out_of_bag(seed)
+        if not len(rows):
+            continue
+        total[rows] += trees.one(t).mean(X[rows])
+        number[rows] += 1
+    without = int((number[slice(None) if sampling.rows is None else sampling.rows] == 0).sum())
+    if without:
+        warnings.warn(
+            f"Some inputs do not have OOB scores: {without} rows were drawn by every tree. Use "
+            "more trees.",
+            UserWarning,
+            stacklevel=4,
+        )
+    with np.errstate(invalid="ignore"):
+        return total / number[:, None]

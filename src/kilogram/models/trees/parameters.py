@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from kilogram.arrays.memory import human_bytes, memory_limit
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
-from kilogram.base.constraints import Constraint, Integer, Null, RandomState, Real
+from kilogram.base.constraints import ArrayLike, Constraint, Integer, Null, RandomState, Real
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.tree_parameters import (
     MAX_FEATURES,
@@ -21,9 +21,12 @@ from kilogram.base.tree_parameters import (
     features_per_split,
     number_of_rows,
 )
-from kilogram.native.trees import Limits, Target
+from kilogram.models.trees.constraints import categorical_columns, monotone_directions
+from kilogram.native.trees import CodedColumns, Limits, SplitRules, Target
 from kilogram.solvers.trees.nodes import Trees
 
+ALLOW_NAN = "allow-nan"
+SYNONYMS = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 DEEPEST = 2**31 - 1
 SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
 DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
@@ -44,6 +47,8 @@ class TreeModel(Estimator):
         "max_leaf_nodes": Integer(2) | Null(),
         "min_impurity_decrease": Real(0.0, np.inf, "left"),
         "ccp_alpha": Real(0.0, np.inf, "left"),
+        "monotonic_cst": ArrayLike() | Null(),
+        "categorical_features": ArrayLike() | Null(),
     }
 
     def __init__(
@@ -59,6 +64,8 @@ class TreeModel(Estimator):
         max_leaf_nodes: int | None,
         min_impurity_decrease: float,
         ccp_alpha: float,
+        monotonic_cst: Any,
+        categorical_features: Any,
     ):
         self.criterion = criterion
         self.max_depth = max_depth
@@ -70,10 +77,14 @@ class TreeModel(Estimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
 
     @abstractmethod
-    def _grow(self, X: np.ndarray, target: Target, w: np.ndarray) -> tuple[Trees, Any]:
-        """The trees, and out-of-bag values (n, width) or None."""
+    def _grow(
+        self, X: np.ndarray, target: Target, w: np.ndarray, inverse: Callable[[Any], Any]
+    ) -> tuple[Trees, Any]:
+        """The trees, their values mapped by `inverse`, and out-of-bag values (n, width) or None."""
 
     def _limits(self, n: int, d: int, total: float) -> Limits:
         return Limits(
@@ -86,14 +97,27 @@ class TreeModel(Estimator):
             0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
         )
 
-    @property
-    def _native_criterion(self) -> str:
-        return "entropy" if self.criterion == "log_loss" else self.criterion
+    def _rules(self, target: Target, columns: CodedColumns) -> SplitRules:
+        """What a split may be, from the criterion and the constraints."""
+        d = columns.shape[1]
+        criterion = SYNONYMS.get(self.criterion, self.criterion)
+        monotone = monotone_directions(self.monotonic_cst, d, target)
+        categorical = categorical_columns(self.categorical_features, self, columns)
+        if len(monotone) and len(categorical) and (monotone * categorical).any():
+            raise ValueError(
+                "Categorical features cannot have monotonic constraints: set monotonic_cst to 0 "
+                "for them."
+            )
+        return SplitRules(criterion, self._random_splits(), monotone, categorical)
+
+    def _random_splits(self) -> bool:
+        """Whether one random threshold is tried for each feature instead of all."""
+        raise NotImplementedError
 
     @property
     def feature_importances_(self) -> np.ndarray:
         """Decrease of the impurity by the splits of each feature, normalised to sum 1."""
-        check_is_fitted(self)
+        check_is_fitted(self, "trees_")
         return self.trees_.importances(self.n_features_in_)
 
     def _dense(self, X: Any) -> np.ndarray:
@@ -109,14 +133,16 @@ class TreeModel(Estimator):
             )
         return np.asarray(X.toarray(), dtype=np.float64)
 
-    def _values(self, X: Any) -> Any:
+    def _values(self, X: Any, finite: bool | str = ALLOW_NAN) -> Any:
         """The mean value of the leaves of every row, (n, width), in the library of X.
 
         In the float type of X, unless float64 targets ask for the wider one.
         """
-        check_is_fitted(self)
-        X = self._validate(X, reset=False).X
+        check_is_fitted(self, "trees_")
+        X = self._validate(X, reset=False, finite=finite).X
         trees, wide = self.trees_, self._float64_target
+        if type(X) is np.ndarray and X.dtype == np.float64 and len(X) <= DENSE_ROWS:
+            return trees.mean(X)
 
         def values(block: Any) -> Any:
             if is_sparse(block):
@@ -127,15 +153,18 @@ class TreeModel(Estimator):
 
         return map_rows(values, X, block_rows=_rows_at_once(X))
 
-    def _leaf_table(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _leaf_table(self, X: Any, finite: bool | str = ALLOW_NAN) -> tuple[np.ndarray, np.ndarray]:
         """Validated rows in host memory, and their leaves (n, trees), numbered in each tree."""
-        check_is_fitted(self)
-        rows = self._dense(rows_in_memory(self._validate(X, reset=False).X)[0])
+        check_is_fitted(self, "trees_")
+        X = self._validate(X, reset=False, finite=finite).X
+        rows = self._dense(rows_in_memory(X)[0])
         return rows, self.trees_.apply(rows) - self.trees_.roots
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = True
         return tags
 
 

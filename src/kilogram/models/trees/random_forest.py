@@ -18,11 +18,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from kilogram.base import Laws
-from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf
+from kilogram.base.constraints import ArrayLike, Constraint, Dictionary, Null, OneOf
 from kilogram.models.trees.decision_tree import (
     CLASSIFICATION_CRITERIA,
     REGRESSION_CRITERIA,
@@ -30,7 +29,7 @@ from kilogram.models.trees.decision_tree import (
     DecisionTreeRegressor,
 )
 from kilogram.models.trees.growth import Forest
-from kilogram.models.trees.prediction import TreeClassifier, TreeRegressor
+from kilogram.models.trees.prediction import MultiLabelMixin, TreeClassifier, TreeRegressor
 from kilogram.native.trees import Target
 
 # parameters that a forest shares with the trees in it
@@ -44,11 +43,67 @@ OF_TREES = (
     "max_leaf_nodes",
     "min_impurity_decrease",
     "ccp_alpha",
+    "monotonic_cst",
+    "categorical_features",
 )
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
+SUBSAMPLE = "balanced_subsample"
+FOREST_CLASS_WEIGHTS = Dictionary() | OneOf("balanced", SUBSAMPLE) | ArrayLike() | Null()
 
 
-class RandomForestRegressor(RegressorMixin, Forest, TreeRegressor):
+class ForestOfRegressors(Forest, TreeRegressor):
+    """The mean of regression trees."""
+
+    tree_class: ClassVar[type] = DecisionTreeRegressor
+
+    def _as_estimators(self) -> list[Any]:
+        shared = {name: getattr(self, name) for name in OF_TREES}
+        found = []
+        for t, seed in enumerate(self._seeds):
+            tree = self.tree_class(**shared, random_state=int(seed))
+            tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
+            tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
+            tree._float64_target = self._float64_target
+            found.append(tree)
+        return found
+
+
+class ForestOfClassifiers(Forest, TreeClassifier):
+    """The mean of the class proportions of trees."""
+
+    tree_class: ClassVar[type] = DecisionTreeClassifier
+
+    def _class_weight(self) -> Any:
+        if self.class_weight != SUBSAMPLE:
+            return self.class_weight
+        return None if self.bootstrap else "balanced"  # else by `_bootstrap_factors`
+
+    def _bootstrap_factors(self, target: Target, rows: np.ndarray, counts: np.ndarray) -> Any:
+        if not isinstance(self.class_weight, str) or self.class_weight != SUBSAMPLE:
+            return None
+        factors = np.ones(len(rows))
+        for label, classes in zip(target.label[rows].T, target.classes, strict=True):
+            drawn = np.bincount(label, counts, int(classes))
+            present = np.maximum(drawn, 1.0)  # a class that was not drawn has no rows to weight
+            factors *= (counts.sum() / ((drawn > 0).sum() * present))[label]
+        return factors
+
+    def _as_estimators(self) -> list[Any]:
+        shared = {name: getattr(self, name) for name in OF_TREES}
+        single = self.n_outputs_ == 1
+        found = []
+        for t, seed in enumerate(self._seeds):
+            tree = self.tree_class(**shared, random_state=int(seed))
+            tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
+            tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
+            places = [np.arange(float(c)) for c in np.atleast_1d(self.n_classes_)]
+            tree.classes_ = places[0] if single else places
+            tree.n_classes_ = self.n_classes_
+            found.append(tree)
+        return found
+
+
+class RandomForestRegressor(RegressorMixin, ForestOfRegressors):
     """The mean of regression trees on bootstrap samples.
 
     Parameters
@@ -56,16 +111,21 @@ class RandomForestRegressor(RegressorMixin, Forest, TreeRegressor):
     n_estimators : int, default=100
         The number of trees.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_leaf_nodes, min_impurity_decrease, ccp_alpha : see `DecisionTreeRegressor`
+max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_features : see \
+`DecisionTreeRegressor`
     max_features : None, "sqrt", "log2", int or float, default=1.0
         Features that a split considers.
     bootstrap : bool, default=True
         Grow each tree on rows drawn with replacement; else on all of them.
-    oob_score : bool, default=False
-        Compute predictions of the out-of-bag rows and their score.
+    oob_score : bool or callable, default=False
+        Compute predictions of the out-of-bag rows and their score: R^2, or metric(y, predicted).
     n_jobs : int or None, default=None
         Threads; None uses the configured number, -1 all.
     random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        Above 0 a line is printed for every tree.
+    warm_start : bool, default=False
+        Keep the trees of the fit before and grow `n_estimators` less their number more.
     max_samples : None, int or float, default=None
         Rows drawn for each tree, as a number or a fraction of the rows; None draws n of them.
 
@@ -122,34 +182,25 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha : see `DecisionTreeRegressor`
         oob_score: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
             max_features=max_features, random_state=random_state, max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst, categorical_features=categorical_features,
             n_estimators=n_estimators, bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs,
-            max_samples=max_samples,
+            verbose=verbose, warm_start=warm_start, max_samples=max_samples,
         )  # fmt: skip
 
-    @property
-    def estimators_(self) -> list[DecisionTreeRegressor]:
-        """The trees, as fitted estimators."""
-        check_is_fitted(self)
-        shared = {name: getattr(self, name) for name in OF_TREES}
-        found = []
-        for t, seed in enumerate(self._seeds):
-            tree = DecisionTreeRegressor(**shared, random_state=int(seed))
-            tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
-            tree.max_features_, tree.n_outputs_ = self.max_features_, 1
-            tree._float64_target = self._float64_target
-            found.append(tree)
-        return found
 
-
-class RandomForestClassifier(ClassifierMixin, Forest, TreeClassifier):
+class RandomForestClassifier(MultiLabelMixin, ForestOfClassifiers):
     """The mean of the class proportions of trees on bootstrap samples.
 
     Parameters
@@ -157,18 +208,21 @@ class RandomForestClassifier(ClassifierMixin, Forest, TreeClassifier):
     n_estimators : int, default=100
         The number of trees.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, \
-max_leaf_nodes, min_impurity_decrease, ccp_alpha : see `DecisionTreeClassifier`
+max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_features : see \
+`DecisionTreeClassifier`
     max_features : None, "sqrt", "log2", int or float, default="sqrt"
         Features that a split considers; take more where most features are irrelevant.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
         Factors of the rows' weights by class; "balanced" gives all classes the same weight,
         "balanced_subsample" in every bootstrap sample anew.
-    bootstrap, oob_score, n_jobs, random_state, max_samples : see `RandomForestRegressor`
+    bootstrap, oob_score, n_jobs, random_state, verbose, warm_start, max_samples : see \
+`RandomForestRegressor`
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or a list of them
+        The classes, for every output if there are several.
+    n_classes_ : int or ndarray of int
     estimators_ : list of DecisionTreeClassifier
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
@@ -198,7 +252,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha : see `DecisionTreeClassifier`
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         **Forest.parameter_constraints,
         "criterion": CLASSIFICATION_CRITERIA,
-        "class_weight": Dictionary() | OneOf("balanced", "balanced_subsample") | Null(),
+        "class_weight": FOREST_CLASS_WEIGHTS,
     }
 
     def __init__(
@@ -217,43 +271,21 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha : see `DecisionTreeClassifier`
         oob_score: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
             max_features=max_features, random_state=random_state, max_leaf_nodes=max_leaf_nodes,
             min_impurity_decrease=min_impurity_decrease, ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst, categorical_features=categorical_features,
             n_estimators=n_estimators, bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs,
-            max_samples=max_samples,
+            verbose=verbose, warm_start=warm_start, max_samples=max_samples,
         )  # fmt: skip
         self.class_weight = class_weight
-
-    def _class_weight(self) -> Any:
-        if self.class_weight != "balanced_subsample":
-            return self.class_weight
-        return None if self.bootstrap else "balanced"  # else by `_bootstrap_factors`
-
-    def _bootstrap_factors(self, target: Target, rows: np.ndarray, counts: np.ndarray) -> Any:
-        if self.class_weight != "balanced_subsample":
-            return None
-        label = target.label[rows]
-        drawn = np.bincount(label, counts, target.classes)
-        present = np.maximum(drawn, 1.0)  # a class that was not drawn has no rows to weight
-        return (counts.sum() / ((drawn > 0).sum() * present))[label]
-
-    @property
-    def estimators_(self) -> list[DecisionTreeClassifier]:
-        """The trees, as fitted estimators; their classes are positions in `classes_`."""
-        check_is_fitted(self)
-        shared = {name: getattr(self, name) for name in OF_TREES}
-        found = []
-        for t, seed in enumerate(self._seeds):
-            tree = DecisionTreeClassifier(**shared, random_state=int(seed))
-            tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
-            tree.max_features_, tree.n_outputs_ = self.max_features_, 1
-            tree.classes_, tree.n_classes_ = np.arange(float(self.n_classes_)), self.n_classes_
-            found.append(tree)
-        return found

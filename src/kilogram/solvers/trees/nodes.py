@@ -6,12 +6,13 @@ Children have larger numbers than their parents, so sums over subtrees take one 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from kilogram.native.trees import Grown, find_leaves, sum_leaves
+from kilogram.native.trees import Grown, find_leaves, prepare_trees, sum_leaves
 
 
 class Links(NamedTuple):
@@ -94,7 +95,9 @@ class Trees:
     """One tree or many, one after another.
 
     links (3, nodes) are split columns and children, numbered among all nodes; value (nodes, width)
-    is the mean of the target, or the class proportions; `roots` (trees,) are the first nodes.
+    is the mean of the target, or the class proportions; `missing_left` (nodes,) is the side of NaN,
+    `categories` (nodes, 4) or (0, 4) are the bits of the categories that go left; `roots` (trees,)
+    are the first nodes.
     """
 
     links: np.ndarray
@@ -103,6 +106,8 @@ class Trees:
     impurity: np.ndarray
     samples: np.ndarray
     value: np.ndarray
+    missing_left: np.ndarray
+    categories: np.ndarray
     roots: np.ndarray
 
     @classmethod
@@ -115,14 +120,20 @@ class Trees:
             links = tree.links.copy()
             links[1:, links[0] >= 0] += np.int32(root)
             moved.append(links)
-        return cls(
-            np.concatenate(moved, axis=1),
-            np.concatenate([tree.threshold for tree in grown]),
-            np.concatenate([tree.weight for tree in grown]),
-            np.concatenate([tree.impurity for tree in grown]),
-            np.concatenate([tree.samples for tree in grown]),
-            np.concatenate([tree.value for tree in grown]),
-            roots,
+        columns = (np.concatenate(parts) for parts in zip(*(g[1:] for g in grown), strict=True))
+        return cls(*Grown(np.concatenate(moved, axis=1), *columns), roots)
+
+    def __getstate__(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in (*Grown._fields, "roots")}
+
+    def __setstate__(self, state: dict[str, np.ndarray]) -> None:
+        vars(self).update(state)
+
+    @cached_property
+    def prepared(self) -> Any:
+        """The nodes as native predictions use them."""
+        return prepare_trees(
+            self.links, self.threshold, self.missing_left, self.categories, self.roots
         )
 
     def __len__(self) -> int:
@@ -134,21 +145,18 @@ class Trees:
         part = slice(int(ends[t]), int(ends[t + 1]))
         links = self.links[:, part].copy()
         links[1:, links[0] >= 0] -= np.int32(ends[t])
-        return Trees(
-            links,
-            self.threshold[part],
-            self.weight[part],
-            self.impurity[part],
-            self.samples[part],
-            self.value[part],
-            np.zeros(1, np.int64),
+        own = Grown(links, *(a[part] for a in self.grown()[1:]))
+        return Trees(*own, np.zeros(1, np.int64))
+
+    def with_more(self, other: Trees) -> Trees:
+        """These trees and then the others."""
+        return Trees.of(
+            [trees.one(t).grown() for trees in (self, other) for t in range(len(trees))]
         )
 
     def grown(self) -> Grown:
-        """The nodes of a single tree."""
-        return Grown(
-            self.links, self.threshold, self.weight, self.impurity, self.samples, self.value
-        )
+        """The nodes without the roots."""
+        return Grown(*(getattr(self, name) for name in Grown._fields))
 
     @property
     def leaves(self) -> np.ndarray:
@@ -161,7 +169,7 @@ class Trees:
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """The leaf of every row in every tree, (n, trees), numbered among all nodes."""
-        return find_leaves(self.links, self.threshold, self.roots, X)
+        return find_leaves(self.prepared, len(self), X)
 
     def decision_path(self, X: np.ndarray) -> scipy.sparse.csr_matrix:
         """(n, nodes): 1 where a row passes through a node, in any of the trees."""
@@ -184,27 +192,47 @@ class Trees:
 
     def mean(self, X: np.ndarray) -> np.ndarray:
         """The mean over the trees of the values at the rows, (n, width)."""
-        return sum_leaves(self.links, self.threshold, self.roots, self.value, X) / len(self)
+        return sum_leaves(self.prepared, len(self), self.value, X) / len(self)
 
-    def importances(self, d: int) -> np.ndarray:
-        """Decrease of the impurity by the splits of each of d columns, (d,), as fractions of 1."""
+    def importances(self, d: int, normalize: bool = True) -> np.ndarray:
+        """Decrease of the impurity by the splits of each of d columns, (d,), as fractions of 1.
+
+        The mean over the trees, each of which sums to 1; a tree without a split has zeros.
+        """
         feature, left, right = self.links
         inner = feature >= 0
+        sizes = np.diff(np.append(self.roots, len(feature)))
+        tree = np.repeat(np.arange(len(self)), sizes)[inner]
         weighted = self.weight * self.impurity
-        decrease = weighted[inner] - weighted[left[inner]] - weighted[right[inner]]
-        root = np.repeat(self.weight[self.roots], np.diff(np.append(self.roots, len(feature))))
-        found = np.bincount(feature[inner], np.maximum(decrease, 0.0) / root[inner], d)
+        fall = weighted[inner] - weighted[left[inner]] - weighted[right[inner]]
+        fall = np.maximum(fall, 0.0) / self.weight[self.roots][tree]
+        if not normalize:
+            return np.bincount(feature[inner], fall, d) / len(self)
+        totals = np.bincount(tree, fall, len(self))
+        fraction = fall / np.where(totals > 0, totals, 1.0)[tree]
+        found = np.bincount(feature[inner], fraction, d)
         return found / found.sum() if found.sum() > 0 else found
 
     def kept(self, keep: np.ndarray) -> Trees:
         """A single tree whose other nodes became leaves."""
         links, there = Links(*self.links).without(keep)
+        leaf = links.feature < 0
+        old = self.grown()
         return Trees(
             np.stack(links),
-            np.where(links.feature >= 0, self.threshold[there], 0.0),
-            self.weight[there],
-            self.impurity[there],
-            self.samples[there],
-            self.value[there],
+            np.where(leaf, 0.0, old.threshold[there]),
+            old.weight[there],
+            old.impurity[there],
+            old.samples[there],
+            old.value[there],
+            np.where(leaf, 0, old.missing_left[there]).astype(np.uint8),
+            _leaves_cleared(old.categories, there, leaf),
             self.roots,
         )
+
+
+def _leaves_cleared(categories: np.ndarray, there: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+    """The bits of the nodes that are left; none in leaves."""
+    if not len(categories):
+        return categories
+    return np.where(leaf[:, None], np.uint64(0), categories[there])

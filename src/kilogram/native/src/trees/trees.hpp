@@ -1,4 +1,4 @@
-// Decision trees: growth on columns coded by rank, and the sums of many trees' leaves.
+// Decision trees: growth on columns coded by rank, and the leaves of rows in many trees.
 #pragma once
 #include <cstdint>
 
@@ -6,28 +6,33 @@
 
 namespace kg {
 
+constexpr std::uint32_t kMissing = 0xFFFFFFFFu;  // the code of NaN: above all others
+constexpr i64 kCategoryWords = 4;                // bits for 256 categories
+
 // Columns by rank: codes (d, n) number the distinct values of a column in order, those of column k
 // stand in values[starts[k]] .. values[starts[k + 1] - 1].
 struct CodedColumns {
   const std::uint32_t* codes;
   const double* values;
-  const i64* starts;  // (d + 1)
+  const i64* starts;            // (d + 1)
+  const std::uint8_t* missing;  // (d) whether the column has NaN
   i64 n, d;
 };
 
-// Codes of the columns of X (n, d) with any strides; values (d, n) get each column's distinct
-// values, counts (d) how many there are.
+// Codes of the columns of X (n, d); values (d, n) get each column's distinct values, counts (d) how
+// many there are.
 void code_columns(const Rows<double>& X, std::uint32_t* codes, double* values, i64* counts,
-                  int threads);
+                  std::uint8_t* missing, int threads);
 
-enum class Criterion { squares, gini, entropy };
+enum class Criterion { squares, gini, entropy, absolute, poisson };
 
-// classes == 0: regression on y; else label (n) holds codes of classes. rows (m) lists those that
-// take part and is permuted; w (n) are their weights.
+// classes (outputs) is null for regression on y (n, outputs); else label (n, outputs) holds codes of
+// classes. rows (m) lists those that take part and is permuted; w (n) are their weights.
 struct TreeTarget {
   const double* y;
   const std::int32_t* label;
-  i64 classes;
+  const i64* classes;
+  i64 outputs;
   const double* w;
   std::int32_t* rows;
   i64 m;
@@ -39,16 +44,23 @@ struct SplitRules {
   double min_weight, min_decrease, total;  // weight of a leaf; of the impurity, by weight over total
   i64 columns;                             // considered for each split
   i64 max_leaves;                          // 0: no limit, depth first; else best split first
+  bool random;                             // one random cut for each column instead of the best
+  const std::int8_t* monotone;             // (d) -1, 0, 1; or null
+  const std::uint8_t* categorical;         // (d) whether values are categories 0 to 255; or null
   std::uint64_t seed;
   const volatile std::int32_t* stop;       // not 0: another thread cancels the growth
+  int threads;
 };
 
-// Nodes with children after their parents; `feature` is -1 in leaves. value has max(1, classes)
-// numbers a node: the mean, or the class proportions. samples counts the rows of a node.
+// Nodes with children after their parents; `feature` is -1 in leaves. value has a number for every
+// output, or for every class of every output. samples counts the rows of a node. categories
+// (room, kCategoryWords), or null, are the bits of the categories that go left.
 struct GrownNodes {
   i64 room;
   std::int32_t *feature, *left, *right;
   double *threshold, *weight, *impurity, *samples, *value;
+  std::uint8_t* missing_left;
+  std::uint64_t* categories;
 };
 
 // The number of nodes, -1 where `room` does not suffice, -2 where it was cancelled.
@@ -59,15 +71,34 @@ i64 grow_tree(const CodedColumns& X, const TreeTarget& target, const SplitRules&
 struct TreeTable {
   const std::int32_t *feature, *left, *right;
   const double* threshold;
+  const std::uint8_t* missing_left;
+  const std::uint64_t* categories;  // (nodes, kCategoryWords), or null; no bits: a threshold
   const i64* roots;
   i64 trees;
 };
 
+// The same nodes for rows without gaps: 16 bytes each, the right child after the left one, a leaf
+// its own child. `id` is the number in the table.
+struct PackedNode {
+  double threshold;
+  std::int32_t feature, left;
+};
+
+// packed and id (nodes), starts (trees): the packed roots
+void pack_trees(const TreeTable& table, PackedNode* packed, std::int32_t* id, i64* starts);
+
+struct PackedTrees {
+  const PackedNode* nodes;
+  const std::int32_t* id;
+  const i64* starts;
+};
+
 // out (n, width) += values of the leaves of every tree at the rows of X
-void sum_leaves(const TreeTable& table, const double* values, i64 width, const Rows<double>& X,
-                double* out, int threads);
+void sum_leaves(const TreeTable& table, const PackedTrees& packed, const double* values, i64 width,
+                const Rows<double>& X, double* out, int threads);
 
 // out (n, trees): the leaf of every row in every tree
-void find_leaves(const TreeTable& table, const Rows<double>& X, std::int32_t* out, int threads);
+void find_leaves(const TreeTable& table, const PackedTrees& packed, const Rows<double>& X,
+                 std::int32_t* out, int threads);
 
 }  // namespace kg
