@@ -25,7 +25,8 @@ def leaf_cost(model):
 @pytest.mark.parametrize(
     "params",
     [{"max_depth": 4}, {"min_samples_leaf": 7}, {"max_leaf_nodes": 12},
-     {"min_weight_fraction_leaf": 0.05, "max_depth": 2}, {"max_depth": 5, "monotonic_cst": [1, 0, 0, 0, -1]}],
+     {"min_weight_fraction_leaf": 0.05, "max_depth": 2},
+     {"max_depth": 5, "monotonic_cst": [1, 0, 0, 0, -1]}],
 )  # fmt: skip
 def test_criteria_of_regression(criterion, params):
     y = np.exp(Y) if criterion == "poisson" else Y
