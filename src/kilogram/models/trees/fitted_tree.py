@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.namespace import is_sparse
 from kilogram.solvers.trees.nodes import Trees
 
 UNDEFINED = -2  # feature and threshold of a leaf
@@ -124,11 +125,11 @@ class FittedTree:
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of every row, (n,)."""
-        return self.nodes.apply(np.asarray(X, dtype=np.float64))[:, 0]
+        return self.nodes.apply(_dense(X))[:, 0]
 
     def decision_path(self, X: Any) -> Any:
         """(n, nodes), sparse: 1 where a row passes through a node."""
-        return self.nodes.decision_path(np.asarray(X, dtype=np.float64))
+        return self.nodes.decision_path(_dense(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of the leaf of every row, (n, width) or (n, n_outputs, max_n_classes)."""
@@ -136,3 +137,7 @@ class FittedTree:
         if self.n_outputs == 1:
             return found[:, 0]
         return found[:, :, 0] if self.max_n_classes == 1 else found
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)

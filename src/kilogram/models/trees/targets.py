@@ -18,6 +18,10 @@ from kilogram.native.trees import Target
 SMALL, LARGE = 1e-100, 1e100  # targets whose squares, summed, stay in the range of floats
 
 
+class SparseTargetError(ValueError, TypeError):
+    """Labels are a sparse matrix; scikit-learn has a TypeError for trees, else a ValueError."""
+
+
 class LabelledRows(NamedTuple):
     """Rows X, labels (n,) or (n, outputs), weights, and for each output classes and codes."""
 
@@ -31,7 +35,7 @@ class LabelledRows(NamedTuple):
 def labelled_rows(model: Estimator, X: Any, y: Any, w: Any, finite: bool | str) -> LabelledRows:
     """Validated rows and labels in host memory."""
     if scipy.sparse.issparse(y):
-        raise ValueError("sparse multilabel-indicator for y is not supported.")
+        raise SparseTargetError("sparse multilabel-indicator for y is not supported.")
     if is_streamed(X) or n_columns(y) == 1:
         X, y, w = validate_labels(model, X, y, w, finite=finite)
         if is_streamed(X):

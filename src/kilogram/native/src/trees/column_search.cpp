@@ -305,7 +305,7 @@ void ColumnSearch::random_cut(std::uint64_t draw) {
   double threshold = 0;
   if (low_ == high_) {  // only missing or not is left to cut
     code = low_;
-    threshold = -kNone;
+    threshold = is_categorical() ? 0.0 : values[low_];
   } else if (is_categorical()) {
     code = static_cast<std::uint32_t>(u * high_);
   } else {
