@@ -202,6 +202,9 @@ PUBLIC: dict[str, str] = {
     "ExtraTreeClassifier": "kilogram.models.trees.extra_tree",
     "ExtraTreesRegressor": "kilogram.models.trees.extra_trees",
     "ExtraTreesClassifier": "kilogram.models.trees.extra_trees",
+    "export_text": "kilogram.models.trees.export",
+    "export_svg": "kilogram.models.trees.export",
+    "plot_tree": "kilogram.models.trees.export",
     # boosting
     "HistGradientBoostingRegressor": "kilogram.models.boosting.hist_gradient_boosting",
     "HistGradientBoostingClassifier": "kilogram.models.boosting.hist_gradient_boosting",
