@@ -32,10 +32,11 @@ from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.random_state import as_generator
 from kilogram.models.boosting.rows import dense_rows, target_rows
 from kilogram.models.boosting.stumps import ShallowTree
-from kilogram.native.trees import CodedColumns, Limits, Target, grow_tree
+from kilogram.native.trees import CodedColumns, Limits, SplitRules, Target, grow_tree
 
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
 LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
+SQUARES = SplitRules("squared_error")
 DEPTH = 3  # of the default trees
 Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
 
@@ -169,7 +170,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
             def tree(w: np.ndarray) -> tuple[Any, np.ndarray]:
                 counts = np.bincount(drawn(w), minlength=n).astype(np.float64)
                 rows = np.flatnonzero(counts)
-                grown = grow_tree(columns, target, counts, rows, "squared_error", limits, 0)
+                grown = grow_tree(columns, target, counts, rows, SQUARES, limits, 0)
                 made = ShallowTree.of(grown)
                 return made, made.predict(X)
 
