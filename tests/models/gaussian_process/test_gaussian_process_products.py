@@ -110,7 +110,7 @@ def test_refusals():
         Ours(kg.Gaussian(1.0), solver="cg").fit(X, y)
     noise, rng = np.ones(len(X)), np.random.default_rng(0)
     with pytest.raises(ValueError, match="noise only"):
-        iterative.Products.of(kg.White(1.0), X, noise, None, rng)
+        iterative.CovarianceOperator.of(kg.White(1.0), X, noise, None, rng)
     with pytest.raises(ValueError, match="cholesky"):
         fit(solver="cg").leave_one_out()
 
@@ -144,6 +144,8 @@ def test_score_of_products_is_the_score():
 
 def test_products_solve_the_covariance():
     rows = exact.Observations(X, y[:, None], np.full(len(X), 0.01))
-    C = iterative.Products.of(KERNEL, X, rows.noise(KERNEL), None, np.random.default_rng(0))
+    C = iterative.CovarianceOperator.of(
+        KERNEL, X, rows.noise(KERNEL), None, np.random.default_rng(0)
+    )
     L = np.tril(exact.factor(KERNEL, rows))
     np.testing.assert_allclose(L @ (L.T @ C.solve(rows.Y, tol=1e-10).value), rows.Y, atol=1e-7)
