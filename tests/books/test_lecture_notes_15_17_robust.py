@@ -256,3 +256,35 @@ def test_L16_T2_T3_variances_under_contamination():
     assert formula(0.1, 3) == pytest.approx(1, abs=0.06)
     # with sigma = 1 for eps, as printed, all rows would be bad: the mean's variance is tau^2 / N
     assert (1 - 1 + 1 * 10.0**2) / N > 9 * (1 - 0.1 + 0.1 * 10.0**2) / N
+
+
+@covers("lecture_notes L16.M1", "lecture_notes L16.M2", "lecture_notes L16.T1")
+def test_L16_the_estimator_draws_as_often_as_the_table_says():
+    from kilogram.models.robust.ransac import required_trials
+
+    for gamma, D in [(0.9, 2), (0.5, 3), (0.3, 8)]:
+        assert required_trials(round(1000 * gamma), 1000, D, 0.99) == robust.draws(0.99, gamma, D)
+    X, y = dirty(8, far=0.3)
+    model = kg.RANSACRegressor(residual_threshold=3.0, random_state=0).fit(X[:, :1], y)
+    assert model.estimator_.coef_[0] == pytest.approx(2.0, abs=0.15)
+    assert not model.inlier_mask_[140:].any()
+    assert model.n_trials_ <= robust.draws(0.99, 0.5, 2)
+
+
+@covers("lecture_notes L16.M3", "lecture_notes L16.M4", "lecture_notes L16.M5")
+def test_L16_location_by_the_public_function():
+    x = np.append(np.random.default_rng(9).standard_normal(99), [50.0, 60.0])
+    sigma = robust.scale(x - np.median(x))
+    for name, weight in (("huber", robust.huber_weight), ("biweight", robust.biweight_weight)):
+        want = run(robust.location(x, weight, 4.0 * sigma, 300))["t"]
+        got = kg.robust_location(x, name, tuning=4.0 * robust.MAD / 1.482602218505602)
+        assert got == pytest.approx(want, abs=1e-5)
+    assert kg.robust_location(x, "median") == np.median(x)
+
+
+@covers("lecture_notes L17.M1")
+def test_L17_M1_with_the_scale_of_the_median_deviation():
+    X, y = dirty(10)
+    model = kg.RobustRegressor("m", loss="huber").fit(X[:, :1], y)
+    want = run(robust.huber(X, y, kappa=model.tuning_ * model.scale_, steps=300))["beta"]
+    np.testing.assert_allclose([model.coef_[0], model.intercept_], want, atol=1e-6)
