@@ -37,6 +37,7 @@ SLUGS: tuple[str, ...] = (
     "ridge",
     "sparse",
     "pursuit",
+    "glm",
     "svm",
     "pca",
     "cca",
@@ -109,6 +110,10 @@ PUBLIC: dict[str, str] = {
     "OrthogonalMatchingPursuitCV": "kilogram.models.sparse.pursuit",
     "orthogonal_mp": "kilogram.models.sparse.pursuit",
     "orthogonal_mp_gram": "kilogram.models.sparse.pursuit",
+    # generalised linear models
+    "PoissonRegressor": "kilogram.models.glm.tweedie",
+    "GammaRegressor": "kilogram.models.glm.tweedie",
+    "TweedieRegressor": "kilogram.models.glm.tweedie",
     # regression
     "Ridge": "kilogram.models.ridge.ridge",
     "KernelRidge": "kilogram.models.ridge.kernel_ridge",

@@ -74,9 +74,11 @@ def allows_nan(name: str) -> bool:
 
 
 def target_for(model: BaseEstimator, y: np.ndarray) -> np.ndarray:
-    """Real targets for regressors, three classes for classifiers."""
+    """Real or, where asked for, positive targets for regressors, three classes for classifiers."""
     if is_classifier(model):
         return np.digitize(y, np.quantile(y, [0.33, 0.66])) if len(y) else y
+    if get_tags(model).target_tags.positive_only:
+        return np.exp(0.3 * y).astype(y.dtype)
     return y
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_regressor
 
-from tests.laws.cases import ESTIMATORS, data, make
+from tests.laws.cases import ESTIMATORS, data, make, target_for
 
 REGRESSORS = [name for name in ESTIMATORS if is_regressor(make(name))]
 
@@ -22,7 +22,7 @@ def test_targets_keep_their_precision(name):
     from zero.
     """
     X, y = data(name=name, dtype=np.float32)
-    y = y.astype(np.float64)
+    y = target_for(make(name), y.astype(np.float64))
     far = y + 2.0**31
     wide = _fit_predict(name, X.astype(np.float64), far)
     if np.abs(wide - 2.0**31 - _fit_predict(name, X.astype(np.float64), y)).max() > 1e-2:
@@ -36,7 +36,7 @@ def test_targets_keep_their_precision(name):
 def test_targets_beyond_the_range_of_float32(name):
     """Targets of 1e39 with float32 features: the right prediction or an error, not infinity."""
     X, y = data(name=name, dtype=np.float32)
-    y = y.astype(np.float64) * 1e39
+    y = target_for(make(name), y.astype(np.float64)) * 1e39
     try:
         got = _fit_predict(name, X, y)
     except ValueError as error:

@@ -36,6 +36,12 @@ NUMBERS = {
     "ridge": kg.Ridge(),
     "boosting": kg.HistGradientBoostingRegressor(max_iter=10),
     "boosted counts": kg.HistGradientBoostingRegressor("poisson", max_iter=10),
+    "lasso": kg.Lasso(0.1),
+    "least angles": kg.LassoLars(0.1),
+    "pursuit": kg.OrthogonalMatchingPursuit(n_nonzero_coefs=2),
+    "groups": kg.GroupLasso([1, 2], alpha=0.1),
+    "log link": kg.PoissonRegressor(alpha=0.1),
+    "identity": kg.TweedieRegressor(alpha=0.1),
     "least squares": kg.LinearRegression(),
     "kernel": kg.KernelRidge(0.1, kernel=kg.Gaussian(1.5), fit_intercept=True),
     "linear kernel": kg.KernelRidge(0.1, kernel="linear"),
@@ -87,7 +93,7 @@ CLASSES = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name):
-    model = NUMBERS[name].fit(X, Y)
+    model = NUMBERS[name].fit(X, np.exp(0.1 * Y) if name == "log link" else Y)
     found = run(export_estimator(model, X, dtype=np.float64), {"X": X})
     assert found["prediction"][:, 0] == pytest.approx(model.predict(X), abs=1e-6)
 

@@ -102,9 +102,7 @@ METHODS: dict[str, MethodInfo] = {
     "weighted least squares": MethodInfo("Reweighted least squares", "ReweightedLeastSquares"),
     "total least squares": MethodInfo("Total least squares", "TotalLeastSquares"),
     "robust regression": MethodInfo("Robust regression (Huber)", "HuberRegressor"),
-    "Poisson regression": MethodInfo(
-        "Poisson regression", "PoissonRegressor", elsewhere="sklearn.linear_model.PoissonRegressor"
-    ),
+    "Poisson regression": MethodInfo("Poisson regression", "PoissonRegressor"),
     "kernel ridge": MethodInfo(
         "Kernel ridge regression", "KernelRidge", kernel=True, settings=_RBF
     ),

@@ -35,6 +35,7 @@ from kilogram.models.fisher.fisher import FisherDiscriminant
 from kilogram.models.fisher.kernel_fisher import KernelFisherDiscriminant
 from kilogram.models.gaussian_process.classifier import GaussianProcessClassifier
 from kilogram.models.gaussian_process.regressor import GaussianProcessRegressor
+from kilogram.models.glm.tweedie import GeneralizedLinearModel
 from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.naive_bayes.bernoulli import BernoulliNB
 from kilogram.models.naive_bayes.gaussian import GaussianNB
@@ -111,6 +112,11 @@ def _linear(g: Graph, model: Any, x: str) -> Scores:
     b = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=float)), (W.shape[0],))
     soft = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis)
     return Scores(g.affine(x, W.T, b[None, :]), W.shape[0], soft)
+
+
+def _generalized(g: Graph, model: GeneralizedLinearModel, x: str) -> Scores:
+    found = _linear(g, model, x)
+    return Scores(g.add("Exp", found.name), 1) if model.link_ == "log" else found
 
 
 def _dual(g: Graph, model: Any, x: str) -> Scores:
@@ -290,7 +296,7 @@ _MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
     PolynomialFeatures: bayes.polynomials,
 }  # fmt: skip
 _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
-    KernelPredictor: _dual, GaussianProcessRegressor: _process, SVR: _svr, SVC: _svc,
+    KernelPredictor: _dual, GeneralizedLinearModel: _generalized, GaussianProcessRegressor: _process, SVR: _svr, SVC: _svc,
     FisherDiscriminant: _fisher, QuadraticDiscriminantAnalysis: _quadratic,
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),

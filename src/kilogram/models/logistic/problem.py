@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.memmap_rows import is_memmap
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
-from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_blocks
+from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
+from kilogram.arrays.rows import column_count, is_streamed, reduce_rows
 from kilogram.base import ConvergenceWarning
 from kilogram.solvers.newton.lbfgs import GradientStop, solve
-from kilogram.solvers.newton.softmax import Block, Problem, strided
+from kilogram.solvers.newton.shift import shift_of
+from kilogram.solvers.newton.softmax import Block, Problem
 from kilogram.solvers.proximal.logistic import minimise_elastic
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Counts
@@ -132,17 +133,6 @@ def _rounded(block: Block, t: int, tol: float) -> Block:
     if t == 1 or tol < ROUGH or not is_numpy(X) or X.dtype != np.float64 or X.size * t < LARGE:
         return block
     return Block(X.astype(np.float32), y, None if c is None else c.astype(np.float32))
-
-
-def shift_of(X: Any) -> np.ndarray:
-    """Means of some rows, for the conditioning; 0 for sparse rows, which stay sparse."""
-    if is_streamed(X):
-        X = next(iter(row_blocks(X)))[0]
-    if is_sparse(X):
-        return np.zeros(X.shape[1])
-    some = strided(X, max(1, X.shape[0] // 2048))
-    means = np.asarray(to_numpy(namespace(some).mean(some, axis=0)), dtype=np.float64)
-    return np.where(np.isfinite(means), means, 0.0)
 
 
 def solve_problem(

@@ -1,0 +1,23 @@
+"""A shift of the columns that improves the conditioning of Newton's method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
+from kilogram.arrays.rows import is_streamed, row_blocks
+
+SOME = 2048  # rows whose means are taken
+
+
+def shift_of(X: Any) -> np.ndarray:
+    """Means of some rows; 0 for sparse rows, which stay sparse."""
+    if is_streamed(X):
+        X = next(iter(row_blocks(X)))[0]
+    if is_sparse(X):
+        return np.zeros(X.shape[1])
+    some = X[:: max(1, X.shape[0] // SOME), :]
+    means = np.asarray(to_numpy(namespace(some).mean(some, axis=0)), dtype=np.float64)
+    return np.where(np.isfinite(means), means, 0.0)
