@@ -296,7 +296,8 @@ _MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
     PolynomialFeatures: bayes.polynomials,
 }  # fmt: skip
 _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
-    KernelPredictor: _dual, GeneralizedLinearModel: _generalized, GaussianProcessRegressor: _process, SVR: _svr, SVC: _svc,
+    KernelPredictor: _dual, GeneralizedLinearModel: _generalized, SVR: _svr, SVC: _svc,
+    GaussianProcessRegressor: _process,
     FisherDiscriminant: _fisher, QuadraticDiscriminantAnalysis: _quadratic,
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
