@@ -100,6 +100,7 @@ PUBLIC: dict[str, str] = {
     "MultiTaskLasso": "kilogram.models.sparse.group_lasso",
     "MultiTaskElasticNet": "kilogram.models.sparse.group_lasso",
     "GroupLasso": "kilogram.models.sparse.group_lasso",
+    "ConcaveRegressor": "kilogram.models.sparse.concave",
     "Lars": "kilogram.models.sparse.lars",
     "LassoLars": "kilogram.models.sparse.lars",
     "lars_path": "kilogram.models.sparse.lars",

@@ -9,6 +9,8 @@ import sklearn.linear_model as peers
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
+from kilogram.models.sparse import problem
+from kilogram.solvers.coordinate.designs import ShiftedDesign
 from kilogram.textbook import sparse_regression
 from kilogram.textbook.state import run
 
@@ -192,3 +194,24 @@ def test_paths_equal_scikit_learn():
     a, c, g, n = kg.enet_path(X, y, n_alphas=5, l1_ratio=0.5, return_n_iter=True)
     assert c.shape == (100, 5)
     assert len(n) == len(a) == len(g) == 5
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_designs_without_a_copy_reach_the_same_solution(monkeypatch, order, intercept):
+    """Large X is not copied; columns far from 0 are, because products would lose digits."""
+    X, y = data(50, 90)
+    settings = {"alpha": 0.1, "tol": 1e-12, "max_iter": 10**4, "fit_intercept": intercept}
+    copied = kg.Lasso(**settings).fit(X, y)
+    monkeypatch.setattr(problem, "SHIFTED_SIZE", 0)
+    Z = np.array(X, order=order)
+    shared = kg.Lasso(**settings).fit(Z, y)
+    np.testing.assert_allclose(shared.coef_, copied.coef_, atol=1e-6)
+    assert isinstance(problem.from_rows(Z, y, None, intercept)[0], ShiftedDesign)
+    far = problem.from_rows(Z + 1e6, y, None, intercept)[0]
+    assert isinstance(far, ShiftedDesign) != intercept
+    Y = np.column_stack([y, X[:, 5] - y])
+    joint = kg.MultiTaskLasso(0.1, tol=1e-10, max_iter=10**4).fit(Z, Y)
+    monkeypatch.undo()
+    apart = kg.MultiTaskLasso(0.1, tol=1e-10, max_iter=10**4).fit(Z, Y)
+    np.testing.assert_allclose(joint.coef_, apart.coef_, atol=1e-5)

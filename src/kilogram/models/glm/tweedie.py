@@ -251,6 +251,10 @@ class GeneralizedLinearModel(LinearPredictor):
         """The link of the mean, "log" or "identity"."""
         return self._family().link
 
+    def _likelihood_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        rows = validate_regression_data(self, X, y, sample_weight, reset=False)
+        return rows.X, rows.Y, rows.w
+
     def _likelihood_terms(self, y: Array, z: Array) -> tuple[Array, Array]:
         """Derivative and Fisher information of the loss of every row, for coefficient tables."""
         terms = self._family().terms(np.asarray(y, dtype=np.float64), z, fisher=True)

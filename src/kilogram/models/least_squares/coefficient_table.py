@@ -34,6 +34,7 @@ from kilogram.base.coefficient_table import CoefficientTable, table_of
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
+from kilogram.models.least_squares.likelihood_table import likelihood_table
 from kilogram.models.least_squares.residual_sums import Residuals, residual_sums
 from kilogram.solvers.least_squares import factorizations as factors
 from kilogram.solvers.least_squares.data import RegressionData
@@ -59,18 +60,21 @@ def coefficient_table(
     n_bootstrap: int = 1000,
     random_state: Any = None,
 ) -> CoefficientTable:
-    """Standard errors, t, p and confidence intervals of a fitted `LinearRegression`.
+    """Standard errors, t, p and confidence intervals of a fitted model without penalty.
 
     Parameters
     ----------
-    model : LinearRegression
+    model : LinearRegression, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor
+        Fitted without a penalty (`C=inf`, `alpha=0`); logistic regression with two classes. The t
+        of logistic and Poisson coefficients is compared with the normal distribution.
     X : array-like, sparse matrix, data frame, Dask or streamed rows of shape (n, d)
         The rows it was fitted on.
     y : array-like of shape (n,) or (n, n_targets)
     sample_weight : array-like of shape (n,), default=None
     kind : {"classical", "HC0", "HC1", "HC2", "HC3", "bootstrap"}, default="classical"
         "classical" takes the errors of all rows as equally large (after weighting); the sandwich
-        ("HC3" is the careful one) and the bootstrap do not.
+        ("HC3" is the careful one) and the bootstrap do not. Likelihood models have "classical",
+        "HC0" and "HC1".
     level : float, default=0.95
         Confidence of the intervals.
     weights : {"precision", "frequency"}, default="precision"
@@ -96,7 +100,11 @@ def coefficient_table(
     >>> table.error.round(3)
     array([0.114, 0.038])
     """
-    _check(model, kind, level, weights, n_bootstrap)
+    _check_settings(kind, level, weights, n_bootstrap)
+    check_is_fitted(model)
+    if hasattr(model, "_likelihood_terms"):
+        return likelihood_table(model, X, y, sample_weight, kind=kind, level=level, weights=weights)
+    _check(model)
     rows = validate_regression_data(model, X, y, sample_weight, reset=False, finite=False)
     found, _ = joint_moments(rows)
     model._ensure_finite(found.scatter, rows.X)
@@ -133,8 +141,14 @@ def coefficient_table(
     return _table(model, covariance, draws, sums, kind, level, n - rank)
 
 
-def _check(model: Any, kind: str, level: float, weights: str, n_bootstrap: int) -> None:
-    check_is_fitted(model)
+def _check_settings(kind: str, level: float, weights: str, n_bootstrap: int) -> None:
+    check_parameter("kind", kind, OneOf(*KINDS))
+    check_parameter("weights", weights, OneOf(*WEIGHTS))
+    check_parameter("level", level, Real(0, 1, closed="neither"))
+    check_parameter("n_bootstrap", n_bootstrap, Integer(2))
+
+
+def _check(model: Any) -> None:
     if hasattr(model, "alpha") or not hasattr(model, "rank_"):
         raise ValueError(
             f"{type(model).__name__} is not plain least squares: a penalty or another loss biases "
@@ -144,10 +158,6 @@ def _check(model: Any, kind: str, level: float, weights: str, n_bootstrap: int) 
         raise ValueError(
             "coefficients bounded by positive=True have no normal errors: fit without it."
         )
-    check_parameter("kind", kind, OneOf(*KINDS))
-    check_parameter("weights", weights, OneOf(*WEIGHTS))
-    check_parameter("level", level, Real(0, 1, closed="neither"))
-    check_parameter("n_bootstrap", n_bootstrap, Integer(2))
 
 
 def _bread(model: Any, found: JointMoments, rows: RegressionData) -> tuple[np.ndarray, int]:

@@ -46,6 +46,7 @@ from kilogram.base.constraints import (
 from kilogram.base.estimate import within
 from kilogram.base.labels import class_weights, distinct_classes, validate_labels
 from kilogram.base.progress import ticking, with_callbacks
+from kilogram.functions.logistic import logistic_terms
 from kilogram.models.logistic.predictor import LogisticPredictor
 from kilogram.models.logistic.problem import (
     ADVICE,
@@ -277,6 +278,25 @@ class LogisticRegression(LogisticPredictor):
         )
         value = problem.at(W).value + float(np.sum(problem.absolute * np.abs(W)))
         return value * (1.0 if math.isinf(C) else C)
+
+    def _likelihood_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        if self.class_weight is not None:
+            raise ValueError("coefficient_table needs class_weight=None, got class weights.")
+        return validate_labels(self, X, y, sample_weight, reset=False)
+
+    def _likelihood_terms(self, y: Any, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivative and curvature of the loss of every row, for coefficient tables."""
+        sign = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
+        _, gradient, curvature = logistic_terms(z, sign, np.ones(len(z)))
+        return gradient, curvature
+
+    @property
+    def _unit_dispersion(self) -> bool:
+        return True
+
+    @property
+    def _is_penalised(self) -> bool:
+        return self.penalty is not None and not math.isinf(float(self.C))
 
     def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
         speed = rates(4 if dtype == "float32" else 8)

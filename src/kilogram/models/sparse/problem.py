@@ -10,7 +10,14 @@ import scipy.sparse as sp
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed
-from kilogram.solvers.coordinate.designs import DenseDesign, Design, MomentDesign, SparseDesign
+from kilogram.solvers.coordinate.designs import (
+    DenseDesign,
+    Design,
+    MomentDesign,
+    ShiftedDesign,
+    SparseDesign,
+    column_squares,
+)
 from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, PathPoint, strength_max
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.ridge import joint_moments
@@ -23,6 +30,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 MOMENT_COLUMNS = 500
 #: Larger targets, or products with them, overflow float32.
 FLOAT32_TARGET = 1e18
+#: Entries of X from which a copy of it shows beside a fit.
+SHIFTED_SIZE = 1_000_000
+#: The variance of a column relative to its mean square below which X is centred before products.
+FLATTEST = 1e-2
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,8 @@ def from_moments(
 
 def from_rows(
     X: Any, y: Array, w: Array | None, fit_intercept: bool
-) -> tuple[DenseDesign | SparseDesign, Centring]:
-    """The design of rows in memory, a centred and scaled copy of X unless X is sparse."""
+) -> tuple[DenseDesign | SparseDesign | ShiftedDesign, Centring]:
+    """The design of rows in memory; a centred copy of X where products would lose digits."""
     n = X.shape[0]
     total = float(n) if w is None else float(np.sum(w, dtype=np.float64))
     root = np.full(n, 1.0 / np.sqrt(total)) if w is None else np.sqrt(w / total)
@@ -76,6 +87,10 @@ def from_rows(
         scaled = sp.csc_array(sp.diags_array(root) @ C)
         centring = Centring(mean, mean_y, fit_intercept, total)
         return SparseDesign(scaled, centred, mean, root), centring
+    if w is None and X.dtype == np.float64 and X.size >= SHIFTED_SIZE:
+        shifted = _shifted(X, y, mean_y, fit_intercept)
+        if shifted is not None:
+            return shifted, Centring(shifted.mean, mean_y, fit_intercept, total)
     largest = float(np.abs(y - mean_y).max(initial=0.0))
     single = X.dtype == np.float32 and largest < FLOAT32_TARGET
     dtype = np.float32 if single else np.float64
@@ -85,6 +100,18 @@ def from_rows(
     Z *= root.astype(dtype)[:, None]
     centring = Centring(mean, mean_y, fit_intercept, total)
     return DenseDesign(Z, np.ascontiguousarray(centred, dtype=dtype)), centring
+
+
+def _shifted(X: Array, y: Array, mean_y: Any, fit_intercept: bool) -> ShiftedDesign | None:
+    """The design without a copy of X, or None where large means would cost digits."""
+    n, ones = X.shape[0], np.ones(X.shape[0])
+    mean = np.asarray(ones @ X) / n
+    squares = column_squares(X) / n
+    deviations = np.maximum(squares - mean**2, 0.0)
+    if fit_intercept and bool(np.any(deviations < FLATTEST * squares)):
+        return None
+    norms = np.sqrt(deviations if fit_intercept else squares)
+    return ShiftedDesign(X, y - mean_y, mean if fit_intercept else 0.0 * mean, norms)
 
 
 def designs_of(

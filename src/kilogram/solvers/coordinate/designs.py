@@ -1,9 +1,10 @@
 """The design matrix as coordinate descent sees it: correlations, and Gram entries of few columns.
 
-Three forms, centred at the weighted means (or at 0 without an intercept) and divided by the root of
+Four forms, centred at the weighted means (or at 0 without an intercept) and divided by the root of
 the total weight, so that G = X'X and q = X'y are means over the rows:
 
     dense      a centred, scaled copy of X in Fortran order
+    shifted    X as it is; the centring is applied to products, where no digits are lost by it
     sparse     X as it is, in CSC; the centring is applied to products
     moments    only G (p, p) and q: for few columns, rows that stream, and folds by subtraction
 
@@ -39,6 +40,13 @@ class Design(Protocol):
         """X_j'r of some columns (all if None) for r = y - X[:, support] b, and r'r."""
 
 
+def column_squares(X: Array) -> Array:
+    """The sums of squares (p,) of the columns, along the memory of X."""
+    if X.flags.f_contiguous:
+        return np.asarray(np.einsum("ij,ij->i", X.T, X.T, dtype=np.float64))
+    return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))
+
+
 @dataclass
 class DenseDesign:
     """Rows in memory: X (n, p) in Fortran order, already centred and scaled like y."""
@@ -52,7 +60,7 @@ class DenseDesign:
     def __post_init__(self) -> None:
         self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
         self.yy = float(np.vdot(self.y, self.y))
-        self.norms = np.sqrt(np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64))
+        self.norms = np.sqrt(column_squares(self.X))
 
     def gram(self, old: Array, new: Array) -> Array:
         return np.asarray(self.X[:, old].T @ self.X[:, new], dtype=np.float64)
@@ -100,6 +108,58 @@ class SparseDesign:
         mean = self.mean if columns is None else self.mean[columns]
         shifted = np.asarray(X.T @ r) - np.multiply.outer(mean, self.ones @ r)
         return shifted, float(np.vdot(r, r))
+
+
+@dataclass
+class ShiftedDesign:
+    """Rows in memory, as they came: X (n, p) in any order, y centred. Without weights.
+
+    Products of X are centred afterwards, so means must not exceed the deviations by far.
+    """
+
+    X: Array
+    y: Array
+    mean: Array  # (p,), zeros without an intercept
+    norms: Array
+    q: Array = field(init=False)
+    yy: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.q = np.asarray(self.X.T @ self.y) / len(self.X)
+        self.yy = float(np.vdot(self.y, self.y)) / len(self.X)
+
+    def gram(self, old: Array, new: Array) -> Array:
+        plain = self.X[:, old].T @ self.X[:, new] / len(self.X)
+        return np.asarray(plain - np.outer(self.mean[old], self.mean[new]))
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        r = self.y - (self.X[:, support] @ b - self.mean[support] @ b)
+        X = self.X if columns is None else self.X[:, columns]
+        mean = self.mean if columns is None else self.mean[columns]
+        found = (X.T @ r - np.multiply.outer(mean, r.sum(axis=0))) / len(self.X)
+        return np.asarray(found), float(np.vdot(r, r)) / len(self.X)
+
+
+@dataclass
+class ScaledDesign:
+    """Another design with its columns divided by `scale` (p,)."""
+
+    inner: Design
+    scale: Array
+    q: Array = field(init=False)
+    yy: float = field(init=False)
+    norms: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.q = (self.inner.q.T / self.scale).T
+        self.yy, self.norms = self.inner.yy, self.inner.norms / self.scale
+
+    def gram(self, old: Array, new: Array) -> Array:
+        return self.inner.gram(old, new) / np.outer(self.scale[old], self.scale[new])
+
+    def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
+        c, rr = self.inner.correlations((b.T / self.scale[support]).T, support, columns)
+        return (c.T / (self.scale if columns is None else self.scale[columns])).T, rr
 
 
 @dataclass
