@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows
-from kilogram.base.coefficient_table import CoefficientTable
+from kilogram.base.coefficient_table import CoefficientTable, table_of
 from kilogram.solvers.newton.deviance import weighted_scatter
 from kilogram.solvers.newton.shift import shift_of
 
@@ -114,16 +113,11 @@ def _table(
         turn[0, -1], turn[0, :d], turn[1:, :d] = 1.0, -shift, np.eye(d)
         covariance = turn @ covariance @ turn.T
         names, estimate = ["intercept", *names], np.append(c, coef)
-    error = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     degrees = np.inf if unit else free
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = estimate / error
-    p = 2.0 * scipy.stats.t.sf(np.abs(t), degrees)
-    reach = scipy.stats.t.ppf(0.5 + level / 2, degrees) * error
-    return CoefficientTable(
-        tuple(names), estimate, error, t, p, estimate - reach, estimate + reach, kind, level,
-        float(degrees), np.asarray(np.sqrt(phi)), covariance,
-    )  # fmt: skip
+    return table_of(
+        tuple(names), estimate[:, None], covariance[None], np.array([np.sqrt(phi)]),
+        kind, level, float(degrees),
+    ).of_one_target()  # fmt: skip
 
 
 def _inverse(A: Array) -> Array:
