@@ -40,7 +40,8 @@ def test_saved_models_answer_the_same(which, request, tmp_path):
 def test_every_recipe_is_made_of_known_types(which, request, tmp_path):
     found = request.getfixturevalue(which)
     frame = curved(40) if which == "cooked" else classes(40)
-    assert [one.name for one in found.judged] == list(KEPT)
+    names = [one.name for one in found.judged]
+    assert names == [name for name in KEPT if name in ("baseline", "linear", "kernel", "trees")]
     for one in found.judged:
         model = replace(found.model, pipeline=one.first_round[0].model)
         content = model_bytes(model)
