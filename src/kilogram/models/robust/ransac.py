@@ -411,6 +411,7 @@ class _Search:
     def _batched(self) -> Iterator[Draw]:
         """Draws of least squares with an intercept through as many rows as unknowns."""
         A = np.column_stack([np.ones(self.n), self.X])
+        columns = np.ascontiguousarray(A.T)
         d, t = A.shape[1], self.Y.shape[1]
         for subsets in self._subsets():
             batch = len(subsets)
@@ -422,10 +423,10 @@ class _Search:
             models[sound] = np.linalg.solve(stack[sound], Y[sound])
             for bad in np.flatnonzero(~sound):
                 models[bad] = np.linalg.lstsq(stack[bad], Y[bad], rcond=None)[0]
-            F = A @ models.transpose(1, 0, 2).reshape(d, batch * t)
-            for b in range(batch):
-                f = F[:, b * t : (b + 1) * t]
-                yield Draw(self._loss(f[:, 0] if self.flat else f), subsets[b], models[b])
+            # One row per model and target, so that the residuals of a draw lie together.
+            F = (models.transpose(0, 2, 1).reshape(batch * t, d) @ columns).reshape(batch, t, -1)
+            for f, at, model in zip(F, subsets, models, strict=True):
+                yield Draw(self._loss(f[0] if self.flat else f.T), at, model)
 
     def failure(self) -> str:
         """Why no set was found."""
