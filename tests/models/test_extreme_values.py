@@ -13,6 +13,7 @@ from sklearn.utils import all_estimators
 
 import kilogram as kg
 from kilogram.registry import PUBLIC
+from kilogram.solvers.eigen.canonical import from_smoothers
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((30, 4))
@@ -102,6 +103,11 @@ def test_steps_of_a_large_power():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert np.isfinite(model.fit(X, LABELS).coef_).all()
+
+
+def test_kernel_cca_of_equal_rows():
+    with pytest.raises(ValueError, match="nothing to correlate"):
+        from_smoothers(lambda v: v, lambda v: v, np.zeros((4, 2)), 1, tol=1e-6, max_iter=5)
 
 
 def test_two_rows_of_kernel_cca():

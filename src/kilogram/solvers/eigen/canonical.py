@@ -144,6 +144,11 @@ def from_smoothers(
         stop = tick is not None and tick(step, float(xp.sum(new)))
         if change <= tol or stop:
             break
+    if Q is None:
+        raise ValueError(
+            "the rows of a view are all equal in the features of its kernel: there is nothing to "
+            "correlate. Use other columns, or a kernel that tells the rows apart."
+        )
     V_x = Q @ coefficients[:, :k]
     s = xp.sqrt(xp.clip(s[:k], min=float(xp.finfo(s.dtype).smallest_normal)))
     done = exhausted or change <= tol
