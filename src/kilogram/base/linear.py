@@ -25,6 +25,7 @@ from kilogram.base.labels import largest
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha
 from kilogram.solvers.least_squares.normal_equations import penalty
+from kilogram.solvers.least_squares.tikhonov import check_penalty_matrix
 
 BLOCK_ENTRIES = 2**22  # entries of float32 rows converted to float64 at once
 
@@ -185,7 +186,9 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         chosen = getattr(self, "alpha_", None)
         alpha = check_alpha(self.alpha if chosen is None else chosen, W.shape[1])
         residual = rows.Y - (f[:, None] if f.ndim == 1 else f)
-        return weighted_objective(residual, rows.w, [penalty(W, alpha)])
+        G = getattr(self, "penalty_matrix", None)
+        G = None if G is None else check_penalty_matrix(G, W)
+        return weighted_objective(residual, rows.w, [penalty(W, alpha, G)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

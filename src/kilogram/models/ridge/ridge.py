@@ -57,6 +57,7 @@ class Ridge(LinearPredictor):
     """Linear least squares with a penalty on the length of the coefficients.
 
     Minimises ``sum_i w_i |y_i - <x_i, W> - b|^2 + alpha |W|^2``; the offset b is not penalised.
+    With a `penalty_matrix` G the penalty is ``alpha |G W|^2`` (Tikhonov).
     Takes scikit-learn's parameters and gives its predictions, from one pass over the rows, for
     arrays of any library of the array API, sparse matrices, data frames, memory maps, Parquet
     files, iterables of blocks and Dask collections.
@@ -90,6 +91,11 @@ default="auto"
         Coefficients at least 0.
     random_state : int, RandomState or None, default=None
         For scikit-learn's signature: no solver here draws random numbers.
+    penalty_matrix : array-like or sparse matrix of shape (m, d), default=None
+        G of the penalty ``alpha |G W|^2`` (Tikhonov); None: the identity. Differences of neighbours
+        (``np.diff(np.eye(d), axis=0)``) make the coefficients smooth, a diagonal weighs them. The
+        rank may be less than d; where several W are optimal, the smallest. Solved in d unknowns,
+        not by "sparse_cg" and "lsqr".
 
     Attributes
     ----------
@@ -138,6 +144,7 @@ default="auto"
         "solver": OneOf(*SOLVERS),
         "positive": Boolean(),
         "random_state": RandomState(),
+        "penalty_matrix": ArrayLike() | Null(),
     }
 
     def __init__(
@@ -151,6 +158,7 @@ default="auto"
         solver: str = "auto",
         positive: bool = False,
         random_state: Any = None,
+        penalty_matrix: Any = None,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -160,6 +168,7 @@ default="auto"
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
+        self.penalty_matrix = penalty_matrix
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -182,6 +191,7 @@ default="auto"
             positive=self.positive,
             sparse=is_sparse(X),
             streamed=is_streamed(X),
+            matrix=self.penalty_matrix is not None,
         )
         rows = validate_regression_data(self, X, y, sample_weight, finite=False)
         with ticking(self, "iteration", None) as tick:
@@ -226,6 +236,7 @@ default="auto"
             ensure_finite=lambda statistic: self._ensure_finite(statistic, rows.X),
             overwrite=not self.copy_X,
             callback=callback,
+            penalty_matrix=self.penalty_matrix,
         )
 
     def _store(self, fit: RidgeFit, rows: RegressionData) -> None:
@@ -236,7 +247,9 @@ default="auto"
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size, side = 4 if dtype == "float32" else 8, min(n, d)
-        solver = "moments of the columns" if n >= d else "inner products of the rows"
+        if self.penalty_matrix is not None:
+            side = d
+        solver = "moments of the columns" if side == d else "inner products of the rows"
         work = n * d * side / 2 + side**3 / 6
         # only a triangle of the products is computed
         return within(self, n, d, solver, work / rates(size).multiply_adds, 8.0 * 3 * side**2)

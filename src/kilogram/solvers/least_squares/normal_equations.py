@@ -77,10 +77,11 @@ class Normal:
         return Solution((W, self.mean_y - self.mean_x @ W), n_iter, value, **status)
 
 
-def penalty(W: Any, alpha: Sequence[float]) -> float:
-    """sum_j alpha_j |w_j|^2."""
+def penalty(W: Any, alpha: Sequence[float], G: Any = None) -> float:
+    """sum_j alpha_j |w_j|^2, or alpha_j |G w_j|^2."""
     xp = namespace(W)
-    lengths = xp.sum(W * W, axis=0)
+    V = W if G is None else G @ W
+    lengths = xp.sum(V * V, axis=0)
     return sum(a * float(lengths[j]) for j, a in enumerate(alpha))
 
 

@@ -3,6 +3,7 @@
 streaming rows, or n >= d      moments (normal_equations.py), triangle if columns are dependent
 n < d, dense                   dual: (K + alpha I) A = Y_c with K = X_c X_c', W = X_c'A
 sparse, both n and d large     products (normal_equations.py)
+a penalty matrix               moments, triangle if the problem is singular (tikhonov.py)
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.arrays.namespace import is_array, is_numpy, is_sparse, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.solvers.least_squares import normal_equations as primal
+from kilogram.solvers.least_squares import tikhonov
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha, in_one_precision
+from kilogram.solvers.least_squares.factorizations import triangle_of
 from kilogram.solvers.least_squares.normal_equations import CentredColumns, Normal, by_alpha
 from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.linear.ridged_gram import add_diagonal
@@ -42,6 +45,8 @@ class RidgeProblem:
     ensure_finite: Callable[[Any], None]
     overwrite: bool = False
     callback: Tick | None = None
+    #: G of the penalty alpha |G W|^2; None: alpha |W|^2.
+    penalty_matrix: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ class RidgeFit:
 def solve_ridge(p: RidgeProblem) -> RidgeFit:
     """Solve by `p.solver`, or by the one that suits the rows for "auto"."""
     X = p.rows.X
-    if p.positive or is_streamed(X):
+    if p.positive or p.penalty_matrix is not None or is_streamed(X):
         return _moments(p)
     n, d = X.shape
     if p.solver in ("sparse_cg", "lsqr"):
@@ -68,7 +73,9 @@ def solve_ridge(p: RidgeProblem) -> RidgeFit:
     return _wide(p)
 
 
-def check_solver(solver: str, *, positive: bool, sparse: bool, streamed: bool) -> None:
+def check_solver(
+    solver: str, *, positive: bool, sparse: bool, streamed: bool, matrix: bool = False
+) -> None:
     """Refuse combinations of parameters that have no solver."""
     if positive and solver not in ("auto", "lbfgs"):
         raise ValueError(
@@ -81,6 +88,10 @@ def check_solver(solver: str, *, positive: bool, sparse: bool, streamed: bool) -
         )
     if solver == "svd" and sparse:
         raise ValueError("solver='svd' needs a dense X: use 'auto', 'cholesky' or 'sparse_cg'.")
+    if solver in ("sparse_cg", "lsqr") and matrix:
+        raise ValueError(
+            f"solver={solver!r} does not support penalty_matrix: use 'auto', 'cholesky' or 'svd'."
+        )
     if solver in ("sparse_cg", "lsqr") and streamed:
         raise ValueError(
             f"solver={solver!r} multiplies with X many times and needs it in memory: use "
@@ -107,10 +118,14 @@ def _moments(p: RidgeProblem) -> RidgeFit:
     p.ensure_finite(moments.scatter)
     normal = Normal.of(moments, p.fit_intercept)
     alpha = check_alpha(p.alpha, normal.C.shape[1])
+    # an iterator has no second pass
+    once = p.solver != "svd" and getattr(p.rows.X, "once", False)
+    if p.penalty_matrix is not None:
+        return _tikhonov(p, normal, alpha, flat, rows_left=not once)
     found = None if p.solver == "svd" else _factored(p, normal, alpha, flat)
     if found is not None:
         return found
-    if p.solver != "svd" and getattr(p.rows.X, "once", False):  # an iterator has no second pass
+    if once:
         return RidgeFit(primal.from_spectrum(normal, alpha), "svd", flat)
     rows = (p.rows.X, p.rows.Y, p.rows.w)
     return RidgeFit(primal.from_triangle(normal, rows, alpha), "svd", flat)
@@ -120,6 +135,8 @@ def solve_moments(p: RidgeProblem, moments: JointMoments, flat: bool) -> RidgeFi
     """From moments alone: the rows are gone, and their triangle with them."""
     normal = Normal.of(moments, p.fit_intercept)
     alpha = check_alpha(p.alpha, normal.C.shape[1])
+    if p.penalty_matrix is not None:
+        return _tikhonov(p, normal, alpha, flat, rows_left=False)
     found = _factored(p, normal, alpha, flat)
     return found or RidgeFit(primal.from_spectrum(normal, alpha), "svd", flat)
 
@@ -138,6 +155,25 @@ def _factored(
         return RidgeFit(found, "cholesky", flat)
     except NotPositiveDefinite:
         return None
+
+
+def _tikhonov(
+    p: RidgeProblem, normal: Normal, alpha: Sequence[float], flat: bool, *, rows_left: bool
+) -> RidgeFit:
+    """With the penalty alpha |G W|^2; `rows_left`: there may be one more pass over the rows."""
+    G = tikhonov.check_penalty_matrix(p.penalty_matrix, normal.S)
+    parts: list[RidgeFit] = []
+    R = None
+    for a, at, part in tikhonov.penalized(normal, alpha, G):
+        none = [0.0] * part.C.shape[1]  # the penalty is in part.S
+        direct = p.solver == "svd" and rows_left
+        found = None if direct else _factored(p, part, none, flat)
+        if found is None and rows_left:
+            R = triangle_of(normal, p.rows) if R is None else R
+            found = RidgeFit(tikhonov.from_stacked(part, R, at, a, G), "svd", flat)
+        parts.append(found or RidgeFit(primal.from_spectrum(part, none), "svd", flat))
+    worst = "svd" if any(f.solver == "svd" for f in parts) else parts[0].solver
+    return RidgeFit(tikhonov.joined([f.found for f in parts]), worst, flat)
 
 
 def weighted_means(
