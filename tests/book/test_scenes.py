@@ -79,6 +79,23 @@ def test_places_where_it_breaks_run(scene):
         assert "error" not in reply, (found.label, reply["error"])
 
 
+@pytest.mark.parametrize("preset", ["moons", "overlap", "wrong_labels"])
+def test_adaboost_shows_the_weights_of_the_textbook_version(preset):
+    from kilogram.book.textbook_steps import record
+
+    data, recording = run_scene("adaboost", {}, preset)
+    steps = record("adaboost", data.xy, np.where(data.labels > 0, 1.0, -1.0), 6)
+    for frame, step in zip(recording.frames[:7], steps, strict=True):
+        shown, w = frame.layers["weights"][0]["y"], step.state["w"]
+        np.testing.assert_allclose(shown, w / w.mean(), atol=1e-3)
+
+
+def test_wrong_labels_take_half_of_the_weight():
+    _, recording = run_scene("adaboost", {}, "wrong_labels")
+    w = np.array(recording.frames[-1].layers["weights"][0]["y"])
+    assert w[[3, 11, 47, 62]].sum() > 0.35 * w.sum()
+
+
 EDITABLE = [scene for scene in SCENES if scenes()[scene].data != "none"]
 
 

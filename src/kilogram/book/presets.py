@@ -38,6 +38,14 @@ def _two(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(-1.2, -0.6, 0.6, 40), (1.1, 0.8, 0.6, 40)])
 
 
+def _wrong_labels(rng: np.random.Generator) -> Drawn:
+    """Two groups, two points of each with the label of the other."""
+    xy, labels = _two(rng)
+    wrong = [3, 11, 47, 62]
+    labels[wrong] = 1 - labels[wrong]
+    return xy, labels
+
+
 def _overlap(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(-0.7, -0.4, 0.9, 50), (0.8, 0.5, 0.9, 50)])
 
@@ -134,6 +142,7 @@ def _step(x: NDArray[np.float64]) -> NDArray[np.float64]:
 PRESETS: dict[str, Preset] = {
     "blobs": Preset("three groups", _blobs),
     "two": Preset("two groups", _two),
+    "wrong_labels": Preset("two groups, wrong labels", _wrong_labels),
     "overlap": Preset("overlapping groups", _overlap),
     "three": Preset("three classes", _three_classes),
     "unequal": Preset("unequal groups", _unequal),

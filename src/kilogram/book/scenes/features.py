@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold
 
 from kilogram.book.drawing import (
     curve_places,
@@ -34,6 +35,8 @@ from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.features.fourier import FourierFeatures
 from kilogram.models.features.kitchen_sinks import KitchenSinksRegressor
+from kilogram.models.features.polynomial import PolynomialFeatures
+from kilogram.models.least_squares.linear_regression import LinearRegression
 from kilogram.models.ridge.kernel_ridge import KernelRidge
 from kilogram.models.ridge.ridge import Ridge
 from kilogram.models.sparse.elastic_net import Lasso
@@ -245,28 +248,26 @@ def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
 
 
 def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
-    folds = c["folds"]
-    x, y = data.x, data.y
-    fold = np.random.default_rng(0).permutation(len(x)) % folds
-    degrees = np.arange(0, 11)
-    places = curve_places(data, 120).ravel()
-    test = np.zeros((folds, len(degrees)))
-    train = np.zeros((folds, len(degrees)))
+    x, y, degrees = data.x, data.y, np.arange(0, 11)
+    folds = KFold(min(c["folds"], len(x)), shuffle=True, random_state=0)
+    count = folds.get_n_splits()
+    places = curve_places(data, 120)
+    powers = PolynomialFeatures(int(degrees[-1]))
+    Z, Zp = powers.fit_transform(data.x[:, None]), powers.transform(places)
+    test, train = np.zeros((count, len(degrees))), np.zeros((count, len(degrees)))
     frames = []
-    for f in range(folds):
-        out = fold == f
+    for f, (kept, out) in enumerate(folds.split(Z)):
+        fits = []
         for d in degrees:
-            w = np.polynomial.Polynomial.fit(x[~out], y[~out], min(d, max(np.sum(~out) - 1, 0)))
-            test[f, d] = np.mean((y[out] - w(x[out])) ** 2)
-            train[f, d] = np.mean((y[~out] - w(x[~out])) ** 2)
-        w = np.polynomial.Polynomial.fit(
-            x[~out], y[~out], min(c["degree"], max(np.sum(~out) - 1, 0))
-        )
-        miss = segments(x[out], y[out], x[out], w(x[out]), color="c1", width=2)
+            fits.append(LinearRegression(fit_intercept=False).fit(Z[kept, : d + 1], y[kept]))
+            missed = (y - fits[d].predict(Z[:, : d + 1])) ** 2
+            test[f, d], train[f, d] = missed[out].mean(), missed[kept].mean()
+        fit, columns = fits[c["degree"]], slice(c["degree"] + 1)
+        miss = segments(x[out], y[out], x[out], fit.predict(Z[out, columns]), color="c1", width=2)
         shown = [
-            line(places, np.clip(w(places), -99, 99), color="accent", width=2.4),
+            line(places, np.clip(fit.predict(Zp[:, columns]), -99, 99), color="accent", width=2.4),
             miss,
-            data_points(c=np.where(out, 1, 0)),
+            data_points(c=np.isin(np.arange(len(x)), out)),
         ]
         mean, sd = test[: f + 1].mean(axis=0), test[: f + 1].std(axis=0) / np.sqrt(f + 1)
         curves = [
@@ -277,7 +278,7 @@ def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
         curves.append(points([c["degree"]], [mean[c["degree"]]], color="c1", r=5))
         frames.append(
             Frame(
-                f"fold {f + 1} of {folds} left out",
+                f"fold {f + 1} of {count} left out",
                 {"data": shown, "errors": curves},
                 None,
                 [("error on this fold", short(float(test[f, c["degree"]])))],
@@ -288,8 +289,18 @@ def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
         plane(data, "data", f"Degree {c['degree']}", equal=False, legend=(("c0", "to fit"), ("c1", "left out")), describe="fit without one fold, and its errors"),
         Panel("errors", "Error by degree", (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[0]) * 1.2)), x_label="degree", legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
     ]  # fmt: skip
-    return Recording(panels, frames, [("best degree", int(mean.argmin())), ("cross-validation error", short(float(mean[c["degree"]])))],
-                     python=python_lines("curve", f"model = kg.PolynomialFeatures({c['degree']}).fit(X)"))  # fmt: skip
+    lines = [
+        "from sklearn.model_selection import GridSearchCV, KFold",
+        "from sklearn.pipeline import make_pipeline",
+        "fit = make_pipeline(kg.PolynomialFeatures(), kg.LinearRegression(fit_intercept=False))",
+        f"folds = KFold({count}, shuffle=True, random_state=0)",
+        "grid = {'polynomialfeatures__degree': range(11)}",
+        "model = GridSearchCV(fit, grid, cv=folds, scoring='neg_mean_squared_error').fit(X, y)",
+    ]
+    return Recording(
+        panels, frames, [("best degree", int(mean.argmin())), ("cross-validation error", short(float(mean[c["degree"]])))],
+        python=python_lines("curve", *lines), fitted={"best_score_": -mean.min(), "best_index_": mean.argmin()},
+    )  # fmt: skip
 
 
 SCENES = (
@@ -330,6 +341,6 @@ SCENES = (
         breaks=(Break("Two folds of ten points", "few", {"folds": 2}), Break("An outlier in a fold", "outliers", {"degree": 3})),
         question="Which degree would you choose: the lowest point of the curve, or the simplest within one standard error?",
         answer="The simplest within one standard error is the safer choice: the curve itself is an estimate.",
-        names=("PolynomialFeatures",), min_points=6,
+        names=("PolynomialFeatures", "LinearRegression"), min_points=6,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A small neural network and gradient boosting on the same points."""
+"""A small neural network, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
-from kilogram.book.recording import Frame, Panel, Recording, data_points, line, points
+from kilogram.book.recording import Frame, Recording, data_points, line
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
 from kilogram.book.scenes.classification import errors
-from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier
 from kilogram.models.neural.classifier import MLPClassifier
 
 ROUNDS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
@@ -78,58 +77,6 @@ def _borders(W: np.ndarray, b: np.ndarray) -> list[dict[str, Any]]:
     return found
 
 
-def _boosting(data: Points, c: Mapping[str, Any]) -> Recording:
-    X, y = data.xy, data.labels
-    grid = data_grid(data, 56)
-    counts = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
-    frames, train = [], []
-    settings: dict[str, Any] = {
-        "learning_rate": c["rate"],
-        "max_depth": c["depth"],
-        "min_samples_leaf": 3,
-        "early_stopping": False,
-        "random_state": 0,
-    }
-    model = HistGradientBoostingClassifier(max_iter=counts[-1], **settings).fit(X, y)
-    stages = list(model.staged_predict_proba(grid.places))
-    own = list(model.staged_predict_proba(X))
-    classes = np.asarray(model.classes_)
-    for i, count in enumerate(counts):
-        p, q = np.asarray(stages[count - 1]), np.asarray(own[count - 1])
-        train.append(float(np.mean(classes[q.argmax(axis=1)] != y)))
-        field = (
-            probability_field(grid, p[:, 1], levels=(0.0,))
-            if len(classes) == 2 and tuple(classes) == (0, 1)
-            else grid.classes(classes[p.argmax(axis=1)])
-        )
-        curve = [
-            line(np.log2(counts[: i + 1]), train, color="accent"),
-            points([np.log2(count)], train[-1:], color="accent", r=5),
-        ]
-        frames.append(
-            Frame(
-                f"{count} tree{'s' * (count != 1)}",
-                {"data": [field, data_points()], "error": curve},
-                None,
-                [("training error", short(train[-1]))],
-            )
-        )
-    panel = Panel(
-        "error",
-        "Training error",
-        (-0.2, float(np.log2(counts[-1])) + 0.2),
-        (0, max(*train, 0.05) * 1.1),
-        x_label="log2 trees",
-        small=True,
-    )
-    words = ", ".join(f"{k}={v!r}" for k, v in settings.items())
-    return Recording(
-        [plane(data, "data", "Trees added one by one", describe="probability of class 1 after some trees"), panel], frames, errors(model, data),
-        python=python_lines("classes", f"model = kg.HistGradientBoostingClassifier(max_iter=100, {words}).fit(X, y)"),
-        fitted={"n_iter_": model.n_iter_},
-    )  # fmt: skip
-
-
 SCENES = (
     Scene(
         "neural_network", "neural", "Neural network",
@@ -141,15 +88,5 @@ SCENES = (
         question="How many hidden units does exclusive or need?",
         answer="Two: one line is not enough, two lines cut out the diagonal band. More make the descent easier.",
         names=("MLPClassifier",), min_points=4,
-    ),
-    Scene(
-        "boosting", "boosting", "Gradient boosting",
-        "Small trees, each fitted to what the ones before it miss. Play adds trees.",
-        _boosting, data="classes", presets=("moons", "overlap", "xor", "circles", "three"), classes=3,
-        controls=(log_slider("rate", "learning rate", 0.3, 0.01, 1.0), slider("depth", "depth of each tree", 2, 1, 6, export=(1, 2, 4))),
-        breaks=(Break("Overlap: more trees learn the noise", "overlap", {"rate": 1.0, "depth": 4}), Break("Stumps cannot see exclusive or", "xor", {"depth": 1})),
-        question="Depth 1 on exclusive or: do more trees help?",
-        answer="No: a sum of functions of one column each cannot express it.",
-        names=("HistGradientBoostingClassifier",), min_points=8,
     ),
 )  # fmt: skip

@@ -37,6 +37,7 @@ from kilogram.models.least_squares.linear_regression import LinearRegression
 from kilogram.models.ridge.kernel_ridge import KernelRidge
 from kilogram.models.ridge.ridge import Ridge
 from kilogram.models.robust.huber import HuberRegressor
+from kilogram.models.robust.ransac import RANSACRegressor
 
 DEGREES = range(0, 13)
 
@@ -314,7 +315,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
     model = HuberRegressor(epsilon=c["epsilon"], alpha=0.0).fit(X, y)
     plain = LinearRegression().fit(X, y)
     ends = np.array(data_box(data)[0])
-    ransac = _ransac(data.xy, c["reach"])
+    ransac = RANSACRegressor(residual_threshold=c["reach"], random_state=0).fit(X, y)
     panel, mark = objective_panel([s.state.objective for s in steps], title="Huber's loss")
     frames = []
     for i, step in enumerate(steps):
@@ -323,10 +324,14 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
             line(ends, plain.predict(ends[:, None]), color="c1", dash=True),
             line(ends, beta[0] + beta[1] * ends, color="c0", width=2.6),
         ]
+        marks = {}
         if i == len(steps) - 1:
-            layers.append(line(ends, ransac[0] + ransac[1] * ends, color="c2", width=2))
+            agreed = ransac.predict(ends[:, None])
+            layers.insert(0, band(ends, agreed - c["reach"], agreed + c["reach"], color="c2"))
+            layers.append(line(ends, agreed, color="c2", width=2))
+            marks = {"ring": ransac.inlier_mask_.astype(int)}
         residuals = segments(data.x, data.y, data.x, beta[0] + beta[1] * data.x, color="muted")
-        layers = [residuals, *layers, data_points(r=2.5 + 4 * np.clip(w, 0, 1))]
+        layers = [residuals, *layers, data_points(r=2.5 + 4 * np.clip(w, 0, 1), **marks)]
         frames.append(
             Frame(
                 step.name,
@@ -339,31 +344,11 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
                  legend=(("c1", "least squares"), ("c0", "Huber, step by step"), ("c2", "RANSAC")))  # fmt: skip
     return Recording(
         [main, panel], frames,
-        [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSAC", short(ransac[1]))],
-        notes=["A point’s size is its weight in the last weighted least squares."],
-        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)"),
+        [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSACRegressor", short(float(ransac.estimator_.coef_[0]))), ("inliers of RANSAC", f"{int(ransac.inlier_mask_.sum())} of {len(y)}")],
+        notes=["A point’s size is its weight in the last weighted least squares; at the end, rings mark the points RANSAC agrees on, within its distance."],
+        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)"),
         code="huber_regression", fitted={"coef_": model.coef_},
     )  # fmt: skip
-
-
-def _ransac(xy: np.ndarray, reach: float) -> tuple[float, float]:
-    """Intercept and slope of the line with the most points within `reach`, refitted to them."""
-    rng, best = np.random.default_rng(0), np.ones(len(xy), dtype=bool)
-    most = 0
-    for _ in range(200):
-        (x0, y0), (x1, y1) = xy[rng.choice(len(xy), 2, replace=False)]
-        if abs(x1 - x0) < 1e-9:
-            continue
-        slope = (y1 - y0) / (x1 - x0)
-        near = np.abs(xy[:, 1] - y0 - slope * (xy[:, 0] - x0)) <= reach
-        if near.sum() > most:
-            most, best = int(near.sum()), near
-    slope, offset = (
-        np.polyfit(xy[best, 0], xy[best, 1], 1)
-        if np.ptp(xy[best, 0]) > 0
-        else (0.0, float(xy[best, 1].mean()))
-    )
-    return float(offset), float(slope)
 
 
 _CURVES = ("sine", "line", "parabola", "few", "steps", "gap", "outliers")
@@ -418,6 +403,6 @@ SCENES = (
         breaks=(Break("Outliers at the end of the line: leverage", "outliers", {"epsilon": 3.0}), Break("Not a line at all", "sine")),
         question="Drag one point straight up. Which line moves?",
         answer="Least squares, without limit. Huber’s pull stays constant once the residual exceeds the bend; RANSAC drops the point.",
-        names=("HuberRegressor", "LinearRegression"), min_points=4,
+        names=("HuberRegressor", "RANSACRegressor", "LinearRegression"), min_points=4,
     ),
 )  # fmt: skip

@@ -1,0 +1,181 @@
+"""Boosting: AdaBoost with the weights of its points, and gradient boosting of small trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kilogram.book.drawing import (
+    data_box,
+    data_grid,
+    plane,
+    probability_field,
+    python_lines,
+    score_field,
+    short,
+)
+from kilogram.book.recording import (
+    Frame,
+    Layer,
+    Panel,
+    Recording,
+    bars,
+    data_points,
+    line,
+    points,
+)
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
+from kilogram.book.scenes.classification import SIDES, errors
+from kilogram.book.textbook_steps import record
+from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
+from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier
+
+ROUNDS = 30
+
+
+def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.xy, data.labels
+    signs = np.where(y > 0, 1.0, -1.0)
+    settings = {"n_estimators": ROUNDS, "learning_rate": c["rate"], "criterion": c["criterion"]}
+    model = AdaBoostClassifier(**settings).fit(X, y)
+    grid = data_grid(data, 56)
+    fields = list(model.staged_decision_function(grid.places))
+    own = np.array(list(model.staged_decision_function(X)))
+    weights = _weights(model, own, signs)
+    train = np.mean((own > 0) != (y > 0), axis=1)
+    bound, rounds = model.training_error_bound_, np.arange(1, len(own) + 1)
+    # the first two states of the textbook version: the start, and a round
+    lines = [step.line for step in record("adaboost", X, signs, 1)]
+    frames = []
+    for t, learner in enumerate(model.estimators_):
+        w = weights[t] * len(y)
+        wrong = learner.predict(X) != y
+        shown = [
+            score_field(grid, fields[t]),
+            *_stump(learner.stump, data),
+            data_points(r=np.clip(3.4 * np.sqrt(w), 1.8, 14), ring=wrong.astype(int)),
+        ]
+        curves = [
+            line(rounds[: t + 1], bound[: t + 1], color="c2", dash=True),
+            line(rounds[: t + 1], train[: t + 1], color="c1", width=2.4),
+            points([t + 1], [train[t]], color="c1", r=4.5),
+        ]
+        frames.append(Frame(
+            f"round {t + 1}: ringed points gain weight",
+            {"data": shown, "weights": [bars(np.arange(len(y)), w, c=y)], "errors": curves},
+            lines[-1],
+            [("weighted error of this stump", short(float(model.estimator_errors_[t]))),
+             ("its vote α", short(float(model.estimator_weights_[t]))),
+             ("largest weight", f"{w.max():.1f} × the mean")],
+        ))  # fmt: skip
+    panels = [
+        plane(data, "data", "Votes of the stumps", legend=(*SIDES, ("contour", "this round’s stump")), describe="points by weight, the stump of this round and the border of all votes so far"),
+        Panel("weights", "Weight of each point", (-1, len(y)), (0, max(4.0, 1.05 * float(weights.max()) * len(y))), x_label="point", y_label="times the mean", describe="weights of the points in this round"),
+        Panel("errors", "Error by round", (0.5, max(len(own), 2) + 0.5), (0, max(1.0, float(bound.max())) * 1.02), x_label="round", legend=(("c1", "training error"), ("c2", "its bound")), small=True),
+    ]  # fmt: skip
+    words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    return Recording(
+        panels, frames, errors(model, data),
+        notes=["A point’s area is its weight in this round; a ring marks what this round’s stump gets wrong."],
+        python=python_lines("classes", f"model = kg.AdaBoostClassifier({words}).fit(X, y)"),
+        code="adaboost", fitted={"estimator_weights_": model.estimator_weights_, "estimator_errors_": model.estimator_errors_},
+    )  # fmt: skip
+
+
+def _weights(model: AdaBoostClassifier, scores: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The weights each round began with, (rounds, n) of sum 1: w_i is exp(-y_i f(x_i)).
+
+    The staged scores are f divided by half of the votes so far.
+    """
+    f = scores * np.cumsum(model.estimator_weights_)[:, None] / 2
+    before = np.exp(-signs * np.concatenate([np.zeros((1, len(signs))), f[:-1]]))
+    return np.asarray(before / before.sum(axis=1, keepdims=True))
+
+
+def _stump(stump: Any, data: Points) -> list[Layer]:
+    """The line of a stump's threshold; nothing where both of its sides vote alike."""
+    if stump.column < 0 or stump.left == stump.right:
+        return []
+    box = data_box(data)
+    at, across = [stump.threshold] * 2, box[1 - stump.column]
+    x, y = (at, across) if stump.column == 0 else (across, at)
+    return [line(x, y, color="contour", width=2.4, dash=True)]
+
+
+def _boosting(data: Points, c: Mapping[str, Any]) -> Recording:
+    X, y = data.xy, data.labels
+    grid = data_grid(data, 56)
+    counts = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
+    frames, train = [], []
+    settings: dict[str, Any] = {
+        "learning_rate": c["rate"],
+        "max_depth": c["depth"],
+        "min_samples_leaf": 3,
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    model = HistGradientBoostingClassifier(max_iter=counts[-1], **settings).fit(X, y)
+    stages = list(model.staged_predict_proba(grid.places))
+    own = list(model.staged_predict_proba(X))
+    classes = np.asarray(model.classes_)
+    for i, count in enumerate(counts):
+        p, q = np.asarray(stages[count - 1]), np.asarray(own[count - 1])
+        train.append(float(np.mean(classes[q.argmax(axis=1)] != y)))
+        field = (
+            probability_field(grid, p[:, 1], levels=(0.0,))
+            if len(classes) == 2 and tuple(classes) == (0, 1)
+            else grid.classes(classes[p.argmax(axis=1)])
+        )
+        curve = [
+            line(np.log2(counts[: i + 1]), train, color="accent"),
+            points([np.log2(count)], train[-1:], color="accent", r=5),
+        ]
+        frames.append(
+            Frame(
+                f"{count} tree{'s' * (count != 1)}",
+                {"data": [field, data_points()], "error": curve},
+                None,
+                [("training error", short(train[-1]))],
+            )
+        )
+    panel = Panel(
+        "error",
+        "Training error",
+        (-0.2, float(np.log2(counts[-1])) + 0.2),
+        (0, max(*train, 0.05) * 1.1),
+        x_label="log2 trees",
+        small=True,
+    )
+    words = ", ".join(f"{k}={v!r}" for k, v in settings.items())
+    return Recording(
+        [plane(data, "data", "Trees added one by one", describe="probability of class 1 after some trees"), panel], frames, errors(model, data),
+        python=python_lines("classes", f"model = kg.HistGradientBoostingClassifier(max_iter=100, {words}).fit(X, y)"),
+        fitted={"n_iter_": model.n_iter_},
+    )  # fmt: skip
+
+
+SCENES = (
+    Scene(
+        "adaboost", "boosting", "AdaBoost",
+        "One stump after the other, each a single threshold of one column. Points that a stump gets wrong grow in weight, so the next stump attends to them; the votes add up to a border no stump could draw.",
+        _adaboost, data="classes", presets=("moons", "circles", "overlap", "wrong_labels", "xor"),
+        controls=(choice("criterion", "a stump makes least", (("error", "the weighted error"), ("gini", "the Gini impurity"))),
+                  log_slider("rate", "learning rate", 1.0, 0.05, 2.0)),
+        breaks=(Break("Four wrong labels take half of the weight", "wrong_labels"), Break("Exclusive or: no stump is better than chance", "xor"), Break("Overlap: it chases what cannot be learned", "overlap")),
+        question="Paint one point of the other class into the middle of a group. What happens to its weight?",
+        answer="It grows in every round that gets it wrong, exponentially, until a stump is bent around it: wrong labels lead AdaBoost astray.",
+        names=("AdaBoostClassifier",), min_points=4,
+    ),
+    Scene(
+        "boosting", "boosting", "Gradient boosting",
+        "Small trees, each fitted to what the ones before it miss. Play adds trees.",
+        _boosting, data="classes", presets=("moons", "overlap", "xor", "circles", "three"), classes=3,
+        controls=(log_slider("rate", "learning rate", 0.3, 0.01, 1.0), slider("depth", "depth of each tree", 2, 1, 6, export=(1, 2, 4))),
+        breaks=(Break("Overlap: more trees learn the noise", "overlap", {"rate": 1.0, "depth": 4}), Break("Stumps cannot see exclusive or", "xor", {"depth": 1})),
+        question="Depth 1 on exclusive or: do more trees help?",
+        answer="No: a sum of functions of one column each cannot express it.",
+        names=("HistGradientBoostingClassifier",), min_points=8,
+    ),
+)  # fmt: skip
