@@ -216,10 +216,12 @@ PUBLIC: dict[str, str] = {
     "HistGradientBoostingClassifier": "kilogram.models.boosting.hist_gradient_boosting",
     "AdaBoostClassifier": "kilogram.models.boosting.adaboost_classifier",
     "AdaBoostRegressor": "kilogram.models.boosting.adaboost_regressor",
+    "CascadeClassifier": "kilogram.models.boosting.cascade",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",
     "FunctionFeatures": "kilogram.models.features.function_features",
+    "HaarFeatures": "kilogram.models.features.haar",
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",
     "KitchenSinksRegressor": "kilogram.models.features.kitchen_sinks",

@@ -106,3 +106,40 @@ def test_L27_M3_a_cascade_rejects_early():
     # independent stages that each keep a fraction 1 - epsilon keep (1 - epsilon)^T together
     kept = (rng.random((200_000, 4)) > epsilon).all(axis=1).mean()
     assert kept == pytest.approx((1 - epsilon) ** 4, abs=0.005)
+
+
+@covers("lecture_notes L27.M3", "lecture_notes L27.T4")
+def test_L27_M3_the_estimator_has_the_stages_of_the_textbook():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (300, 3))
+    y = np.where((X**2).sum(axis=1) < 0.3, 1.0, -1.0)
+    states = list(boosting.cascade(X, y, 3, 4, 0.0625))
+    fast = kg.CascadeClassifier(
+        min_tpr=1 - 0.0625, max_fpr=0.0, max_stages=3, max_stumps=4,
+        validation_fraction=0, balanced=False, criterion="error",
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(fast.thresholds_, [s["c"] for s in states[1:]], rtol=1e-9)
+    np.testing.assert_array_equal(fast.predict(X) > 0, states[-1]["alive"])
+    np.testing.assert_array_equal(fast.evaluation_cost(X), states[-1]["cost"])
+    assert (fast.stage_tpr_ >= 1 - 0.0625).all()
+    assert fast.tpr_ == pytest.approx(np.prod(fast.stage_tpr_))
+
+
+@covers("lecture_notes L27.E2")
+def test_L27_E2_cost_and_rates_against_the_number_of_stages():
+    """Rare windows with a bright bar: more stages, fewer false positives, little more cost."""
+    rng = np.random.default_rng(0)
+    windows, y = rng.normal(0, 1, (2500, 6, 6)), rng.random(2500) < 0.1
+    windows[y, 2:4] += 1.5
+    X = kg.HaarFeatures((6, 6), step=2).fit_transform(windows.reshape(-1, 36))
+    fits = [
+        kg.CascadeClassifier(min_tpr=0.96, max_stages=T, max_stumps=10, random_state=0).fit(X, y)
+        for T in (1, 2, 4)
+    ]
+    assert (np.diff([m.fpr_ for m in fits]) <= 0).all()
+    assert (np.diff([m.tpr_ for m in fits]) <= 0).all()
+    for m in fits:
+        assert m.tpr_ >= 0.96 ** len(m.stages_) - 1e-12
+        assert m.mean_cost_ <= sum(len(stage.stumps) for stage in m.stages_)
+    assert fits[-1].fpr_ < 0.1
+    assert fits[-1].mean_cost_ < 10

@@ -74,9 +74,12 @@ def allows_nan(name: str) -> bool:
 
 
 def target_for(model: BaseEstimator, y: np.ndarray) -> np.ndarray:
-    """Real or, where asked for, positive targets for regressors, three classes for classifiers."""
+    """Real or positive targets for regressors, three classes for classifiers,
+    or two where they take no more.
+    """
     if is_classifier(model):
-        return np.digitize(y, np.quantile(y, [0.33, 0.66])) if len(y) else y
+        cuts = [0.33, 0.66] if get_tags(model).classifier_tags.multi_class else [0.5]
+        return np.digitize(y, np.quantile(y, cuts)) if len(y) else y
     if get_tags(model).target_tags.positive_only:
         return np.exp(0.3 * y).astype(y.dtype)
     return y

@@ -31,7 +31,12 @@ USES = (
     "inverse_transform",
 )
 CUTS = (0, 20, 40, 60)
-READS_NO_ROWS = {"MajorityClassifier", "PolynomialFeatures", "FourierFeatures"}  # in `fit`
+READS_NO_ROWS = {  # in `fit`
+    "MajorityClassifier",
+    "PolynomialFeatures",
+    "FourierFeatures",
+    "HaarFeatures",
+}
 
 
 def in_chunks(X):

@@ -14,6 +14,7 @@ prod_t 2 sqrt(e_t (1 - e_t)). References: Freund and Schapire 1997; Zhu et al. 2
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,9 +36,9 @@ from kilogram.base.constraints import (
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.labels import codes_of, distinct_classes, largest
 from kilogram.base.random_state import as_generator
+from kilogram.models.boosting.rounds import Learner, adaboost_rounds
 from kilogram.models.boosting.rows import dense_rows, labelled_rows
-from kilogram.models.boosting.stumps import DecisionStump
-from kilogram.native.boosting import SortedColumns
+from kilogram.models.boosting.stumps import DecisionStump, stump_learner
 
 TIES = "of stumps with equal errors, the one of the first feature is taken"
 LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
@@ -141,26 +142,14 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         learner = self._learner(X, y)
         codes = codes_of(y, self.classes_)
         w = np.ones(len(y)) if weights is None else weights
-        w = w / w.sum()
+        rounds = adaboost_rounds(learner, codes, w, self.n_classes_, self.learning_rate)
         learners, alphas, errors, bounds = [], [], [], [1.0]
-        for _ in range(int(self.n_estimators)):
-            made, predicted = learner(w)
-            wrong = predicted != codes
-            error = float(w[wrong].sum())
-            if error >= 1 - 1 / self.n_classes_ - 1e-12:
-                break
-            perfect = error <= 0
-            odds = np.log((1 - error) / error) if not perfect else 0.0
-            alpha = 1.0 if perfect else self.learning_rate * (odds + np.log(self.n_classes_ - 1))
+        for made, _, alpha, error in islice(rounds, int(self.n_estimators)):
             learners.append(made)
             alphas.append(alpha)
-            errors.append(max(error, 0.0))
+            errors.append(error)
             factor = (1 - error) * np.exp(-alpha / 2) + error * np.exp(alpha / 2)
-            bounds.append(0.0 if perfect else bounds[-1] * factor)
-            if perfect:
-                break
-            w = w * np.exp(alpha * wrong)
-            w /= w.sum()
+            bounds.append(0.0 if error <= 0 else bounds[-1] * factor)
         if not learners:
             raise ValueError(
                 "The first weak learner is not better than chance on the weighted rows, so there "
@@ -171,18 +160,11 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         self.training_error_bound_ = np.minimum(bounds[1:], 1.0)
         return self
 
-    def _learner(self, X: np.ndarray, y: np.ndarray) -> Any:
+    def _learner(self, X: np.ndarray, y: np.ndarray) -> Learner:
         """A function of weights: a fitted weak learner, and its classes (positions) of the rows."""
         codes = codes_of(y, self.classes_)
         if self.estimator is None:
-            columns, label = SortedColumns(X), codes.astype(np.int32)
-
-            def stump(w: np.ndarray) -> tuple[Any, np.ndarray]:
-                found = columns.best_stump(label, w, self.n_classes_, self.criterion == "gini")
-                made = DecisionStump(found, self.classes_)
-                return made, made.codes(X)
-
-            return stump
+            return stump_learner(X, codes, self.classes_, gini=self.criterion == "gini")
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"{type(self.estimator).__name__} doesn't support sample_weight.")
         generator = as_generator(self.random_state)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from kilogram.native.boosting import Stump
+from kilogram.models.boosting.rounds import Learner
+from kilogram.native.boosting import SortedColumns, Stump
 from kilogram.native.trees import Grown
 from kilogram.solvers.trees.nodes import Trees
 
@@ -34,6 +35,17 @@ class DecisionStump(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the side of each row."""
         return self.classes_[self.codes(np.asarray(X))]
+
+
+def stump_learner(X: np.ndarray, codes: np.ndarray, classes: np.ndarray, *, gini: bool) -> Learner:
+    """A function of weights: the best stump, and its classes (positions) of the rows."""
+    columns, label = SortedColumns(X), codes.astype(np.int32)
+
+    def learner(w: np.ndarray) -> tuple[DecisionStump, np.ndarray]:
+        made = DecisionStump(columns.best_stump(label, w, len(classes), gini), classes)
+        return made, made.codes(X)
+
+    return learner
 
 
 class ShallowTree(RegressorMixin, BaseEstimator):
