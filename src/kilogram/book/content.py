@@ -9,7 +9,7 @@ from typing import Any
 
 from kilogram.book.scene import BookError, scenes
 from kilogram.book.textbook_steps import code_of
-from kilogram.kitchen.errors import close_names
+from kilogram.errors import close_names
 from kilogram.registry import PUBLIC, SLUGS, Page, pages
 from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import TEXTS, concerning

@@ -11,16 +11,17 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from kilogram.book.choose import choose_trees
 from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.scene import BookError, Control, Scene, scenes
 from kilogram.book.server import built
-from kilogram.book.tours import choose_trees, tours
+from kilogram.book.tours import tours
 from kilogram.book.worker import answer
 from kilogram.registry import SLUGS
 
 #: of the recordings of one page, in bytes after compression
 MAX_PAGE = 850_000
-COMBINATIONS = 48  # of controls and presets, for a scene
+COMBINATIONS = 96  # of controls and presets, for a scene
 
 
 def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
@@ -58,7 +59,7 @@ def export_page(name: str, file: Path) -> Path:
 
 
 def _book(**more: Any) -> dict[str, Any]:
-    return {"book": {"pages": contents(), "tours": tours(), "choose": choose_trees()}, **more}
+    return {"book": {"pages": contents(), "tours": tours()}, "choose": choose_trees(), **more}
 
 
 def _script(value: Any) -> str:
@@ -110,11 +111,14 @@ def _packed(slug: str, most: int) -> str:
 def recorded_grid(scene: Scene, most: int) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
     """The values of each control and the presets to record, at most `most` combinations.
 
-    Long lists are shortened to two values first, then the last controls keep their default only.
+    Other seeds go first; then long lists are shortened to two values, then the last controls keep
+    their default only.
     """
     grid = {control.name: _values(control) for control in scene.controls}
     defaults = {control.name: control.default for control in scene.controls}
     presets = list(scene.presets[:4])
+    if "seed" in grid and max(len(presets), 1) * prod(map(len, grid.values())) > most:
+        grid["seed"] = (defaults["seed"],)
     names = list(grid)
     while max(len(presets), 1) * prod(map(len, grid.values())) > most:
         longest = max(names, key=lambda name: (len(grid[name]), names.index(name)))

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kilogram.book.presets import PRESETS
 from kilogram.book.recording import Recording
-from kilogram.kitchen.errors import KitchenError
+from kilogram.errors import UserError
 
 MAX_POINTS = 1000
 
 
-class BookError(KitchenError):
+class BookError(UserError):
     """Something the reader can mend: shown as one sentence."""
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.scene import BookError
-from kilogram.book.tours import choose_trees, tours
+from kilogram.book.tours import tours
 from kilogram.book.worker import Superseded, Worker
 
 STATIC = Path(__file__).parent / "static"
@@ -58,7 +58,13 @@ def make_app(worker: Worker) -> Any:
 
     @app.get("/api/book")
     def book() -> Any:
-        return {"pages": contents(), "tours": tours(), "choose": choose_trees()}
+        return {"pages": contents(), "tours": tours()}
+
+    @app.get("/api/choose")
+    def choose() -> Any:
+        from kilogram.book.choose import choose_trees
+
+        return choose_trees()
 
     @app.get("/api/page/{name}")
     def page(name: str) -> Any:
@@ -102,9 +108,19 @@ def serve(
 ) -> None:
     """Serve the book on this machine until Ctrl-C, and open it in the browser."""
     built()
+    worker = Worker()
+    worker.start()  # its imports run beside those of this process
+    try:
+        _serve(worker, page, port, browser, notify)
+    finally:
+        worker.close()
+
+
+def _serve(
+    worker: Worker, page: str | None, port: int, browser: bool, notify: Callable[[str], None]
+) -> None:
     uvicorn = _import("uvicorn")
     slug = find_page(page) if page else None
-    worker = Worker()
     listening = _listen(port)
     address = f"http://{HOST}:{listening.getsockname()[1]}/"
     if slug:
@@ -113,8 +129,8 @@ def serve(
         make_app(worker), ws="none", lifespan="off", log_level="warning", access_log=False,
         server_header=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
-    worker.start()
     notify(address)
+    threading.Thread(target=contents, daemon=True).start()  # the first thing a browser asks for
     if browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:
@@ -123,7 +139,6 @@ def serve(
         pass  # uvicorn raises it again after a clean shutdown
     finally:
         listening.close()
-        worker.close()
 
 
 def _listen(port: int) -> socket.socket:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from kilogram.book.scene import BookError, run_scene
+from kilogram.book.scene import BookError, run_scene, scenes
 
 TIME_LIMIT = 10.0  # seconds
 
@@ -51,6 +51,7 @@ def _serve(pipe: Connection) -> None:
     warnings.simplefilter("ignore")
     from kilogram.arrays.threads import blas_threads
 
+    scenes()  # imported before the first request comes
     with blas_threads(1):  # the fits are small: threads would only wait for each other
         _answer_all(pipe)
 

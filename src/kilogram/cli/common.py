@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kilogram.errors import UserError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,7 +38,7 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Errors of the kitchen and Ctrl-C as one message without a traceback."""
+    """Errors for the user and Ctrl-C as one message without a traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -53,11 +55,7 @@ def guarded() -> Iterator[None]:
         # what is still buffered for a full disk would fail once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    except ValueError as error:
-        from kilogram.kitchen import KitchenError
-
-        if not isinstance(error, KitchenError):
-            raise
+    except UserError as error:
         typer.echo(f"kg: {error}", err=True)
         raise typer.Exit(1) from None
 

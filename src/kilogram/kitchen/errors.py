@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
+from kilogram.errors import UserError, close_names, some
 
-class KitchenError(ValueError):
+__all__ = ["CannotWriteError", "KitchenError", "close_names", "lacking", "some"]
+
+
+class KitchenError(UserError):
     """A table, a target, a file or a setting that cannot be used."""
 
 
 class CannotWriteError(KitchenError):
     """A folder that cannot be written to, or a full disk."""
-
-
-def close_names(name: str, names: Iterable[str]) -> str:
-    """' Did you mean ...?' with the names most like `name`, or the first few names there are."""
-    known = [str(known) for known in names]
-    folded = {known_name.casefold().strip(): known_name for known_name in known}
-    found = difflib.get_close_matches(name.casefold().strip(), folded, n=3, cutoff=0.6)
-    if not found:  # a part of the name is a hint too: "mass" for "Body Mass (g)"
-        found = [low for low in folded if name.casefold().strip() and name.casefold() in low][:3]
-    if found:
-        return " Did you mean " + " or ".join(repr(folded[low]) for low in found) + "?"
-    return " Available: " + some(known) + "."
 
 
 def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str:
@@ -33,10 +24,3 @@ def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str
     hint = close_names(lost[0], spare) if spare else ""
     hint = hint if "Did you mean" in hint else ""
     return f"The table lacks the column{'s' * (len(lost) > 1)} {some(lost)}.{hint}"
-
-
-def some(names: Iterable[str], most: int = 8) -> str:
-    """Up to `most` quoted names, and how many more there are."""
-    listed = [repr(str(name)) for name in names]
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more

@@ -1,8 +1,8 @@
 /** Where pages and fits come from: the local server, or the recordings of an exported book. */
-import type { Book, Page, Recording, Request } from './types';
+import type { Book, Choice, Page, Recording, Request } from './types';
 
 interface Exported { page: Page; runs: Record<string, Recording> }
-interface Static { book: Book; single?: string; data: Record<string, string> }
+interface Static { book: Book; choose: Choice; single?: string; data: Record<string, string> }
 declare global {
   interface Window { KILOGRAM_EXPORT?: Static; kilogramPage?: (slug: string, packed: string) => void }
 }
@@ -15,6 +15,10 @@ const STOPPED = 'The server has stopped. Start it again with kg book; what you s
 
 export async function book(): Promise<Book> {
   return exported ? exported.book : get<Book>('api/book');
+}
+
+export async function choose(): Promise<Choice> {
+  return exported ? exported.choose : get<Choice>('api/choose');
 }
 
 export async function page(slug: string): Promise<Page> {

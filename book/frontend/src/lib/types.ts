@@ -51,6 +51,5 @@ export interface Choice {
 export interface Book {
   pages: { slug: string; title: string; names: string[]; scenes: [string, string][] }[];
   tours: { text: string; title: string; chapters: { label: string; pages: string[] }[] }[];
-  choose: Choice;
 }
 export interface Request { scene: string; controls: Record<string, Value>; preset: string; points: Point[] | null }

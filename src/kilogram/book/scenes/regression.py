@@ -399,7 +399,7 @@ SCENES = (
         "robust", "robust", "Outliers",
         "Least squares follows the outliers. Huber’s loss weighs far points less in each round; RANSAC looks for the line most points agree on.",
         _robust, data="curve", presets=("outliers", "line", "sine"),
-        controls=(slider("epsilon", "Huber ε", 1.35, 1.0, 3.0, 0.05), slider("reach", "RANSAC distance", 0.4, 0.05, 1.5, 0.05)),
+        controls=(slider("epsilon", "Huber ε", 1.35, 1.0, 3.0, 0.05, export=(1.0, 1.35, 3.0)), slider("reach", "RANSAC distance", 0.4, 0.05, 1.5, 0.05, export=(0.1, 0.4, 1.0))),
         breaks=(Break("Outliers at the end of the line: leverage", "outliers", {"epsilon": 3.0}), Break("Not a line at all", "sine")),
         question="Drag one point straight up. Which line moves?",
         answer="Least squares, without limit. Huber’s pull stays constant once the residual exceeds the bend; RANSAC drops the point.",
