@@ -60,3 +60,15 @@ def test_regression(loss):
     np.testing.assert_array_equal(last, ours.predict(X))
     lines = AdaBoostRegressor(LinearRegression(), random_state=0).fit(X, X[:, 0])
     np.testing.assert_allclose(lines.predict(X), X[:, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("learning_rate", [775.0, 1e300])
+def test_a_huge_learning_rate_keeps_weights_finite(learning_rate):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
+    model = AdaBoostClassifier(20, learning_rate=learning_rate).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert 1 - model.score(X, y) <= model.training_error_bound_[-1] <= 1
+    regressor = AdaBoostRegressor(n_estimators=20, learning_rate=learning_rate, random_state=0)
+    assert np.isfinite(regressor.fit(X, X[:, 0]).predict(X)).all()

@@ -331,3 +331,8 @@ def test_outlier_report_of_stars():
     assert report.plot().get_ylabel() == "residual / scale"
     with pytest.raises(TypeError, match="scale_"):
         kg.outlier_report(kg.LinearRegression().fit(X, y), X, y)
+
+
+def test_theil_sen_of_zero_rows_without_an_intercept_is_zero():
+    model = kg.TheilSenRegressor(fit_intercept=False, random_state=0)
+    assert not model.fit(np.zeros((20, 3)), np.arange(20.0)).coef_.any()

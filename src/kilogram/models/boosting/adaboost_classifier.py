@@ -7,7 +7,7 @@ With weights w of sum 1, e_t the weighted error of the t-th learner and K classe
 normalised; the class of the largest sum of alpha_t over the learners that name it is predicted. For
 two classes and nu = 1 this is Freund and Schapire's rule (beta = alpha / 2), each round the least
 exponential loss sum_i exp(-y_i f(x_i)). A wrong vote takes half of all alpha, so the training error
-is at most prod_t ((1 - e_t) exp(-alpha_t / 2) + e_t exp(alpha_t / 2)): for two classes and nu = 1
+is at most sum_i w_i exp(-sum_t alpha_t (1/2 - [g_t(x_i) != y_i])): for two classes and nu = 1
 prod_t 2 sqrt(e_t (1 - e_t)). References: Freund and Schapire 1997; Zhu et al. 2009.
 """
 
@@ -40,6 +40,7 @@ from kilogram.models.boosting.rounds import Learner, adaboost_rounds
 from kilogram.models.boosting.rows import dense_rows, labelled_rows
 from kilogram.models.boosting.stumps import DecisionStump, stump_learner
 
+LARGEST_EXPONENT = 700.0  # its exp is finite, and a bound beyond 1 is reported as 1
 TIES = "of stumps with equal errors, the one of the first feature is taken"
 LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
 
@@ -143,13 +144,14 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         codes = codes_of(y, self.classes_)
         w = np.ones(len(y)) if weights is None else weights
         rounds = adaboost_rounds(learner, codes, w, self.n_classes_, self.learning_rate)
-        learners, alphas, errors, bounds = [], [], [], [1.0]
-        for made, _, alpha, error in islice(rounds, int(self.n_estimators)):
+        first, margins = w / w.sum(), np.zeros(len(w))
+        learners, alphas, errors, bounds = [], [], [], []
+        for made, predicted, alpha, error in islice(rounds, int(self.n_estimators)):
             learners.append(made)
             alphas.append(alpha)
             errors.append(error)
-            factor = (1 - error) * np.exp(-alpha / 2) + error * np.exp(alpha / 2)
-            bounds.append(0.0 if error <= 0 else bounds[-1] * factor)
+            margins += alpha * (0.5 - (predicted != codes))
+            bounds.append(first @ np.exp(np.minimum(-margins, LARGEST_EXPONENT)))
         if not learners:
             raise ValueError(
                 "The first weak learner is not better than chance on the weighted rows, so there "
@@ -157,7 +159,7 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
             )
         self.estimators_ = learners
         self.estimator_weights_, self.estimator_errors_ = np.array(alphas), np.array(errors)
-        self.training_error_bound_ = np.minimum(bounds[1:], 1.0)
+        self.training_error_bound_ = np.minimum(bounds, 1.0)
         return self
 
     def _learner(self, X: np.ndarray, y: np.ndarray) -> Learner:

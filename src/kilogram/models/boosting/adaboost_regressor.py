@@ -144,7 +144,8 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
                 break
             beta = error / (1 - error)
             alphas.append(float(self.learning_rate * np.log(1 / beta)))
-            w = w * beta ** ((1 - losses) * self.learning_rate)
+            exponents = (1 - losses) * self.learning_rate * np.log(beta)
+            w = w * np.exp(exponents - exponents.max())  # not all may underflow
             w /= w.sum()
         self.estimators_ = learners
         self.estimator_weights_, self.estimator_errors_ = np.array(alphas), np.array(errors)

@@ -128,7 +128,7 @@ class HistGradientBoosting(Estimator):
         if not np.isfinite(found.nodes["value"]).all():
             raise ValueError(
                 f"{type(self).__name__}: the targets are so large that sums of gradients "
-                "overflow. Divide y by its scale first."
+                "overflow. Divide y by its scale or lower learning_rate."
             )
         self.ensemble_, self.do_early_stopping_ = found, bool(stop)
         self.n_trees_per_iteration_ = found.n_outputs

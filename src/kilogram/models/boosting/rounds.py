@@ -33,10 +33,10 @@ def adaboost_rounds(
         error = float(w[wrong].sum())
         if error >= 1 - 1 / n_classes - 1e-12:
             return
-        if error <= 0:  # no finite weight: any positive one decides as this learner does
+        if error <= 0:  # no finite weight: 1, as in scikit-learn
             yield Round(made, predicted, 1.0, 0.0)
             return
-        alpha = float(learning_rate * (np.log((1 - error) / error) + np.log(n_classes - 1)))
+        alpha = float(learning_rate * (np.log1p(-error) - np.log(error) + np.log(n_classes - 1)))
         yield Round(made, predicted, alpha, error)
-        w = w * np.exp(alpha * wrong)
+        w = np.where(wrong, w, w * np.exp(-alpha))  # exp(alpha [wrong]) could overflow
         w /= w.sum()

@@ -49,7 +49,7 @@ def _fits(A: Array, t: Array) -> Array:
         sound = np.abs(np.linalg.det(A)) > 1e-12 * size
         return np.linalg.solve(A[sound], t[sound, :, None])[:, :, 0]
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    sound = s[:, -1] > 1e-12 * s[:, 0]
+    sound = (s > 1e-12 * s[:, :1]).all(axis=1)  # no column: every subset is
     inner = np.einsum("bkr,bk->br", U[sound], t[sound]) / s[sound]
     return np.einsum("brj,br->bj", Vt[sound], inner)
 
