@@ -67,7 +67,7 @@ def test_a_huge_learning_rate_keeps_weights_finite(learning_rate):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=200) > 0).astype(int)
-    model = AdaBoostClassifier(20, learning_rate=learning_rate).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, learning_rate=learning_rate).fit(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
     assert 1 - model.score(X, y) <= model.training_error_bound_[-1] <= 1
     regressor = AdaBoostRegressor(n_estimators=20, learning_rate=learning_rate, random_state=0)
