@@ -64,6 +64,7 @@ SLUGS: tuple[str, ...] = (
     "explicit_features",
     "feature_maps",
     "kernels",
+    "optimization",
     "datasets",
 )
 
@@ -171,6 +172,10 @@ PUBLIC: dict[str, str] = {
     "MLPClassifier": "kilogram.models.neural.classifier",
     "MLPRegressor": "kilogram.models.neural.regressor",
     "check_gradient": "kilogram.functions.gradients",
+    # optimisation
+    "newton_root": "kilogram.solvers.newton.root",
+    "solve_quadratic_program": "kilogram.solvers.interior_point.quadratic_program",
+    "check_kkt": "kilogram.functions.kkt",
     # clusters
     "KMeans": "kilogram.models.kmeans.kmeans",
     "KernelKMeans": "kilogram.models.kmeans.kernel_kmeans",

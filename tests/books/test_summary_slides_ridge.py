@@ -13,7 +13,7 @@ from book_checks import (
 )
 
 import kilogram as kg
-from kilogram.textbook import kernel_ridge, kernels, ridge, ridge_solvers
+from kilogram.textbook import kernel_ridge, kernels, ridge, ridge_solvers, roots
 from kilogram.textbook.errata import errata
 from kilogram.textbook.state import run
 
@@ -216,6 +216,14 @@ def test_A2_21_leave_one_out_is_the_hat_matrix():
     assert np.isclose(s.objective, np.mean(squared))
     fast = kg.RidgeCV(alphas=[2.0], store_cv_results=True).fit(X, y)
     assert np.allclose(np.ravel(fast.cv_results_), squared)
+
+
+@covers("summary A4.12")
+def test_A4_12_newton_finds_a_root():
+    s = run(roots.newton_root(lambda x: x**2 - 2, lambda x: 2 * x, 1.0))
+    found = kg.newton_root(lambda x: x**2 - 2, 1.0, lambda x: 2 * x)
+    assert np.isclose(s["x"], np.sqrt(2), rtol=1e-15)
+    assert np.isclose(found.x, s["x"], rtol=1e-15)
 
 
 @covers("summary A4.13", "summary A4.12")
