@@ -1,4 +1,4 @@
-"""Boosting beside scikit-learn and LightGBM: large and small tables, and stumps."""
+"""Boosting beside scikit-learn and LightGBM: large and small tables, stumps, Haar features."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from benchmarks.task import Task
 
 N, D, HELD = 500_000, 28, 20_000
 SMALL_N, SMALL_D = 1000, 20
+WINDOWS, SIDE, N_HAAR = 100, 12, 10344
 
 
 def _table(n: int, d: int, held: int) -> tuple:
@@ -62,6 +63,34 @@ def _ada() -> dict[str, Any]:
     }
 
 
+def _haar(X: np.ndarray) -> Any:
+    return import_module("kilogram").HaarFeatures((SIDE, SIDE)).fit_transform(X)
+
+
+def _haar_scikit_image(X: np.ndarray) -> np.ndarray:
+    feature, transform = import_module("skimage.feature"), import_module("skimage.transform")
+    coordinates, types = feature.haar_like_feature_coord(SIDE, SIDE)
+    each = [
+        feature.haar_like_feature(
+            transform.integral_image(x.reshape(SIDE, SIDE)), 0, 0, SIDE, SIDE,
+            feature_type=types, feature_coord=coordinates,
+        )
+        for x in X
+    ]  # fmt: skip
+    return np.stack(each)
+
+
+HAAR = Task(
+    name="haar_features",
+    title=f"HaarFeatures, all features of {WINDOWS} windows of {SIDE} x {SIDE}",
+    make=lambda: np.random.default_rng(0).random((WINDOWS, SIDE * SIDE)),
+    run={"kilogram": _haar, "scikit-image": _haar_scikit_image},
+    quality=lambda Z, X: {"features": float(Z.shape[1])},
+    floor=lambda rates: rates.floor(bytes=8 * WINDOWS * N_HAAR),
+    counted="one write of the features",
+    needs={"scikit-image": "skimage"},
+)
+
 TASKS = [
     _task("hist_boosting", f"HistGradientBoostingClassifier, 100 rounds, n = {N:,}, d = {D}",
           N, D, _hist({"early_stopping": False})),
@@ -69,4 +98,5 @@ TASKS = [
           f"{SMALL_N:,} x {SMALL_D}", SMALL_N, SMALL_D, _hist({"early_stopping": False})),
     _task("adaboost_stumps", f"AdaBoostClassifier, 100 stumps, n = 10,000, d = {D}",
           10_000, D, _ada()),
+    HAAR,
 ]  # fmt: skip
