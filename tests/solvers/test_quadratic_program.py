@@ -38,6 +38,20 @@ def test_flat_directions_and_linear_programmes():
     np.testing.assert_allclose(corner.x, -np.sign(q), atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_scales_and_degenerate_corners(seed):
+    """P, q and x of different sizes, constraints that touch the solution without force."""
+    P, q, G, h, A, b = random_problem(12, 20, 3, seed, rank=6)
+    big = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, 2)
+    G = np.vstack([G, np.eye(12), -np.eye(12), G[:5]])
+    h = np.concatenate([h, np.full(24, 100.0), h[:5]])
+    found = kg.solve_quadratic_program(big[0] * P, big[1] * q, G, h, A, b, tol=1e-7)
+    size = 1 + np.abs(big[0] * P @ found.x).max() + np.abs(found.z).max() + np.abs(found.v).max()
+    assert found.kkt.stationarity < 1e-5 * size
+    assert max(found.kkt.inequalities, found.kkt.equalities) < 1e-4
+    assert found.kkt.slackness <= 1e-7 * (1 + abs(found.objective))
+
+
 def test_without_inequalities_is_one_linear_system():
     P, q, *_, A, b = random_problem(6, 0, 2, seed=2)
     found = kg.solve_quadratic_program(P, q, A=A, b=b)

@@ -186,10 +186,11 @@ def _follow(p: QuadraticProgram, tol: float, max_iter: int) -> tuple[Array, Arra
         if _solved(p, x, z, v, tol):
             return x, z, v, taken
         if m and np.all(z * s <= tol * (1.0 + abs(p.objective(x)))):
-            # Near the end z / s hides P from the system: x is right, its multipliers are rounded.
-            exact = _multipliers(p, x, z > s)
-            if _solved(p, x, *exact, tol):
-                return x, *exact, taken
+            # Near the end z / s hides P from the system, but tells which constraints are active.
+            for point in (x, _on_active(p, x, z > s)):
+                forces = _multipliers(p, point, z > s)
+                if _solved(p, point, *forces, tol):
+                    return point, *forces, taken
         r_x = p.P @ x + p.q + p.G.T @ z + p.A.T @ v
         r_v, r_s, mu = p.A @ x - p.b, p.G @ x + s - p.h, float(z @ s) / max(m, 1)
         try:
@@ -204,6 +205,15 @@ def _follow(p: QuadraticProgram, tol: float, max_iter: int) -> tuple[Array, Arra
         step = 0.99 * reach if m else 1.0
         x, v, s, z = x + step * dx, v + step * dv, s + step * ds, z + step * dz
     return x, z, v, max_iter
+
+
+def _on_active(p: QuadraticProgram, x: Array, active: Array) -> Array:
+    """The minimiser nearest to x with the active constraints as equations."""
+    n, B = len(x), np.vstack([p.A, p.G[active]])
+    system = np.block([[p.P, B.T], [B, np.zeros((len(B), len(B)))]])
+    left = np.concatenate([-(p.P @ x + p.q), p.b - p.A @ x, p.h[active] - p.G[active] @ x])
+    change: Array = np.linalg.lstsq(system, left, rcond=None)[0][:n]
+    return x + change
 
 
 def _multipliers(p: QuadraticProgram, x: Array, active: Array) -> tuple[Array, Array]:
