@@ -72,3 +72,10 @@ def test_a_huge_learning_rate_keeps_weights_finite(learning_rate):
     assert 1 - model.score(X, y) <= model.training_error_bound_[-1] <= 1
     regressor = AdaBoostRegressor(n_estimators=20, learning_rate=learning_rate, random_state=0)
     assert np.isfinite(regressor.fit(X, X[:, 0]).predict(X)).all()
+
+
+def test_staged_scores_end_at_the_score():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = AdaBoostRegressor(n_estimators=8, random_state=0).fit(X, X[:, 0])
+    assert list(model.staged_score(X, X[:, 0]))[-1] == pytest.approx(model.score(X, X[:, 0]))

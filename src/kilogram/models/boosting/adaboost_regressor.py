@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
@@ -218,6 +219,11 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         dense = dense_rows(self, rows_in_memory(self._validate(X, reset=False).X)[0])
         for rounds in range(1, len(self.estimators_) + 1):
             yield self._medians(dense, rounds)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """R^2 after every round."""
+        for predicted in self.staged_predict(X):
+            yield float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -28,6 +28,7 @@ from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
+from kilogram.models.sparse.paths import enet_path
 from kilogram.models.sparse.problem import designs_of, objective_value
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, PathPoint, elastic_net_path
@@ -132,6 +133,7 @@ class ElasticNet(SparseLinearModel):
         example={"alpha": 0.05, "tol": 1e-10},
         rtol=1e-5,
     )
+    path = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "alpha": Real(0),
         "l1_ratio": Real(0, 1),

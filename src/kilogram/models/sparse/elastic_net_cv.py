@@ -25,6 +25,7 @@ from kilogram.base.constraints import (
 from kilogram.base.estimate import within
 from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
 from kilogram.models.sparse.folds import FoldDesigns, fold_data
+from kilogram.models.sparse.paths import enet_path, lasso_path
 from kilogram.models.sparse.problem import Centring, alpha_grid
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design
@@ -101,6 +102,7 @@ class ElasticNetCV(SparseLinearModel):
         textbook="ElasticNet's, once for every fold and alpha",
         rtol=1e-5,
     )
+    path = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "l1_ratio": Real(0, 1) | ArrayLike(),
         "eps": Real(0, 1, closed="neither"),
@@ -269,6 +271,7 @@ feature_names_in_
     (0.52, 9)
     """
 
+    path = staticmethod(lasso_path)
     parameter_constraints: ClassVar = {
         name: constraint
         for name, constraint in ElasticNetCV.parameter_constraints.items()
