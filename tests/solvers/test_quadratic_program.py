@@ -73,8 +73,7 @@ def test_equations_may_repeat():
         kg.solve_quadratic_program(P, q, A=np.vstack([A, A]), b=np.append(b, b + 1))
 
 
-@pytest.mark.parametrize("model", [kg.SVC(kernel="linear", C=2.0, tol=1e-6)])
-def test_svm_dual_and_its_reported_violation(model):
+def test_svm_dual_and_its_reported_violation():
     """min 1/2 a'Qa - 1'a, 0 <= a <= C, y'a = 0: the fitted machine is a solution."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.standard_normal((20, 2)), rng.standard_normal((20, 2)) + 1.5])
@@ -82,7 +81,7 @@ def test_svm_dual_and_its_reported_violation(model):
     Q = (y[:, None] * X) @ (y[:, None] * X).T
     G, h = np.vstack([-np.eye(40), np.eye(40)]), np.append(np.zeros(40), np.full(40, 2.0))
     problem = Q, -np.ones(40), G, h, y[None, :], np.zeros(1)
-    model.fit(X, y)
+    model = kg.SVC(kernel="linear", C=2.0, tol=1e-6).fit(X, y)
     a = np.zeros(40)
     a[model.support_] = np.abs(model.dual_coef_[0])
     slope = y * model.decision_function(X) - 1
@@ -90,6 +89,28 @@ def test_svm_dual_and_its_reported_violation(model):
     report = kg.check_kkt(*problem, x=a, z=z, v=model.intercept_)
     assert report.largest <= 2.0 * model.kkt_violation_ + 1e-8
     found = kg.solve_quadratic_program(*problem)
+    assert -found.objective == pytest.approx(model.objective_, rel=1e-5)
+
+
+def test_svr_dual_and_its_reported_violation():
+    """Twice as many multipliers: min 1/2 d'Kd - y'd + eps 1'(a + a*), d = a - a*."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((25, 2))
+    y = X[:, 0] + 0.3 * rng.standard_normal(25)
+    model = kg.SVR(kernel="linear", C=1.5, epsilon=0.2, tol=1e-6).fit(X, y)
+    K = X @ X.T
+    P, q = np.block([[K, -K], [-K, K]]), np.append(0.2 - y, 0.2 + y)
+    G, h = np.vstack([-np.eye(50), np.eye(50)]), np.append(np.zeros(50), np.full(50, 1.5))
+    sides = np.append(np.ones(25), -np.ones(25))
+    d = np.zeros(25)
+    d[model.support_] = model.dual_coef_[0]
+    f = model.predict(X)
+    slope = np.append(f - y + 0.2, y - f + 0.2)
+    z = np.append(np.maximum(slope, 0), np.maximum(-slope, 0))
+    a = np.append(np.maximum(d, 0), np.maximum(-d, 0))
+    report = kg.check_kkt(P, q, G, h, sides[None, :], [0.0], x=a, z=z, v=model.intercept_)
+    assert report.largest <= 1.5 * model.kkt_violation_ + 1e-8
+    found = kg.solve_quadratic_program(P, q, G, h, sides[None, :], [0.0])
     assert -found.objective == pytest.approx(model.objective_, rel=1e-5)
 
 
