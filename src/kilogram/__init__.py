@@ -19,6 +19,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(PUBLIC[name]), name)
         globals()[name] = value
         return value
+    if name == "book":  # kg.book.page shows a page in a notebook
+        return import_module("kilogram.book")
     raise AttributeError(f"module 'kilogram' has no attribute {name!r}")
 
 

@@ -13,10 +13,11 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kilogram.book.export import export_page, packed_page, recorded_grid
-from kilogram.book.scene import scenes
+from kilogram.book.scene import BookError, scenes
 from kilogram.book.server import HOST, STATIC, _listen, make_app
 from kilogram.book.worker import Worker
 
@@ -102,6 +103,41 @@ def test_an_exported_page_names_no_other_machine(tmp_path):
     text = export_page("centroids", tmp_path / "page.html").read_text("utf-8")
     loaded = re.findall(r'(?:src|href)="(https?:[^"]+)"', text)
     assert loaded == []
+
+
+@needs_bundle
+@needs_chromium
+def test_a_notebook_shows_a_page_with_own_data(tmp_path):
+    import kilogram as kg
+
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    shown = kg.book.page("perceptron", X=X, y=np.repeat(["no", "yes"], 6))._repr_html_()
+    file = tmp_path / "notebook.html"
+    # the page sits in a frame, whose document is not part of the dump: it reports its readiness
+    script = """<script>setInterval(() => { const inside = frames[0].document.body.innerHTML;
+      const all = ['data-ready="yes"', 'your data'].every((words) => inside.includes(words));
+      document.body.dataset.seen = all;
+    }, 100)</script>"""
+    file.write_text(f'<!doctype html><meta charset="utf-8"><body>{shown}{script}', "utf-8")
+    assert 'data-seen="true"' in dom(file.as_uri(), tmp_path)
+
+
+@needs_bundle
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"X": [1.0, 2.0], "y": [0, 1]}, "shows two columns"),
+        ({"X": [[1.0, 2.0]] * 4}, "needs y"),
+        ({"X": [[1.0, 2.0]] * 4, "y": [0]}, "y must have 4 values"),
+        ({"X": [[float("nan"), 2.0]] * 4, "y": [0, 1, 0, 1]}, "NaN or infinity"),
+        ({"y": [0]}, "y needs X"),
+    ],
+)
+def test_own_data_that_cannot_be_shown_is_a_sentence(arguments, sentence):
+    import kilogram as kg
+
+    with pytest.raises(BookError, match=sentence):
+        kg.book.page("svm", **arguments)
 
 
 def test_recorded_combinations_are_few_and_have_the_defaults():

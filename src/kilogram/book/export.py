@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -22,6 +23,14 @@ from kilogram.registry import SLUGS
 #: of the recordings of one page, in bytes after compression
 MAX_PAGE = 850_000
 COMBINATIONS = 96  # of controls and presets, for a scene
+
+
+@dataclass(frozen=True)
+class Own:
+    """The reader's data for a scene: rows (x, y, class)."""
+
+    scene: str
+    points: list[list[float]]
 
 
 def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
@@ -46,16 +55,21 @@ def export_page(name: str, file: Path) -> Path:
     """Write one page as a single file."""
     if not name:
         raise BookError("Say which page to export: --page kmeans.")
-    static, slug = built(), find_page(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(single_page(find_page(name)), "utf-8")
+    return file
+
+
+def single_page(slug: str, own: Own | None = None) -> str:
+    """A page as one HTML document."""
+    static = built()
     style = (static / "app.css").read_text("utf-8")
     code = (static / "app.js").read_text("utf-8").replace("</script", "<\\/script")
-    book = _book(data={slug: packed_page(slug)}, single=slug)
+    book = _book(data={slug: packed_page(slug, own)}, single=slug)
     index = (static / "index.html").read_text("utf-8")
     index = index.replace('<link rel="stylesheet" href="app.css" />', f"<style>{style}</style>")
     scripts = f"<script>window.KILOGRAM_EXPORT = {_script(book)};</script>\n<script>{code}</script>"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(index.replace('<script src="app.js"></script>', scripts), "utf-8")
-    return file
+    return index.replace('<script src="app.js"></script>', scripts)
 
 
 def _book(**more: Any) -> dict[str, Any]:
@@ -66,23 +80,30 @@ def _script(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("</", "<\\/")
 
 
-def packed_page(slug: str) -> str:
-    """A page with its recordings, compressed; as many combinations as `MAX_PAGE` allows."""
+def packed_page(slug: str, own: Own | None = None) -> str:
+    """A page with its recordings, compressed; as many combinations as `MAX_PAGE` allows.
+
+    With `own` data the page has its scene only.
+    """
     most = COMBINATIONS
     while True:
-        packed = _packed(slug, most)
+        packed = _packed(slug, most, own)
         if len(packed) <= MAX_PAGE or most <= 2:
             return packed
         most = max(2, most * MAX_PAGE // (len(packed) + 1) * 9 // 10)
 
 
-def _packed(slug: str, most: int) -> str:
+def _packed(slug: str, most: int, own: Own | None) -> str:
     page = json.loads(json.dumps(page_content(slug)))
+    if own:
+        page["scenes"] = [found for found in page["scenes"] if found["id"] == own.scene]
     runs: dict[str, Any] = {}
     for described in page["scenes"]:
         scene = scenes()[described["id"]]
         grid, presets = recorded_grid(scene, most)
         described["presets"] = [pair for pair in described["presets"] if pair[0] in presets]
+        if own:
+            presets, described["presets"] = ["own"], [["own", "your data"]]
         for control in described["controls"]:
             control["values"] = list(grid[control["name"]])
             if control["kind"] == "choice":
@@ -102,7 +123,8 @@ def _packed(slug: str, most: int) -> str:
             for found in described["breaks"]
         ]
         for preset, controls in wanted:
-            reply = answer({"scene": scene.id, "preset": preset, "controls": controls})
+            request = {"scene": scene.id, "preset": preset, "controls": controls}
+            reply = answer({**request, "points": own.points if own else None})
             runs[_key(scene.id, preset, controls)] = reply
     text = json.dumps({"page": page, "runs": runs}, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii")

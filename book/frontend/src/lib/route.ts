@@ -16,7 +16,8 @@ export function href(parts: string[], query: Record<string, string> = {}): strin
 
 /** Change the address without a new entry in the history. */
 export function replace(parts: string[], query: Record<string, string>): void {
-  history.replaceState(null, '', href(parts, query));
+  // a frame inside a notebook has no address of its own
+  if (location.protocol !== 'about:') history.replaceState(null, '', href(parts, query));
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
