@@ -7,7 +7,7 @@ from kilogram.native import _core
 from kilogram.native.trees import (
     NO_CATEGORIES,
     CodedColumns,
-    Limits,
+    GrowthLimits,
     SplitRules,
     Target,
     grow_tree,
@@ -15,7 +15,7 @@ from kilogram.native.trees import (
 )
 from kilogram.solvers.trees.nodes import Trees
 
-FREE = Limits(2**31 - 1, 2, 1, 10**6, 0.0, 0.0)
+FREE = GrowthLimits(2**31 - 1, 2, 1, 10**6, 0.0, 0.0)
 
 
 def impurity(y, w, classes, kind):

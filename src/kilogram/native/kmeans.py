@@ -11,7 +11,7 @@ import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
 
 
-class Step(NamedTuple):
+class LloydStep(NamedTuple):
     """What a pass found: labels (n,), sums (k, d + 1), inertia, distances (n,) or None.
 
     The sums are of x - shift, their last column is the weight of the cluster.
@@ -54,8 +54,8 @@ class Begun(NamedTuple):
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         return run(function, float(self.x.size) * len(self.C), *self, *args)
 
-    def step(self, inertia: float) -> Step:
-        return Step(self.labels, self.sums, inertia, None)
+    def step(self, inertia: float) -> LloydStep:
+        return LloydStep(self.labels, self.sums, inertia, None)
 
 
 def cluster_pass(
@@ -68,7 +68,7 @@ def cluster_pass(
     sums: Array | None = None,
     distances: bool = False,
     inertia: bool = True,
-) -> Step:
+) -> LloydStep:
     """The nearest centre of each row of X (n, d), C (k, d) being the centres less `shift` (d,).
 
     With the `labels` (n,) int32 and `sums` of an earlier pass only rows that move are summed; both
@@ -119,7 +119,7 @@ def bounded_pass(
     labels: Array | None = None,
     sums: Array | None = None,
     inertia: bool = True,
-) -> Step:
+) -> LloydStep:
     """`cluster_pass` that leaves out what `bounds` say is far, and keeps them up to date.
 
     `labels` and `sums` must be those of the last pass with these bounds.
@@ -199,7 +199,7 @@ def filtered_pass(
     labels: Array | None = None,
     sums: Array | None = None,
     inertia: bool = True,
-) -> Step:
+) -> LloydStep:
     """`cluster_pass` over quantised `rows`: exact distances only from the candidates left by codes.
 
     Groups of `places` that lie far are left out whole. `labels` and `sums` must be those of the

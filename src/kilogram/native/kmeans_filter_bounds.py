@@ -6,7 +6,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array
-from kilogram.native.kmeans import Begun, QuantisedRows, Step, near_together, on_line
+from kilogram.native.kmeans import Begun, LloydStep, QuantisedRows, near_together, on_line
 
 FOUR = 4  # centres of a block, each with its own bound
 LINE = 16  # bounds of a cache line
@@ -49,7 +49,7 @@ def filtered_bounds_pass(
     labels: Array | None = None,
     sums: Array | None = None,
     inertia: bool = True,
-) -> Step:
+) -> LloydStep:
     """`cluster_pass` over the rows of `bounds.rows`, most of which are not read.
 
     `labels` and `sums` must be those of the last pass with these bounds.

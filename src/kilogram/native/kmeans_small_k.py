@@ -6,7 +6,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, vector
-from kilogram.native.kmeans import Begun, Step, on_line
+from kilogram.native.kmeans import Begun, LloydStep, on_line
 
 
 class SmallKBounds:
@@ -58,7 +58,7 @@ def small_k_pass(
     labels: Array | None = None,
     sums: Array | None = None,
     inertia: bool = True,
-) -> Step:
+) -> LloydStep:
     """`cluster_pass` over the rows of `bounds`, of which most are not read.
 
     `labels` and `sums` must be those of the last pass with these bounds.

@@ -71,7 +71,7 @@ def solve_binary_problems(
     return BinarySolutions(b, results)
 
 
-class Selection(NamedTuple):
+class WorkingSetSelection(NamedTuple):
     """Variables that violate most, and the two ends of the violation."""
 
     chosen: Array
@@ -81,7 +81,7 @@ class Selection(NamedTuple):
 
 def select_block(
     variables: tuple[Array, ...], b: Array, g: Array, kept: Array, ask: int, f: Array
-) -> Selection:
+) -> WorkingSetSelection:
     """The `ask` worst violators not marked in `kept`; fills f = g[point] + s b - t.
 
     `variables` is (point, t, s, lower, upper), each (m,).
@@ -89,7 +89,7 @@ def select_block(
     point, t, s, lower, upper = variables
     chosen, ends = np.empty(max(ask, 0), dtype=np.int64), np.empty(2)
     count = _core.smo_select(point, t, s, lower, upper, b, g, kept, max(ask, 0), f, chosen, ends)
-    return Selection(chosen[:count], float(ends[0]), float(ends[1]))
+    return WorkingSetSelection(chosen[:count], float(ends[0]), float(ends[1]))
 
 
 def add_rows(cache: Array, slots: Array, delta: Array, g: Array) -> None:

@@ -96,7 +96,7 @@ class Grown(NamedTuple):
     categories: Array  # (nodes, 4): bits of the categories that go left; (0, 4) without any
 
 
-class Limits(NamedTuple):
+class GrowthLimits(NamedTuple):
     """When growth stops: rows and weights of nodes, decrease of the impurity, leaves."""
 
     max_depth: int
@@ -137,7 +137,7 @@ def grow_tree(
     w: Array,
     rows: Array,
     rules: SplitRules,
-    limits: Limits,
+    limits: GrowthLimits,
     seed: int,
     cancel: CancelFlag | None = None,
     threads: int = 1,

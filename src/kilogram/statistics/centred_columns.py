@@ -21,7 +21,7 @@ FAR = 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class CentredColumns:
+class CentredTotals:
     """Number of rows, total weight, mean (d,), and total = sum_i w_i |x_i - mean|^2."""
 
     rows: int
@@ -30,7 +30,7 @@ class CentredColumns:
     total: float
 
     @classmethod
-    def of(cls, X: Any, w: Any = None) -> CentredColumns:
+    def of(cls, X: Any, w: Any = None) -> CentredTotals:
         """Of the rows of X (n, d), dense or sparse, with weights w (n,)."""
         if is_sparse(X):
             return cls._about(X, w, None, *_sparse_sums(X, w))
@@ -43,7 +43,7 @@ class CentredColumns:
         return cls._about(X, w, p, *_shifted_sums(X, w, p))
 
     @classmethod
-    def _about(cls, X: Any, w: Any, p: Any, s: Any, q: float) -> CentredColumns:
+    def _about(cls, X: Any, w: Any, p: Any, s: Any, q: float) -> CentredTotals:
         """From s = sum w (x - p) and q = sum w |x - p|^2."""
         W = total_weight(X, w)
         e = s / W if W else 0 * s
@@ -51,17 +51,17 @@ class CentredColumns:
         # rounding below 0 is cut off; NaN must pass, it shows NaN in X
         return cls(X.shape[0], W, e if p is None else p + e, 0.0 if total < 0 else total)
 
-    def __add__(self, other: CentredColumns | int) -> CentredColumns:
+    def __add__(self, other: CentredTotals | int) -> CentredTotals:
         if other == 0:  # so that sum() works
             return self
-        if not isinstance(other, CentredColumns):
+        if not isinstance(other, CentredTotals):
             return NotImplemented
         W = self.weight + other.weight
         fraction = other.weight / W if W else 0.0
         e = other.mean - self.mean
         apart = self.weight * fraction * float(namespace(e).sum(e * e))
         total = self.total + other.total + apart
-        return CentredColumns(self.rows + other.rows, W, self.mean + fraction * e, total)
+        return CentredTotals(self.rows + other.rows, W, self.mean + fraction * e, total)
 
     __radd__ = __add__
 
@@ -72,11 +72,11 @@ class CentredColumns:
         return lengths > FAR**2 * self.total
 
 
-def columns_of(X: Any, w: Any = None) -> CentredColumns:
+def columns_of(X: Any, w: Any = None) -> CentredTotals:
     """One run over the rows in blocks: the deviations of a block are its only temporary."""
     in_memory = is_numpy(X)
-    found: CentredColumns = reduce_rows(
-        CentredColumns.of, X, w, block_rows=block_length(X) if in_memory else None
+    found: CentredTotals = reduce_rows(
+        CentredTotals.of, X, w, block_rows=block_length(X) if in_memory else None
     )
     return found
 
@@ -109,7 +109,7 @@ class Scatter:
     Works on every container of rows; only V and the result are ever whole.
     """
 
-    def __init__(self, X: Any, w: Any, stats: CentredColumns):
+    def __init__(self, X: Any, w: Any, stats: CentredTotals):
         self.X, self.w, self.mean, self.far = X, w, stats.mean, stats.far
 
     @property

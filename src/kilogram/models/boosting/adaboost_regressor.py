@@ -33,7 +33,7 @@ from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.random_state import as_generator
 from kilogram.models.boosting.rows import dense_rows, target_rows
 from kilogram.models.boosting.stumps import ShallowTree
-from kilogram.native.trees import CodedColumns, Limits, SplitRules, Target, grow_tree
+from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target, grow_tree
 
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
 LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
@@ -167,7 +167,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
 
         if self.estimator is None:
             columns, target = CodedColumns.of(X), Target.numbers(y)
-            limits = Limits(DEPTH, 2, 1, X.shape[1], 0.0, 0.0)
+            limits = GrowthLimits(DEPTH, 2, 1, X.shape[1], 0.0, 0.0)
 
             def tree(w: np.ndarray) -> tuple[Any, np.ndarray]:
                 counts = np.bincount(drawn(w), minlength=n).astype(np.float64)

@@ -16,20 +16,20 @@ from kilogram.solvers.boosting.ensemble import BoostedTrees
 SCORED_ROWS = 10_000  # training rows that a scorer sees after every round
 
 
-class LabelledRows(NamedTuple):
+class ValidationRows(NamedTuple):
     """Rows, targets (codes of classes) and weights."""
 
     X: np.ndarray
     y: np.ndarray
     w: np.ndarray | None
 
-    def take(self, rows: np.ndarray) -> LabelledRows:
-        return LabelledRows(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
+    def take(self, rows: np.ndarray) -> ValidationRows:
+        return ValidationRows(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
 
 
 def hold_out(
-    rows: LabelledRows, fraction: float, seed: int, stratify: bool
-) -> tuple[LabelledRows, LabelledRows]:
+    rows: ValidationRows, fraction: float, seed: int, stratify: bool
+) -> tuple[ValidationRows, ValidationRows]:
     """Training and validation rows, drawn at random; by class where every class has two rows."""
     classes = None
     if stratify and np.bincount(rows.y.astype(np.int64)).min() >= 2:
@@ -56,13 +56,13 @@ class ScoreMonitor:
     """
 
     loss: BoostingLoss
-    train: LabelledRows
-    held: LabelledRows | None
+    train: ValidationRows
+    held: ValidationRows | None
     start: BoostedTrees
     n_iter_no_change: int
     tol: float
     seed: int
-    scorer: Callable[[LabelledRows, np.ndarray], float] | None = None
+    scorer: Callable[[ValidationRows, np.ndarray], float] | None = None
     train_scores: list[float] = field(default_factory=list)
     held_scores: list[float] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ class ScoreMonitor:
         if self.held is not None:
             self.held_scores.append(self._score(self.held, self._held_raw))
 
-    def _score(self, rows: LabelledRows, raw: np.ndarray) -> float:
+    def _score(self, rows: ValidationRows, raw: np.ndarray) -> float:
         if self.scorer is not None:
             return self.scorer(rows, raw)
         return -self.loss.value(rows.y, raw.T, rows.w)

@@ -21,7 +21,7 @@ from kilogram.base.labels import (
     refuse_unknown,
 )
 from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
-from kilogram.models.boosting.early_stopping import LabelledRows
+from kilogram.models.boosting.early_stopping import ValidationRows
 from kilogram.models.boosting.parameters import HistGradientBoosting
 from kilogram.models.boosting.rows import labelled_rows, target_rows
 
@@ -198,14 +198,14 @@ default="from_dtype"
         self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
         return self
 
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> LabelledRows:
+    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
         checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
         dense, target, weights = target_rows(self, X, y, w, **checks)
         if reset:
             self._float64_target = target.dtype != namespace(target).float32
         y = np.ascontiguousarray(as_float64(target))
         self._check_range(y)
-        return LabelledRows(dense, y, weights)
+        return ValidationRows(dense, y, weights)
 
     def _check_range(self, y: np.ndarray) -> None:
         if self.loss == "gamma" and y.min() <= 0:
@@ -373,7 +373,7 @@ see `HistGradientBoostingRegressor`
         self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
         return self
 
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> LabelledRows:
+    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
         checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
         dense, y, weights = labelled_rows(self, X, y, w, **checks)
         if reset:
@@ -383,7 +383,7 @@ see `HistGradientBoostingRegressor`
         if self.class_weight is not None:
             factors = class_weights(self.class_weight, self.classes_, y, weights)[codes]
             weights = factors if weights is None else weights * factors
-        return LabelledRows(dense, codes.astype(np.float64), weights)
+        return ValidationRows(dense, codes.astype(np.float64), weights)
 
     def _make_loss(self, y: np.ndarray, w: np.ndarray | None) -> BoostingLoss:
         if len(self.classes_) == 2:

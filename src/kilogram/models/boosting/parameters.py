@@ -33,7 +33,7 @@ from kilogram.base.tree_parameters import Fraction
 from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.models.boosting.categories import CategoryCodes, categorical_mask
 from kilogram.models.boosting.constraints import interaction_groups, monotone_signs
-from kilogram.models.boosting.early_stopping import LabelledRows, ScoreMonitor, hold_out
+from kilogram.models.boosting.early_stopping import ScoreMonitor, ValidationRows, hold_out
 from kilogram.models.boosting.rows import dense_rows
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
@@ -88,7 +88,7 @@ class HistGradientBoosting(Estimator):
     # -- the fit ---------------------------------------------------------------------------------
 
     @abstractmethod
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> LabelledRows:
+    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
         """Validated rows, targets (codes of classes) and weights, in host memory."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class HistGradientBoosting(Estimator):
             self._codes = None if mask is None else CategoryCodes.fit(X, mask, self.max_bins)
         return X if self._codes is None else self._codes.transform(X)
 
-    def _validation_rows(self, X: Any, y: Any, w: Any) -> LabelledRows | None:
+    def _validation_rows(self, X: Any, y: Any, w: Any) -> ValidationRows | None:
         if X is None and y is None:
             return None
         if X is None or y is None:
@@ -160,7 +160,7 @@ class HistGradientBoosting(Estimator):
         return self._validated(self._encoded(X, reset=False), y, w, reset=False)
 
     def _monitor(
-        self, rows: LabelledRows, held: LabelledRows | None, start: BoostedTrees, fitted: bool
+        self, rows: ValidationRows, held: ValidationRows | None, start: BoostedTrees, fitted: bool
     ) -> ScoreMonitor:
         return ScoreMonitor(
             self._loss, rows, held, start, self.n_iter_no_change, self.tol, self._seed,
@@ -177,7 +177,7 @@ class HistGradientBoosting(Estimator):
         if hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
 
-        def score(rows: LabelledRows, raw: np.ndarray) -> float:
+        def score(rows: ValidationRows, raw: np.ndarray) -> float:
             model._known_raw = (rows.X, raw)
             weights = {} if rows.w is None else {"sample_weight": rows.w}
             return float(scorer(model, rows.X, self._labels(rows.y), **weights))
@@ -196,7 +196,7 @@ class HistGradientBoosting(Estimator):
             self._seed,
         )
 
-    def _training_rows(self, rows: LabelledRows) -> TrainingRows:
+    def _training_rows(self, rows: ValidationRows) -> TrainingRows:
         d = rows.X.shape[1]
         names = getattr(self, "feature_names_in_", None)
         signs = monotone_signs(self.monotonic_cst, d, names, self.is_categorical_)

@@ -11,7 +11,7 @@ from kilogram.base.host_rows import rows_of_positive_weight
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class BinGrid:
     """starts, widths, numbers and ends, all (d,), of the bins of every column."""
 
     starts: np.ndarray
@@ -20,7 +20,7 @@ class Grid:
     ends: np.ndarray
 
     @classmethod
-    def over(cls, low: np.ndarray, high: np.ndarray, numbers: np.ndarray) -> Grid:
+    def over(cls, low: np.ndarray, high: np.ndarray, numbers: np.ndarray) -> BinGrid:
         """Bins over the ranges; a column without one gets width 1 around its value."""
         if float(np.log2(numbers).sum()) >= 62:
             raise ValueError(
@@ -73,7 +73,7 @@ class CellCounts:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, w: Any = None, *, grid: Grid) -> CellCounts:
+    def of(cls, X: Any, w: Any = None, *, grid: BinGrid) -> CellCounts:
         """Of rows X (n, d) with weights (n,) or None."""
         rows, weights = rows_of_positive_weight(X, w)
         cells, at = np.unique(grid.cells(rows), return_inverse=True)

@@ -36,7 +36,7 @@ from kilogram.base.parameters import numbers
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import MAX_FEATURES, features_per_split
 from kilogram.models.density.density import DensityEstimator, checked_n_samples
-from kilogram.models.density.tree_growth import CRITERIA, SplitRules, bounding_box, fitted
+from kilogram.models.density.tree_growth import CRITERIA, DensitySplitRules, bounding_box, fitted
 from kilogram.operators.cost import rates
 
 
@@ -84,8 +84,8 @@ class DensityTreeModel(DensityEstimator):
         "random_state": RandomState(),
     }
 
-    def _rules(self, n_features: int) -> SplitRules:
-        return SplitRules(
+    def _rules(self, n_features: int) -> DensitySplitRules:
+        return DensitySplitRules(
             self.criterion,
             None if self.max_depth is None else int(self.max_depth),
             float(self.min_samples_split),

@@ -37,7 +37,7 @@ from kilogram.base.estimate import ensure_room, within
 from kilogram.base.host_rows import rows_of_positive_weight
 from kilogram.base.random_state import as_generator
 from kilogram.functions.histograms import RULES, bin_width
-from kilogram.models.density.bins import CellCounts, Grid
+from kilogram.models.density.bins import BinGrid, CellCounts
 from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.operators.cost import rates
 from kilogram.statistics.ranges import Ranges
@@ -149,7 +149,7 @@ default="freedman_diaconis"
             check_parameter("bins", rule, OneOf(*RULES) | Integer(1))
         return each
 
-    def _choose(self, X: Any, w: Any, ranges: Ranges) -> Grid:
+    def _choose(self, X: Any, w: Any, ranges: Ranges) -> BinGrid:
         rules = self._rules(len(ranges.low))
         span, numbers = ranges.high - ranges.low, np.ones(len(rules), dtype=np.int64)
         sample, weights, size = None, None, 0.0
@@ -165,7 +165,7 @@ default="freedman_diaconis"
                 numbers[j] = int(np.clip(count, 1, self.max_bins))
             else:
                 numbers[j] = min(int(rule), 2**62)  # which the grid refuses by name
-        return Grid.over(ranges.low, ranges.high, numbers)
+        return BinGrid.over(ranges.low, ranges.high, numbers)
 
     def _sample(self, X: Any, w: Any) -> tuple[np.ndarray, Any, float]:
         """The rows that the rules use, their weights, and the weight of all rows."""

@@ -28,7 +28,7 @@ SMALLEST_GAIN = 1e-9  # of the largest gain of a split
 
 
 @dataclass(frozen=True)
-class SplitRules:
+class DensitySplitRules:
     """When to split and where: the parameters of `DensityTree`."""
 
     criterion: str = "squared_error"
@@ -54,7 +54,7 @@ def bounding_box(X: np.ndarray) -> np.ndarray:
 
 
 def grown(
-    X: np.ndarray, w: np.ndarray | None, box: np.ndarray, rules: SplitRules, seed: int
+    X: np.ndarray, w: np.ndarray | None, box: np.ndarray, rules: DensitySplitRules, seed: int
 ) -> DensityNodes:
     """A tree on rows (n, d), grown until the rules stop it."""
     weights = np.ones(len(X)) if w is None else w
@@ -97,7 +97,7 @@ def fitted(
     X: np.ndarray,
     w: np.ndarray | None,
     box: np.ndarray,
-    rules: SplitRules,
+    rules: DensitySplitRules,
     prune: str | None,
     rng: np.random.Generator,
 ) -> DensityNodes:
@@ -122,7 +122,7 @@ def _penalty(
     X: np.ndarray,
     w: np.ndarray | None,
     box: np.ndarray,
-    rules: SplitRules,
+    rules: DensitySplitRules,
     fold: np.ndarray,
     tried: np.ndarray,
     seed: int,

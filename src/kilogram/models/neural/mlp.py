@@ -47,8 +47,8 @@ from kilogram.models.neural.training import (
     EpochOptions,
     History,
     LbfgsOptions,
+    NetworkRows,
     Training,
-    TrainingRows,
     run_epochs,
     run_lbfgs,
 )
@@ -221,7 +221,7 @@ class MultilayerPerceptron(Estimator):
         return arch.pack(*parts)
 
     def _run_lbfgs(
-        self, arch: Architecture, theta: Any, rows: TrainingRows, tick: Tick, *, fresh: bool
+        self, arch: Architecture, theta: Any, rows: NetworkRows, tick: Tick, *, fresh: bool
     ) -> Solution:
         step = Backpropagation(arch, float(self.alpha), rows.n)
         options = LbfgsOptions(
@@ -239,7 +239,7 @@ class MultilayerPerceptron(Estimator):
         self,
         arch: Architecture,
         theta: Any,
-        rows: TrainingRows,
+        rows: NetworkRows,
         rng: np.random.RandomState,
         tick: Tick,
         *,
@@ -291,7 +291,7 @@ class MultilayerPerceptron(Estimator):
             float(self.power_t),
         )
 
-    def _split(self, arch: Architecture, rows: TrainingRows, rng: Any) -> tuple[TrainingRows, Any]:
+    def _split(self, arch: Architecture, rows: NetworkRows, rng: Any) -> tuple[NetworkRows, Any]:
         """Training rows, and the score of theta on the validation rows."""
         Y = np.asarray(to_numpy(rows.Y))
         train, test = train_test_split(
@@ -316,7 +316,7 @@ class MultilayerPerceptron(Estimator):
 
         return rows.subset(train), score
 
-    def _store(self, arch: Architecture, found: Solution, rows: TrainingRows) -> None:
+    def _store(self, arch: Architecture, found: Solution, rows: NetworkRows) -> None:
         theta = found.value.astype(np.float64) if rows.single else found.value
         xp = namespace(theta)
         if not bool(xp.all(xp.isfinite(theta))):
@@ -396,19 +396,19 @@ def reference(X: Any) -> Any:
     return np.empty(0, dtype=X.dtype) if is_sparse(X) else X
 
 
-def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> TrainingRows:
+def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> NetworkRows:
     """Rows of positive weight, with targets and weights in their library and float type."""
     if is_sparse(X):
         X = X.tocsr()
     elif is_numpy(X):
         X = np.ascontiguousarray(X)
     single = model.solver in STOCHASTIC and float32_suffices(X) and float32_suffices(Y)
-    rows = TrainingRows(X, Y, w, single)
+    rows = NetworkRows(X, Y, w, single)
     ref = rows.reference
     Y = like(Y, ref)
     xp = namespace(Y)
     model._ensure_target(xp.sum(Y * Y))
-    rows = TrainingRows(X, Y, None if w is None else like(w, ref), single)
+    rows = NetworkRows(X, Y, None if w is None else like(w, ref), single)
     if w is not None and not np.all(to_numpy(w) > 0):
         rows = rows.subset(np.flatnonzero(to_numpy(w) > 0))
     return rows

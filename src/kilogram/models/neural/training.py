@@ -24,7 +24,7 @@ NOT_FINITE = (
 
 
 @dataclass(frozen=True)
-class TrainingRows:
+class NetworkRows:
     """Rows (n, d), targets (n, t) and weights (n,) or None, in one array library.
 
     `single`: NumPy's float64 rows become float32 batch by batch, without a copy of all of them.
@@ -47,12 +47,12 @@ class TrainingRows:
             return np.empty(0, dtype=np.float32 if self.single else self.X.dtype)
         return self.X
 
-    def subset(self, index: Any) -> TrainingRows:
+    def subset(self, index: Any) -> NetworkRows:
         """A copy of the rows of an index array, which may be NumPy's."""
         if is_sparse(self.X):
-            return TrainingRows(self.X[index], *_taken(index, self.Y, self.w))
+            return NetworkRows(self.X[index], *_taken(index, self.Y, self.w))
         X, Y, w = _taken(like(index, self.X), self.X, self.Y, self.w)
-        return TrainingRows(X, Y, w, self.single)
+        return NetworkRows(X, Y, w, self.single)
 
     def batch(self, order: Any, rows: slice) -> tuple[Any, Any, Any]:
         """Rows, targets and weights of a part of an order; None is the order they have.
@@ -146,7 +146,7 @@ class Training(NamedTuple):
 
     step: Backpropagation
     optimizer: Optimizer
-    rows: TrainingRows
+    rows: NetworkRows
     options: EpochOptions
     history: History
     score: Callable[[Any], float] | None  # of validation rows, for early stopping
@@ -224,7 +224,7 @@ class LbfgsOptions(NamedTuple):
 
 
 def run_lbfgs(
-    step: Backpropagation, theta: Any, rows: TrainingRows, options: LbfgsOptions, tick: Tick
+    step: Backpropagation, theta: Any, rows: NetworkRows, options: LbfgsOptions, tick: Tick
 ) -> tuple[Solution, list[float]]:
     """L-BFGS on the loss of all rows, and the loss after each of its iterations."""
     losses: list[float] = []

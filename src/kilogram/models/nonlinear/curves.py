@@ -20,7 +20,10 @@ import numpy as np
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import OneOf, check_parameter
 from kilogram.base.random_state import as_generator
-from kilogram.solvers.least_squares.levenberg_marquardt import Residuals, nonlinear_least_squares
+from kilogram.solvers.least_squares.levenberg_marquardt import (
+    ResidualFunction,
+    nonlinear_least_squares,
+)
 
 Array = np.ndarray
 METHODS = ("geometric", "algebraic", "robust")
@@ -254,7 +257,7 @@ def _ellipse_gradient(P: Array, p: Array) -> Array:
 def _nearest(P: Array, start: Array, w: Array, distances: Any, gradient: Any) -> Array:
     """Levenberg-Marquardt on weighted distances."""
     root, free = np.sqrt(w), np.full(len(start), np.inf)
-    residuals = Residuals(
+    residuals = ResidualFunction(
         lambda p: root * distances(P, p), lambda p: root[:, None] * gradient(P, p), -free, free
     )
     return nonlinear_least_squares(residuals, start, method="lm", tol=1e-9, max_iter=300).params

@@ -39,8 +39,8 @@ from kilogram.base.regression_data import gather_regression_data, validate_regre
 from kilogram.solvers.least_squares.levenberg_marquardt import (
     JACOBIANS,
     METHODS,
-    LeastSquaresFit,
-    Residuals,
+    NonlinearFit,
+    ResidualFunction,
     nonlinear_least_squares,
 )
 from kilogram.solvers.solution import Solution
@@ -208,7 +208,7 @@ class NonlinearRegression(RegressorMixin, Estimator):
 
     def _solve(
         self, x: Array, t: Array, root: Array, start: Array, low: Array, high: Array
-    ) -> LeastSquaresFit:
+    ) -> NonlinearFit:
         def residual(p: Array) -> Array:
             return root * (self._values(x, p) - t)
 
@@ -224,7 +224,7 @@ class NonlinearRegression(RegressorMixin, Estimator):
                     )
                 return root[:, None] * J
 
-        residuals = Residuals(residual, jac, low, high)
+        residuals = ResidualFunction(residual, jac, low, high)
         if not np.isfinite(residual(start)).all():
             raise ValueError(
                 f"f returns NaN or infinity at the start p0={start.tolist()}. Choose a start at "
@@ -338,7 +338,7 @@ class NonlinearRegression(RegressorMixin, Estimator):
             G = np.asarray(self.jac(x, *p), dtype=np.float64)
         else:
             free = np.full(len(p), np.inf)
-            G = Residuals(lambda q: self._values(x, q), self.jac, -free, free).jacobian(p, f)
+            G = ResidualFunction(lambda q: self._values(x, q), self.jac, -free, free).jacobian(p, f)
         variance = np.einsum("ij,jk,ik->i", G, self.covariance_, G)
         t = scipy.stats.t.ppf(0.5 + level / 2, self.degrees_of_freedom_)
         reach = t * np.sqrt(np.maximum(variance, 0.0) + noise)

@@ -15,7 +15,7 @@ from kilogram.models.pca.probabilistic import most_probable_count
 from kilogram.models.pca.solvers import Spectrum, SpectrumSearch, WeightedRows
 from kilogram.solvers.eigen.leading import block_width
 from kilogram.statistics import Moments
-from kilogram.statistics.centred_columns import CentredColumns, columns_of
+from kilogram.statistics.centred_columns import CentredTotals, columns_of
 
 # scikit-learn's names of solvers, and ours
 NAMES = {
@@ -159,7 +159,7 @@ def spectrum_so_far(asked: Any, svd_solver: str, moments: Moments, n: int, X: An
     return solvers.settled(solvers.primal(moments, k, SpectrumSearch(), n), k, eps_of(X))
 
 
-def _from_rows(p: PCAProblem, solver: str, stats: CentredColumns, k: int | None) -> Spectrum:
+def _from_rows(p: PCAProblem, solver: str, stats: CentredTotals, k: int | None) -> Spectrum:
     """The solvers that pass over the rows again, once mean and spread of the columns are known."""
     if solver == "svd":
         return solvers.by_svd(p.rows, stats)
@@ -169,7 +169,7 @@ def _from_rows(p: PCAProblem, solver: str, stats: CentredColumns, k: int | None)
     return solve(p.rows, stats, min(k or 1, *_shape(p.rows.X, stats)), p.search)
 
 
-def _shape(X: Any, stats: CentredColumns) -> tuple[int, int]:
+def _shape(X: Any, stats: CentredTotals) -> tuple[int, int]:
     d = stats.mean.shape[0]
     return (stats.rows if is_streamed(X) else X.shape[0]), d
 

@@ -25,7 +25,7 @@ from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments, Triangle
 from kilogram.statistics.centred_columns import (
-    CentredColumns,
+    CentredTotals,
     Scatter,
     ShortSide,
     SparseRows,
@@ -94,7 +94,7 @@ def primal(moments: Moments, k: int | None, search: SpectrumSearch, rows: int) -
 
 
 def dual(
-    rows: WeightedRows, stats: CentredColumns, k: int | None, search: SpectrumSearch
+    rows: WeightedRows, stats: CentredTotals, k: int | None, search: SpectrumSearch
 ) -> Spectrum:
     """Eigenpairs of the n x n matrix of inner products, mapped back to the columns."""
     X, s = rows.X, roots(rows.w)
@@ -109,7 +109,7 @@ def dual(
     return Spectrum("dual", stats.mean, values, V, total, stats.weight, stats.rows, ending(found))
 
 
-def krylov(rows: WeightedRows, stats: CentredColumns, k: int, search: SpectrumSearch) -> Spectrum:
+def krylov(rows: WeightedRows, stats: CentredTotals, k: int, search: SpectrumSearch) -> Spectrum:
     """Block Lanczos on products with the rows, which are never copied or densified."""
     X = rows.X
     if not is_sparse(X):
@@ -130,7 +130,7 @@ def krylov(rows: WeightedRows, stats: CentredColumns, k: int, search: SpectrumSe
 
 
 def randomized(
-    rows: WeightedRows, stats: CentredColumns, k: int, search: SpectrumSearch
+    rows: WeightedRows, stats: CentredTotals, k: int, search: SpectrumSearch
 ) -> Spectrum:
     """Subspace iteration on products with the rows."""
     side = min(stats.rows, stats.mean.shape[0])
@@ -146,7 +146,7 @@ def randomized(
     return _from_scatter("randomized", found, stats)
 
 
-def by_svd(rows: WeightedRows, stats: CentredColumns) -> Spectrum:
+def by_svd(rows: WeightedRows, stats: CentredTotals) -> Spectrum:
     """Singular values and vectors of the centred rows, through the triangle of their QR."""
     m = stats.mean
 
@@ -175,12 +175,12 @@ def _how(search: SpectrumSearch, ref: Any) -> dict[str, Any]:
     }
 
 
-def _reference(X: Any, stats: CentredColumns) -> Any:
+def _reference(X: Any, stats: CentredTotals) -> Any:
     """An array in whose library and float type the vectors of an iterative solver live."""
     return stats.mean if is_streamed(X) or is_sparse(X) else X[:1, :]
 
 
-def _from_scatter(solver: str, found: Solution, stats: CentredColumns) -> Spectrum:
+def _from_scatter(solver: str, found: Solution, stats: CentredTotals) -> Spectrum:
     values, vectors = found.value
     values = _nonnegative(values)
     return Spectrum(
@@ -236,7 +236,7 @@ def _sparse_gram(X: Any, s: Any, m: Any) -> Any:
     return G if s is None else s[:, None] * G * s[None, :]
 
 
-def _mapped_back(X: Any, sU: Any, stats: CentredColumns) -> Any:
+def _mapped_back(X: Any, sU: Any, stats: CentredTotals) -> Any:
     """(A'U)', (k, d), in the float type of U."""
     xp, m = namespace(sU), stats.mean
     if is_sparse(X) or not stats.far:

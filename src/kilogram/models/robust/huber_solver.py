@@ -19,8 +19,8 @@ from kilogram.solvers.least_squares.ridge import joint_moments
 from kilogram.solvers.newton.clipped_loss import (
     BandSums,
     ClippedIterate,
-    Frame,
     Reached,
+    ScaledFrame,
     newton,
     residual,
 )
@@ -79,7 +79,7 @@ def huber_fit(
     floor = to_numpy(rounding(normal, moments.weight, sparse=sparse))
     spread = float(np.sqrt(max(float(to_numpy(normal.squares)[0]), 0.0) / moments.weight)) or 1.0
     least = 0.5 * SMALLEST * spread
-    frame = Frame(
+    frame = ScaledFrame(
         -2.0 * p.epsilon,
         2.0 * p.epsilon,
         moments.weight,
@@ -121,7 +121,7 @@ def _start_from_a_sample(p: HuberProblem) -> tuple[np.ndarray, float, float] | N
 
 
 def _solve(
-    p: HuberProblem, frame: Frame, point: ClippedIterate, least: float
+    p: HuberProblem, frame: ScaledFrame, point: ClippedIterate, least: float
 ) -> tuple[Solution, float]:
     """Newton iterations with a free scale, or at the scale asked for."""
     passes = 0
@@ -159,7 +159,7 @@ def _solve(
 
 
 def _profiled(
-    p: HuberProblem, frame: Frame, point: ClippedIterate, least: float
+    p: HuberProblem, frame: ScaledFrame, point: ClippedIterate, least: float
 ) -> tuple[int, ClippedIterate]:
     """The point where the objective, minimal over (w, b) at each width, stops to decrease with it.
 
@@ -178,7 +178,7 @@ def _profiled(
     return passes, point
 
 
-def _from_absolute_deviations(p: HuberProblem, frame: Frame, least: float) -> Reached:
+def _from_absolute_deviations(p: HuberProblem, frame: ScaledFrame, least: float) -> Reached:
     """Newton iterations from least absolute deviations, the solution for a scale of 0."""
     X, y, w, _ = p.rows
     y = np.asarray(to_numpy(y), dtype=np.float64)[:, 0]
@@ -199,7 +199,7 @@ def _from_absolute_deviations(p: HuberProblem, frame: Frame, least: float) -> Re
 
 
 def _narrowed(
-    p: HuberProblem, frame: Frame, point: ClippedIterate, kappa: float, passes: int
+    p: HuberProblem, frame: ScaledFrame, point: ClippedIterate, kappa: float, passes: int
 ) -> tuple[int, ClippedIterate]:
     """The point at this width, reached in several steps: few rows have curvature far from it."""
     while NARROW * point.kappa > kappa and passes < p.max_iter:
@@ -210,7 +210,7 @@ def _narrowed(
     return passes, replace(point, kappa=kappa)
 
 
-def _sums(frame: Frame, rows: RegressionData) -> Any:
+def _sums(frame: ScaledFrame, rows: RegressionData) -> Any:
     def at(point: ClippedIterate) -> BandSums:
         loss = frame.loss(point)
 

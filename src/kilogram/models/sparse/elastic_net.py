@@ -133,7 +133,7 @@ class ElasticNet(SparseLinearModel):
         example={"alpha": 0.05, "tol": 1e-10},
         rtol=1e-5,
     )
-    path = staticmethod(enet_path)
+    path: ClassVar[Any] = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "alpha": Real(0),
         "l1_ratio": Real(0, 1),

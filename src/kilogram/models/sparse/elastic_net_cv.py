@@ -102,7 +102,7 @@ class ElasticNetCV(SparseLinearModel):
         textbook="ElasticNet's, once for every fold and alpha",
         rtol=1e-5,
     )
-    path = staticmethod(enet_path)
+    path: ClassVar[Any] = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "l1_ratio": Real(0, 1) | ArrayLike(),
         "eps": Real(0, 1, closed="neither"),
@@ -271,7 +271,7 @@ feature_names_in_
     (0.52, 9)
     """
 
-    path = staticmethod(lasso_path)
+    path: ClassVar[Any] = staticmethod(lasso_path)
     parameter_constraints: ClassVar = {
         name: constraint
         for name, constraint in ElasticNetCV.parameter_constraints.items()

@@ -22,7 +22,7 @@ from kilogram.base.tree_parameters import (
     number_of_rows,
 )
 from kilogram.models.trees.constraints import categorical_columns, monotone_directions
-from kilogram.native.trees import CodedColumns, Limits, SplitRules, Target
+from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target
 from kilogram.solvers.trees.nodes import Trees
 
 ALLOW_NAN = "allow-nan"
@@ -86,8 +86,8 @@ class TreeModel(Estimator):
     ) -> tuple[Trees, Any]:
         """The trees, their values mapped by `inverse`, and out-of-bag values (n, width) or None."""
 
-    def _limits(self, n: int, d: int, total: float) -> Limits:
-        return Limits(
+    def _limits(self, n: int, d: int, total: float) -> GrowthLimits:
+        return GrowthLimits(
             DEEPEST if self.max_depth is None else min(int(self.max_depth), DEEPEST),
             number_of_rows(self.min_samples_split, n, 2),
             number_of_rows(self.min_samples_leaf, n, 1),

@@ -17,7 +17,7 @@ from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import largest
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.models.trees.parameters import ALLOW_NAN, TreeModel
-from kilogram.models.trees.targets import LabelledRows, ScaledTarget, labelled_rows
+from kilogram.models.trees.targets import ScaledTarget, TreeRows, labelled_rows
 from kilogram.native.trees import Target
 
 
@@ -115,7 +115,7 @@ class TreeClassifier(TreeModel):
             self._store_oob(out_of_bag, rows)
         return self
 
-    def _store_oob(self, out_of_bag: np.ndarray, rows: LabelledRows) -> None:
+    def _store_oob(self, out_of_bag: np.ndarray, rows: TreeRows) -> None:
         known = np.isfinite(out_of_bag[:, 0])
         parts = self._outputs(out_of_bag)
         if self.n_outputs_ == 1:
@@ -134,7 +134,7 @@ class TreeClassifier(TreeModel):
         metric = self._oob_metric(accuracy_score)
         self.oob_score_ = metric(y[known], predicted[known], rows.w[known])
 
-    def _class_weighted(self, rows: LabelledRows) -> np.ndarray:
+    def _class_weighted(self, rows: TreeRows) -> np.ndarray:
         """The weights of the rows times the factors of their classes."""
         class_weight = self._class_weight()
         if class_weight is None:

@@ -22,7 +22,7 @@ class SparseTargetError(ValueError, TypeError):
     """Labels are a sparse matrix; scikit-learn has a TypeError for trees, else a ValueError."""
 
 
-class LabelledRows(NamedTuple):
+class TreeRows(NamedTuple):
     """Rows X, labels (n,) or (n, outputs), weights, and for each output classes and codes."""
 
     X: Any
@@ -32,7 +32,7 @@ class LabelledRows(NamedTuple):
     codes: np.ndarray  # (n, outputs)
 
 
-def labelled_rows(model: Estimator, X: Any, y: Any, w: Any, finite: bool | str) -> LabelledRows:
+def labelled_rows(model: Estimator, X: Any, y: Any, w: Any, finite: bool | str) -> TreeRows:
     """Validated rows and labels in host memory."""
     if scipy.sparse.issparse(y):
         raise SparseTargetError("sparse multilabel-indicator for y is not supported.")
@@ -53,7 +53,7 @@ def labelled_rows(model: Estimator, X: Any, y: Any, w: Any, finite: bool | str) 
         classes = [np.unique(column) for column in y.T]
         codes = np.column_stack([codes_of(c, k) for c, k in zip(y.T, classes, strict=True)])
     weights = np.ones(len(y)) if w is None else as_float64(w)
-    return LabelledRows(X, y, weights, classes, codes)
+    return TreeRows(X, y, weights, classes, codes)
 
 
 def n_columns(y: Any) -> int:

@@ -38,7 +38,7 @@ class _Stopped(Exception):
     """The callback stopped the search: leaves the optimizer, not an error."""
 
 
-class _Search:
+class _LikelihoodSearch:
     """The objective with its best point remembered, seen as a function to minimise."""
 
     def __init__(self, objective: Objective, tick: Tick | None):
@@ -94,7 +94,7 @@ def maximise(
     `optimizer(f, start, bounds=bounds)` returns a point and its value for f = -objective;
     None is L-BFGS-B with at most `most` evaluations, if given. `rng` is a NumPy Generator.
     """
-    search = _Search(objective, tick)
+    search = _LikelihoodSearch(objective, tick)
     messages = []
     begun = start
     try:
@@ -116,7 +116,7 @@ def maximise(
 
 
 def _climb(
-    search: _Search,
+    search: _LikelihoodSearch,
     start: np.ndarray,
     bounds: np.ndarray,
     surrogate: Surrogate | None,
@@ -140,7 +140,7 @@ def _climb(
 
 
 def _bounded(
-    search: _Search,
+    search: _LikelihoodSearch,
     start: np.ndarray,
     bounds: np.ndarray,
     most: int | None = None,
@@ -166,7 +166,9 @@ def _bounded(
     return minimize(function, start, method="L-BFGS-B", jac=True, bounds=bounds, options=options)
 
 
-def _climb_rounded(search: _Search, top: np.ndarray, R: np.ndarray, bounds: np.ndarray) -> bool:
+def _climb_rounded(
+    search: _LikelihoodSearch, top: np.ndarray, R: np.ndarray, bounds: np.ndarray
+) -> bool:
     """From `top` in coordinates z, theta = top + R z; whether it converged within the bounds."""
 
     def function(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -185,7 +187,7 @@ def _maximise_surrogate(
     surrogate: Surrogate, start: np.ndarray, bounds: np.ndarray, tick: Tick | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The maximum of the surrogate, and R = H^-1/2 there, or None where H is not definite."""
-    cheap = _Search(surrogate.objective, tick)
+    cheap = _LikelihoodSearch(surrogate.objective, tick)
     top = _bounded(cheap, start, bounds, gtol=1e-2, ftol=1e-6).x  # the true maximum is elsewhere
     if not np.all((bounds[:, 0] < top - STEP) & (top + STEP < bounds[:, 1])):
         return top, None

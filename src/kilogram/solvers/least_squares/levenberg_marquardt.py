@@ -27,7 +27,7 @@ LARGEST_DAMPING = 1e20
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquaresFit:
+class NonlinearFit:
     """Parameters, residuals and Jacobian there, iterations, evaluations of r, convergence."""
 
     params: Array
@@ -39,7 +39,7 @@ class LeastSquaresFit:
     message: str
 
 
-class Residuals:
+class ResidualFunction:
     """r(p) with a count of its evaluations and a Jacobian by differences."""
 
     def __init__(
@@ -82,8 +82,8 @@ class Residuals:
 
 
 def nonlinear_least_squares(
-    residuals: Residuals, start: Array, *, method: str, tol: float, max_iter: int
-) -> LeastSquaresFit:
+    residuals: ResidualFunction, start: Array, *, method: str, tol: float, max_iter: int
+) -> NonlinearFit:
     """From `start`, at which r must be finite, to a minimum of |r|^2 within the bounds."""
     p, low, high = start.astype(np.float64), residuals.low, residuals.high
     r = residuals.at(p)
@@ -96,7 +96,7 @@ def nonlinear_least_squares(
         gradient = J.T @ r
         free = ~((p <= low) & (gradient > 0) | (p >= high) & (gradient < 0))
         if _stationary(J[:, free], r, tol):
-            return LeastSquaresFit(p, r, J, t, residuals.calls, True, "")
+            return NonlinearFit(p, r, J, t, residuals.calls, True, "")
         D = np.maximum(D, np.sum(J * J, axis=0)) if method == "lm" else np.ones(len(p))
         root = np.sqrt(np.where(D > 0, D, 1.0))
         if t == 1:
@@ -118,7 +118,7 @@ def nonlinear_least_squares(
             # no smaller sum of squares exists in floating point, or the model is not descended
             done = small or _stationary(J[:, free], r, 1e-4)
             message = "" if done else "no step reduces the sum of squares."
-            return LeastSquaresFit(p, r, J, t, residuals.calls, done, message)
+            return NonlinearFit(p, r, J, t, residuals.calls, done, message)
         predicted = float(-2.0 * step @ gradient - np.sum((J @ step) ** 2))
         actual = float(r @ r - new @ new)
         gain = actual / predicted if predicted > 0 else 0.0
@@ -129,8 +129,8 @@ def nonlinear_least_squares(
         p, r = p + step, new
         J = residuals.jacobian(p, r)
         if settled:
-            return LeastSquaresFit(p, r, J, t, residuals.calls, True, "")
-    return LeastSquaresFit(p, r, J, max_iter, residuals.calls, False, message)
+            return NonlinearFit(p, r, J, t, residuals.calls, True, "")
+    return NonlinearFit(p, r, J, max_iter, residuals.calls, False, message)
 
 
 def _stationary(J: Array, r: Array, tol: float) -> bool:
@@ -160,7 +160,9 @@ def _lower(new: Array, r: Array) -> Array | None:
     return new if np.isfinite(new).all() and float(new @ new) < float(r @ r) else None
 
 
-def _halved(residuals: Residuals, p: Array, r: Array, step: Array) -> tuple[Array, Array] | None:
+def _halved(
+    residuals: ResidualFunction, p: Array, r: Array, step: Array
+) -> tuple[Array, Array] | None:
     """Gauss-Newton's step, halved until the sum of squares falls."""
     for _ in range(40):
         new = _lower(residuals.at(p + step), r)

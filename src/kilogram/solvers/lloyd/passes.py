@@ -28,9 +28,9 @@ import numpy as np
 
 from kilogram.native.kmeans import (
     Bounds,
+    LloydStep,
     Places,
     QuantisedRows,
-    Step,
     bounded_pass,
     cluster_pass,
     filtered_pass,
@@ -136,7 +136,7 @@ class LloydPasses:
     def _bounds_pay(self, k: int) -> bool:
         return k >= MIN_BOUNDED_K and self.filter_bounds is None  # which has its own
 
-    def _bounded(self, centres: np.ndarray, kept: dict[str, Any]) -> Step:
+    def _bounded(self, centres: np.ndarray, kept: dict[str, Any]) -> LloydStep:
         if self.bounds is None:
             self.bounds = Bounds(len(self.X), centres, group_size(len(centres)))
         return bounded_pass(self.X, centres, self.bounds, self.w, self.origin, **kept)
@@ -165,7 +165,7 @@ class LloydPasses:
             self.quantised = QuantisedRows(self.X, self.origin, self.unit)
         return True
 
-    def _filtered(self, centres: np.ndarray, kept: dict[str, Any]) -> Step:
+    def _filtered(self, centres: np.ndarray, kept: dict[str, Any]) -> LloydStep:
         assert self.quantised is not None
         assert self.places is not None
         if self.X.shape[1] >= WIDE and len(centres) < GROUPED_K:
@@ -176,7 +176,7 @@ class LloydPasses:
             return self._grouped(centres, kept)
         return filtered_pass(self.quantised, centres, self.places, self.w, **kept)
 
-    def _grouped(self, centres: np.ndarray, kept: dict[str, Any]) -> Step:
+    def _grouped(self, centres: np.ndarray, kept: dict[str, Any]) -> LloydStep:
         """Filter groups of centres first, made anew for every pass, while they exclude many."""
         assert self.quantised is not None
         if self.means is None:

@@ -102,7 +102,7 @@ def _band(X: Any, r: Any, v: Any, inside: Any) -> JointMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class ScaledFrame:
     """What does not change from step to step.
 
     scales (d,) are the columns' scatters, 0 where one is constant; `ridge` the factor of |w|^2;
@@ -210,7 +210,7 @@ class Reached:
 
 
 def newton(
-    frame: Frame,
+    frame: ScaledFrame,
     sums_at: Callable[[ClippedIterate], BandSums],
     point: ClippedIterate,
     *,
