@@ -38,11 +38,16 @@ def test_a_deadline_ends_the_wait():
 def test_ctrl_c_ends_the_wait():
     released = threading.Event()
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        run_interruptible(released.wait, 60, work=np.inf)
-    released.set()
-    timer.join()
+    # a shell starts background jobs with SIGINT ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run_interruptible(released.wait, 60, work=np.inf)
+    finally:
+        released.set()
+        timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
