@@ -65,9 +65,9 @@ def dendrogram(
         raise ValueError(f"names: the tree has {n} leaves, {len(names)} names were given.")
     picture = Picture(model, min(int(max_leaves), n))
     if ax is None:
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
 
-        ax = Figure(figsize=(8.0, 3.8), layout="constrained").add_subplot()
+        ax = plt.subplots(figsize=(8.0, 3.8), layout="constrained")[1]
     ax.add_collection(LineCollection(picture.lines, colors=picture.colours, linewidths=1.6))
     _decorate(ax, model, picture, names)
     ax.set_title(title or f"{model.linkage} linkage of {n:,} rows", color=INK, loc="left")

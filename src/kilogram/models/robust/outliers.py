@@ -83,9 +83,9 @@ class OutlierReport:
         ax : matplotlib Axes
         """
         if ax is None:
-            from matplotlib.figure import Figure
+            import matplotlib.pyplot as plt
 
-            ax = Figure(figsize=(6.0, 4.0), layout="constrained").add_subplot()
+            ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")[1]
         for kind, colour in zip(KINDS, COLOURS, strict=True):
             at = self.kinds == kind
             ax.scatter(self.distances[at], self.residuals[at], s=18, color=colour, label=kind)
