@@ -184,8 +184,9 @@ def _labels(estimator: Any, X: Any, n: int) -> np.ndarray:
         return np.asarray(to_numpy(labels))
     if hasattr(estimator, "predict"):
         return np.asarray(to_numpy(estimator.predict(X)))
+    rows = 0 if labels is None else len(labels)
     raise ValueError(
-        f"{type(estimator).__name__} cannot predict and was fitted on {0 if labels is None else len(labels)} rows, "
+        f"{type(estimator).__name__} cannot predict and was fitted on {rows} rows, "
         f"X has {n}: give the rows it was fitted on."
     )
 
