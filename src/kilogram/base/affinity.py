@@ -185,38 +185,46 @@ class Affinity:
         return found if is_sparse(block) else like(found, wide(block))
 
 
-def affinity_of(model: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> Affinity:
-    """What `model.affinity` means for the rows X: a graph of neighbours or a kernel."""
-    named = isinstance(model.affinity, str)
-    if named and model.affinity in GRAPHS:
-        if w is not None:
-            raise ValueError(
-                "sample_weight needs an affinity that is a kernel: in a graph of neighbours a row "
-                "of weight 2 is not the same as two rows."
-            )
-        return _graph(model.affinity, X, n_neighbors or model.n_neighbors)
-    params = {name: getattr(model, name, None) for name in ("gamma", "degree", "coef0")}
-    own = isinstance(model.affinity, str) or callable(model.affinity)
-    given = {name: value for name, value in params.items() if value is not None}
-    if not named:
-        given.pop("gamma", None)
-    kernel = as_kernel(
-        model.affinity, params=getattr(model, "kernel_params", None) if own else None, **given
-    ).resolve(X)
-    if isinstance(kernel, Precomputed):
-        _check_square(X)
-        check_symmetric(X, "A precomputed affinity is symmetric; a(i, j) and a(j, i)")
-        if is_sparse(X):
-            A = scipy.sparse.csr_array(X).astype(np.float64)
-            return Affinity(A, X, kernel, 0, _wide(w))
-    elif named:
-        model._ensure_squares(X, np.float64)
-    # about ten products follow: for few columns a kernel is made again in less time than a matrix
-    # is written and read
-    rows = wide(X)
-    again = kernel.is_compiled(rows) and rows.shape[1] <= FEW_COLUMNS
-    A = Gram(kernel, rows, max_memory=model.max_memory, store=False if again else "auto")
-    return Affinity(A, X, kernel, 0, _wide(w))
+class AffinityMixin:
+    """Estimators with the parameters `affinity`, `gamma`, `max_memory` and those of kernels."""
+
+    affinity: Any
+    max_memory: int | str | None
+
+    def _affinity_of(self: Any, X: Any, w: Any = None, n_neighbors: Any = None) -> Affinity:
+        """What `affinity` means for the rows X: a graph of neighbours or a kernel."""
+        if isinstance(self.affinity, str) and self.affinity in GRAPHS:
+            if w is not None:
+                raise ValueError(
+                    "sample_weight needs an affinity that is a kernel: in a graph of neighbours a "
+                    "row of weight 2 is not the same as two rows."
+                )
+            return _graph(self.affinity, X, n_neighbors or self.n_neighbors)
+        kernel = self._affinity_kernel().resolve(X)
+        if isinstance(kernel, Precomputed):
+            _check_square(X)
+            check_symmetric(X, "A precomputed affinity is symmetric; a(i, j) and a(j, i)")
+            if is_sparse(X):
+                A = scipy.sparse.csr_array(X).astype(np.float64)
+                return Affinity(A, X, kernel, 0, _wide(w))
+        elif isinstance(self.affinity, str):
+            self._ensure_squares(X, np.float64)
+        # about ten products follow: for few columns a kernel is computed again in less time than a
+        # matrix is written and read
+        rows = wide(X)
+        again = kernel.is_compiled(rows) and rows.shape[1] <= FEW_COLUMNS
+        A = Gram(kernel, rows, max_memory=self.max_memory, store=False if again else "auto")
+        return Affinity(A, X, kernel, 0, _wide(w))
+
+    def _affinity_kernel(self) -> Any:
+        """The kernel that `affinity` names, is or calls, with its parameters."""
+        params = {name: getattr(self, name, None) for name in ("gamma", "degree", "coef0")}
+        given = {name: value for name, value in params.items() if value is not None}
+        if not isinstance(self.affinity, str):
+            given.pop("gamma", None)
+        own = isinstance(self.affinity, str) or callable(self.affinity)
+        kernel_params = getattr(self, "kernel_params", None) if own else None
+        return as_kernel(self.affinity, params=kernel_params, **given)
 
 
 def _graph(kind: str, X: Any, n_neighbors: Any) -> Affinity:
@@ -236,25 +244,30 @@ def _graph(kind: str, X: Any, n_neighbors: Any) -> Affinity:
     return Affinity(A, rows, None, k)
 
 
-def embedded(model: Any, affinity: Affinity, k: int, normalised: bool, **how: Any) -> Functions:
-    """The functions, with a warning if the solver stopped early."""
+def smoothest_functions(
+    name: str, affinity: Affinity, k: int, normalised: bool, **how: Any
+) -> Functions:
+    """The functions, with a warning that names the estimator if the solver stopped early."""
     functions = affinity.functions(k, normalised, **how)
     found = functions.found
-    warn_if_unfinished(type(model).__name__, found, "Raise eigen_tol or max_time.")
+    warn_if_unfinished(name, found, "Raise eigen_tol or max_time.")
     return replace(functions, found=replace(found, value=None))  # f has the vectors
 
 
-def connected(model: Any, affinity: Affinity, most: int = 1) -> Affinity:
-    """The graph with its parts joined by the shortest edges, if it has more than `most` parts."""
+def connected(name: str, affinity: Affinity, most: int = 1) -> Affinity:
+    """The graph with its parts joined by the shortest edges, if it has more than `most` parts.
+
+    A warning that names the estimator says so.
+    """
     if affinity.kernel is not None:
         return affinity
     count, labels = neighbours.components(affinity.A)
     if count <= most:
         return affinity
     if affinity.X is None:
-        warn_if_apart(model, count, "It was taken as given.")
+        warn_if_apart(name, count, "It was taken as given.")
         return affinity
-    warn_if_apart(model, count)
+    warn_if_apart(name, count)
     a, b, _ = neighbours.joined(affinity.X, labels)
     extra = scipy.sparse.coo_array((np.full(len(a), 0.5), (a, b)), affinity.A.shape).tocsr()
     A = scipy.sparse.csr_array(affinity.A + (extra + extra.T))

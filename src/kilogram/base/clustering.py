@@ -32,8 +32,7 @@ class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the cluster of each training row, (n,)."""
-        model: Any = self
-        return model.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

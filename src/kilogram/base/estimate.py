@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from kilogram.arrays.memory import ALWAYS_ALLOWED, human_bytes, memory_limit
-from kilogram.base.budget import Budget
+from sklearn.base import BaseEstimator
+
+from kilogram.arrays.memory import human_bytes
 
 
 def human_seconds(seconds: float) -> str:
@@ -41,7 +41,7 @@ class Estimate:
         return f"{text} {self.reason}" if self.reason else text
 
 
-def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
+def estimate(model: BaseEstimator, n: int, d: int, *, dtype: str = "float64") -> Estimate:
     """Estimate time and memory of `model.fit` on n rows and d columns.
 
     Rates are measured once per process on this machine, so the figures orient rather than promise.
@@ -76,25 +76,3 @@ def estimate(model: Any, n: int, d: int, *, dtype: str = "float64") -> Estimate:
         )
     found: Estimate = cost(int(n), int(d), dtype)
     return found
-
-
-def within(model: Any, n: int, d: int, method: str, seconds: float, size: float) -> Estimate:
-    """The Estimate of a model with one solver: `size` bytes against its memory limit."""
-    limit = Budget(None, getattr(model, "max_memory", None)).bytes
-    return Estimate(type(model).__name__, n, d, method, seconds, int(size), size <= limit)
-
-
-def ensure_room(
-    model: Any, needed: float, what: str, advice: str = "fewer columns (PCA makes some of many)"
-) -> None:
-    """Raise MemoryError before the work if `what` the fit stores exceeds the memory limit."""
-    given = getattr(model, "max_memory", None)
-    if given is None and needed <= ALWAYS_ALLOWED:
-        return
-    limit = memory_limit(given)
-    if needed > limit:
-        raise MemoryError(
-            f"{type(model).__name__}: {what} take {human_bytes(int(needed))}, and "
-            f"{human_bytes(limit)} may be used. Take {advice}, or "
-            f"{'a machine with more memory' if given is None else 'a larger max_memory'}."
-        )

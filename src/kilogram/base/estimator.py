@@ -10,13 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kilogram.arrays.memory import ALWAYS_ALLOWED, human_bytes, memory_limit
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed
 from kilogram.base.atomic_fit import make_fits_atomic
+from kilogram.base.budget import Budget
 from kilogram.base.constraints import Constraint, check_parameters
+from kilogram.base.estimate import Estimate
 from kilogram.base.laws import Laws
 from kilogram.base.progress import CallbackSupportMixin
 from kilogram.base.validation.validate import ValidatedData, raise_why_not_finite, validate
+from kilogram.base.warnings import warn
 
 UNDERFLOW = float(np.finfo(np.float32).smallest_normal)  # squares above it are exact
 
@@ -45,6 +49,37 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         xp = namespace(statistic)
         if not bool(xp.all(xp.isfinite(statistic))):
             raise_why_not_finite(self, X, statistic)
+
+    def _costs(self, n: int, d: int, method: str, seconds: float, size: float) -> Estimate:
+        """The Estimate of one solver, of `size` bytes, against the memory limit."""
+        limit = Budget(None, getattr(self, "max_memory", None)).bytes
+        return Estimate(type(self).__name__, n, d, method, seconds, int(size), size <= limit)
+
+    def _ensure_memory(
+        self, needed: float, what: str, advice: str = "fewer columns (PCA makes some of many)"
+    ) -> None:
+        """Raise MemoryError before the work if `what` the fit stores exceeds the memory limit."""
+        given = getattr(self, "max_memory", None)
+        if given is None and needed <= ALWAYS_ALLOWED:
+            return
+        limit = memory_limit(given)
+        if needed > limit:
+            raise MemoryError(
+                f"{type(self).__name__}: {what} take {human_bytes(int(needed))}, and "
+                f"{human_bytes(limit)} may be used. Take {advice}, or "
+                f"{'a machine with more memory' if given is None else 'a larger max_memory'}."
+            )
+
+    def _begins_anew(self, sums: str, fitted: str) -> bool:
+        """Whether `partial_fit` has no sums to add rows to; warn if there was a fit without."""
+        if hasattr(self, sums):
+            return False
+        if hasattr(self, fitted):
+            warn(
+                f"This {type(self).__name__} was fitted by `fit`, which keeps no moments to add "
+                "rows to: partial_fit begins anew with these rows."
+            )
+        return True
 
     def _ensure_target(self, statistic: Any) -> None:
         """Refuse targets that are finite, but a sum of whose squares, `statistic`, is not."""
@@ -78,10 +113,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
 
-def as_written(model: Any, name: str = "transform") -> Any:
+def as_written(estimator: BaseEstimator, name: str = "transform") -> Any:
     """A method without the wrapper of `set_output`: always arrays, for calls between estimators."""
-    method = getattr(type(model), name)
-    return partial(getattr(method, "__wrapped__", method), model)
+    method = getattr(type(estimator), name)
+    return partial(getattr(method, "__wrapped__", method), estimator)
 
 
 def _known(X: Any) -> Any:

@@ -31,7 +31,7 @@ from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
 from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator
 from kilogram.base.constraints import check_parameters
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.labels import all_classes, codes_of, refuse_unknown, validate_labels
 from kilogram.functions.bayes import is_certain, least_cost, log_posterior, most_probable, settled
 from kilogram.native.threads import serial_blas
@@ -264,7 +264,7 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         return self.classes_[to_numpy(index)]
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "sums of the classes", n * d / rates(8).multiply_adds, 64 * d)
+        return self._costs(n, d, "sums of the classes", n * d / rates(8).multiply_adds, 64 * d)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -34,12 +34,10 @@ def check_components(k: Any, most: int, n: int) -> int:
     return int(k)
 
 
-def check_in_memory(model: Any, X: Any) -> None:
+def check_in_memory(name: str, X: Any) -> None:
     """Every row is compared with every other: streams cannot."""
     if is_streamed(X):
-        raise ValueError(
-            f"{type(model).__name__} compares all rows with each other and needs them in memory."
-        )
+        raise ValueError(f"{name} compares all rows with each other and needs them in memory.")
 
 
 BLOCK_ENTRIES = 2**20  # compared at once: a matrix that fills the memory needs no copy
@@ -64,11 +62,11 @@ def check_symmetric(A: Any, what: str) -> None:
 JOINED = "The shortest edges between parts were added."
 
 
-def warn_if_apart(model: Any, count: int, done: str = JOINED) -> None:
+def warn_if_apart(name: str, count: int, done: str = JOINED) -> None:
     """Warn that the graph has several components, and what was done about it."""
     if count > 1:
         warnings.warn(
-            f"{type(model).__name__}: the graph of neighbours falls into {count} parts that no "
+            f"{name}: the graph of neighbours falls into {count} parts that no "
             f"edge connects. {done} A larger n_neighbors may connect them.",
             DisconnectedGraphWarning,
             stacklevel=4,

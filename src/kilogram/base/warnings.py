@@ -1,10 +1,9 @@
-"""Warnings of a fit: it stopped early, used less memory than the exact solver, or begins anew."""
+"""Warnings of a fit: it stopped early, or used less memory than the exact solver."""
 
 from __future__ import annotations
 
 import sys
 import warnings as _warnings
-from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
@@ -44,15 +43,3 @@ def warn_if_unfinished(name: str, found: Solution, advice: str) -> None:
 def warn_memory_fallback(name: str, sentence: str) -> None:
     """Warn that a solver with less memory is used, before the work starts."""
     warn(f"{name}: {sentence}", MemoryFallbackWarning)
-
-
-def begins_anew(model: Any, sums: str, fitted: str) -> bool:
-    """Whether `partial_fit` has no sums to add rows to; a warning if there was a fit without."""
-    if hasattr(model, sums):
-        return False
-    if hasattr(model, fitted):
-        warn(
-            f"This {type(model).__name__} was fitted by `fit`, which keeps no moments to add rows "
-            "to: partial_fit begins anew with these rows."
-        )
-    return True

@@ -31,7 +31,7 @@ from kilogram.arrays.rows import map_rows, reduce_rows, row_count
 from kilogram.arrays.threads import one_team
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, OneOf, Real
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.cca.view_scores import (
     dense,
@@ -275,7 +275,7 @@ class CCA(
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         flops = n * (2 * d) ** 2 / 2
-        return within(self, n, d, "moments", flops / rates(8).multiply_adds, 8 * 4 * (2 * d) ** 2)
+        return self._costs(n, d, "moments", flops / rates(8).multiply_adds, 8 * 4 * (2 * d) ** 2)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -37,7 +37,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import warn_if_unfinished
@@ -323,7 +323,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = (n**3 / 3 + 2 * n * n * d) / rates(8).multiply_adds
-        return within(self, n, d, "two Cholesky factors", work, plan_bytes(n))
+        return self._costs(n, d, "two Cholesky factors", work, plan_bytes(n))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

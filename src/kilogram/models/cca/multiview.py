@@ -23,7 +23,7 @@ from kilogram.arrays.namespace import is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, map_rows, reduce_rows
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.constraints import Constraint, Integer, OneOf, Real
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.parameters import is_whole
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import warn_if_unfinished
@@ -193,7 +193,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return xp.concat(parts, axis=1)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
+        return self._costs(n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

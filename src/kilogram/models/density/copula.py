@@ -30,7 +30,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import ensure_room
 from kilogram.base.random_state import as_generator
 from kilogram.functions.histograms import RULES
 from kilogram.models.density.classifier import ClassDensities
@@ -73,7 +72,7 @@ class CopulaModel(Estimator):
         classes, rows = np.arange(n_classes), (X, codes, w)
         bins = choose_bins(self.bins, self.max_bins, ranges, rows, classes, as_generator(seed))
         what = f"the counts of {n_classes} classes in up to {int(bins.numbers.max())} bins a column"
-        ensure_room(self, bins.bytes(n_classes), what, "fewer bins")
+        self._ensure_memory(bins.bytes(n_classes), what, "fewer bins")
         counts = bins.of(X, codes, w, n_classes=n_classes)
         logs = bins.log_densities(counts, float(self.alpha))
         return [Margins.of(bins, logs, c, endless=endless) for c in range(n_classes)]

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Constraint, Integer, Real
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.models.density.density import checked_n_samples
 from kilogram.models.density.density_tree import DensityTreeModel, checked_box
@@ -154,4 +153,4 @@ min_width, epsilon, min_share : see `DensityTree`
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 60.0 * self.n_estimators * n * d * np.log2(n + 2) / rates(8).multiply_adds
-        return within(self, n, d, f"{self.n_estimators} trees", work, 48 * n * d)
+        return self._costs(n, d, f"{self.n_estimators} trees", work, 48 * n * d)

@@ -31,7 +31,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.parameters import numbers
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import MAX_FEATURES, features_per_split
@@ -236,4 +235,4 @@ class DensityTree(DensityTreeModel):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 60.0 * n * d * np.log2(n + 2) / rates(8).multiply_adds
-        return within(self, n, d, "sorting and splitting the columns", work, 24 * n * d)
+        return self._costs(n, d, "sorting and splitting the columns", work, 24 * n * d)

@@ -33,7 +33,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameter,
 )
-from kilogram.base.estimate import ensure_room, within
 from kilogram.base.host_rows import rows_of_positive_weight
 from kilogram.base.random_state import as_generator
 from kilogram.functions.histograms import RULES, bin_width
@@ -127,7 +126,7 @@ default="freedman_diaconis"
         grid = self._choose(X, w, ranges)
         most = int(grid.numbers.max())
         size = EDGE * int(grid.numbers.sum()) + 3 * EDGE * most
-        ensure_room(self, size, f"the edges of up to {most} bins a column", "fewer bins")
+        self._ensure_memory(size, f"the edges of up to {most} bins a column", "fewer bins")
         self.grid_ = grid
         found = reduce_rows(partial(CellCounts.of, grid=self.grid_), X, w)
         self.cells_, self.counts_ = found.cells, found.counts
@@ -201,7 +200,7 @@ default="freedman_diaconis"
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         most = max(self.max_bins if isinstance(rule, str) else rule for rule in self._rules(d))
         work = 4.0 * n * d / rates(8).multiply_adds
-        return within(self, n, d, "counts of bins", work, 16 * n + EDGE * (d + 3) * int(most))
+        return self._costs(n, d, "counts of bins", work, 16 * n + EDGE * (d + 3) * int(most))
 
 
 def _weighted_ranges(X: Any, w: Any = None) -> Ranges:

@@ -29,7 +29,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.functions.density_kernels import KERNELS, draws, log_integral, scott, silverman
 from kilogram.models.density.bandwidths import likelihood_width
@@ -227,4 +226,4 @@ default="gaussian"
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 1.0 * n * d / rates(8).multiply_adds
-        return within(self, n, d, "the rows, sorted", work, 24 * n * d)
+        return self._costs(n, d, "the rows, sorted", work, 24 * n * d)

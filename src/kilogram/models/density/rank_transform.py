@@ -22,7 +22,6 @@ from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws
 from kilogram.base.constraints import Constraint, OneOf
-from kilogram.base.estimate import within
 from kilogram.base.host_rows import as_float64, rows_in_memory, rows_of_positive_weight
 from kilogram.operators.cost import rates
 
@@ -123,7 +122,7 @@ class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 40.0 * n * d * np.log2(n + 2) / rates(8).multiply_adds
-        return within(self, n, d, "sorting the columns", work, 24 * n * d)
+        return self._costs(n, d, "sorting the columns", work, 24 * n * d)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -29,7 +29,7 @@ from kilogram.arrays.namespace import is_sparse, like, namespace, narrowed, to_n
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, Null, OneOf, Real
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.gaussian_rule import normalised_priors, number_of_directions
 from kilogram.base.generative import (
     DiscriminantClassifier,
@@ -321,4 +321,4 @@ class LinearDiscriminantAnalysis(
         return moments.within / moments.weight
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
+        return self._costs(n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)

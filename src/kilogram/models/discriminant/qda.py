@@ -20,7 +20,7 @@ from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Null, OneOf, Real
-from kilogram.base.estimate import Estimate, ensure_room, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.gaussian_rule import GaussianRule, normalised_priors
 from kilogram.base.generative import DiscriminantClassifier, class_statistic, dense
 from kilogram.base.labels import codes_of
@@ -133,7 +133,7 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
         self._refuse_few_rows(X, y)
         K, d = len(self.classes_), column_count(X)
-        ensure_room(self, COPIES * 8 * K * d * d, f"the covariances of {K} classes, {d} by {d},")
+        self._ensure_memory(COPIES * 8 * K * d * d, f"the covariances of {K} classes, {d} by {d},")
         return class_statistic(ClassScatters, X, y, w, self.classes_)
 
     def _refuse_few_rows(self, X: Any, y: Any) -> None:
@@ -243,4 +243,4 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
         return to_numpy(self.means_)[c] + normal @ V.T
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
+        return self._costs(n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)

@@ -39,7 +39,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import Projection, beside, stored
 from kilogram.base.random_state import as_generator
@@ -254,7 +253,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         size = 4 if dtype == "float32" else 8
         k = min(n, d) if self.n_components is None else self.n_components
         work = (n * d * d + 20.0 * 2 * n * k * (k + 8)) / rates(size).multiply_adds
-        return within(self, n, d, "20 iterations on white rows", work, size * n * (d + k))
+        return self._costs(n, d, "20 iterations on white rows", work, size * n * (d + k))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

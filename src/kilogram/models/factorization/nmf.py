@@ -30,7 +30,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.arrays.rows import is_streamed, map_rows, row_count
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.constraints import (
     Boolean,
@@ -42,25 +42,27 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import stored
+from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.factorization.nmf_fitting import (
     About,
-    begin,
     block_loadings,
     check_loss,
+    given_factors,
+    initial_factors,
     look,
+    loss_of,
     losses,
     measured,
     rebuilt,
 )
 from kilogram.models.factorization.nmf_online import batch_step
-from kilogram.models.factorization.nmf_updates import rules
+from kilogram.models.factorization.nmf_updates import UpdateSettings, rules
 from kilogram.operators.cost import rates
 from kilogram.solvers.factorization.nmf import Plan, alternate
-from kilogram.solvers.factorization.nmf_initialization import NAMES
+from kilogram.solvers.factorization.nmf_initialization import NAMES, Start
 from kilogram.solvers.factorization.nmf_tables import table
 
 
@@ -223,10 +225,10 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_parameters(self)
         check_loss(self.beta_loss, self.solver)
         X, _, s = self._validate(X, None, sample_weight, finite=False)
-        about = look(self, X, s)
-        began = begin(self, X, s, about, W, H)
+        about = look(self, X, s, allow_missing=self.missing == "em")
+        began = self._begin(X, s, about, W, H)
         k = len(began.H)
-        self._rules = rules(self, about.d, about.weight, k, about.mean, about.dtype, X)
+        self._rules = rules(self._settings(), about, k, X)
         first = about.put(np.asarray(began.H, dtype=about.dtype))
         loadings = began.W if is_streamed(X) or is_sparse(X) else like(began.W, X)
         rows = table(X, loadings, s, about.missing > 0)
@@ -249,9 +251,27 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
         return X, W
 
+    def _begin(self, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
+        """The factors to begin with: those given, or made by `init`."""
+        k = None if self.n_components in (None, "auto") else int(self.n_components)
+        if self.init == "custom":
+            return given_factors(W, H, row_count(X), about.d, k)
+        if W is not None or H is not None:
+            raise ValueError(f"W and H are for init='custom', but init is {self.init!r}.")
+        rng = as_generator(self.random_state)
+        return initial_factors(self.init, X, s, about.d if k is None else k, about, rng)
+
+    def _settings(self) -> UpdateSettings:
+        alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H
+        return UpdateSettings(
+            loss_of(self.beta_loss), self.solver, self.alpha_W, alpha_H, self.l1_ratio
+        )
+
     def _measure(self, X: Any, s: Any, about: About) -> Any:
         """The loss with the best loadings for the parts found; those loadings, where at hand."""
-        fit, extra, W = measured(self, X, s, about)
+        fit, extra, W = measured(
+            X, s, self.components_, self._rules.final, about, self.missing == "em"
+        )
         self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))
         self.objective_ = float(fit + extra) + self._penalty()
         if not is_streamed(X):
@@ -271,14 +291,22 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_loss(self.beta_loss, self.solver)
         first = not hasattr(self, "components_")
         X, _, s = self._validate(X, None, sample_weight, finite=False, reset=first)
-        about = look(self, X, s)
+        about = look(self, X, s, allow_missing=self.missing == "em")
         if first or not to_numpy(self.components_).any():  # of rows of zeros nothing is learnt
-            began = begin(self, X, s, about, None, None)
+            began = self._begin(X, s, about, None, None)
             self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
             self.n_components_ = self._n_features_out = len(began.H)
-            self._rules = rules(self, about.d, about.weight, len(began.H), about.mean, about.dtype)
+            self._rules = rules(self._settings(), about, len(began.H))
             self._sums, self.n_iter_ = None, 0
-        self.components_, self._sums = batch_step(self, X, s, self._sums)
+        self.components_, self._sums = batch_step(
+            X,
+            s,
+            self.components_,
+            self._rules,
+            self._sums,
+            forget_factor=float(self.forget_factor),
+            missing=self.missing == "em",
+        )
         self.n_iter_ += 1
         return self
 
@@ -291,7 +319,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _checked_loadings(self, X: Any) -> Any:
         """The loadings of rows, or of a block of them, that may have any entries."""
         if X.shape[0]:
-            look(self, X, None)
+            look(self, X, None, allow_missing=self.missing == "em")
         return self._loadings(X)
 
     def _loadings(self, X: Any) -> Any:
@@ -310,13 +338,14 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """D and the penalties, with the best loadings of these rows."""
         check_is_fitted(self)
         X, _, s = self._validate(X, None, sample_weight, reset=False, finite=False)
-        return float(losses(self, X, s).sum()) + self._penalty()
+        rule, holes = self._rules.final, self.missing == "em"
+        return float(losses(X, s, self.components_, rule, holes).sum()) + self._penalty()
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8
         k = d if self.n_components in (None, "auto") else int(self.n_components)
         work = 50.0 * 4.0 * n * d * k / rates(size).multiply_adds / 2
-        return within(self, n, d, "50 alternating updates", work, size * (n * d + (n + d) * k))
+        return self._costs(n, d, "50 alternating updates", work, size * (n * d + (n + d) * k))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

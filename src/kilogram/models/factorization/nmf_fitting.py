@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_count
 from kilogram.base.constraints import OneOf, Real, check_parameter
-from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import is_foreign, raise_why_not_finite
 from kilogram.native.factors import HalfUpdateRule
 from kilogram.solvers.factorization.nmf_half_updates import (
@@ -71,22 +71,26 @@ def _entries(block: Any, s: Any) -> np.ndarray:
     return np.array([squares, total, negative, *counts, w])
 
 
-def look(model: Any, X: Any, s: Any) -> About:
-    """One pass over the entries; negative, infinite and unexpected missing ones are errors."""
+def look(estimator: BaseEstimator, X: Any, s: Any, *, allow_missing: bool) -> About:
+    """One pass over the entries; negative, infinite and unexpected missing ones are errors.
+
+    The errors name the estimator.
+    """
     rows = None
     if is_numpy(X) and X.size:
         rows = max(1, BLOCK // max(1, X.itemsize * X.shape[1]))
     with np.errstate(invalid="ignore", over="ignore"):
         found = reduce_rows(_entries, X, s, block_rows=rows)
     squares, total, negative, missing, infinite, w = (float(v) for v in found)
-    if infinite or (missing and not (model.missing == "em" and not is_sparse(X))):
-        if is_sparse(X) and missing and model.missing == "em":
+    if infinite or (missing and not (allow_missing and not is_sparse(X))):
+        if is_sparse(X) and missing and allow_missing:
             raise ValueError("NaN in a sparse X: missing='em' needs dense rows. Use X.toarray().")
-        raise_why_not_finite(model, X, np.array([np.nan if missing else np.inf]))
+        raise_why_not_finite(estimator, X, np.array([np.nan if missing else np.inf]))
     if negative:
         raise ValueError(
-            f"Negative values in data passed to {type(model).__name__} (input X): {int(negative)} "
-            "of them. Its factors are non-negative, so is what they can describe; use PCA."
+            f"Negative values in data passed to {type(estimator).__name__} (input X): "
+            f"{int(negative)} of them. Its factors are non-negative, so is what they can describe; "
+            "use PCA."
         )
     dtype: Any = np.dtype(np.float64)
     put: Callable[[Any], Any] = _host
@@ -94,7 +98,7 @@ def look(model: Any, X: Any, s: Any) -> About:
         dtype = np.dtype(np.float32 if str(X.dtype).endswith("float32") else np.float64)
         put = partial(like, ref=X[:1, :]) if is_foreign(X) else _host
     if not squares < float(np.finfo(dtype).max):
-        raise_why_not_finite(model, X, np.array([squares]))
+        raise_why_not_finite(estimator, X, np.array([squares]))
     d = column_count(X)
     return About(squares, total / (w * d), negative, missing, infinite, w, d, dtype, put)
 
@@ -120,27 +124,27 @@ def check_loss(beta_loss: Any, solver: str) -> None:
         )
 
 
-def begin(model: Any, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
-    """Where to begin."""
-    n, d, k = row_count(X), about.d, model.n_components
-    if model.init == "custom":
-        if W is None or H is None:
-            raise ValueError("init='custom' needs both W and H, given to fit_transform.")
-        k = len(H) if k in (None, "auto") else int(k)
-        return _given(W, H, n, d, k)
-    if W is not None or H is not None:
-        raise ValueError(f"W and H are for init='custom', but init is {model.init!r}.")
-    k = d if k in (None, "auto") else int(k)
-    init = model.init or ("nndsvda" if k <= min(n, d) else "random")
+def given_factors(W: Any, H: Any, n: int, d: int, k: int | None) -> Start:
+    """The factors given for init="custom", checked; k is None where they decide."""
+    if W is None or H is None:
+        raise ValueError("init='custom' needs both W and H, given to fit_transform.")
+    return _checked_factors(W, H, n, d, len(H) if k is None else k)
+
+
+def initial_factors(init: str | None, X: Any, s: Any, k: int, about: About, rng: Any) -> Start:
+    """Where to begin, by one of the named methods; None chooses."""
+    n, d = row_count(X), about.d
+    if init is None:
+        init = "nndsvda" if k <= min(n, d) else "random"
     if init.startswith("nndsvd") and k > min(n, d):
         raise ValueError(
             f"init={init!r} can only be used when n_components <= min(n_samples, n_features): "
             f"{k} > {min(n, d)}. Use init='random', or fewer components."
         )
-    return start(init, X, s, k, d, about.mean, as_generator(model.random_state))
+    return start(init, X, s, k, d, about.mean, rng)
 
 
-def _given(W: Any, H: Any, n: int, d: int, k: int) -> Start:
+def _checked_factors(W: Any, H: Any, n: int, d: int, k: int) -> Start:
     W, H = (np.asarray(to_numpy(a), dtype=np.float64) for a in (W, H))
     if W.shape != (n, k) or H.shape != (k, d):
         raise ValueError(
@@ -196,25 +200,24 @@ def final_pass(X: Any, H: Any, rule: HalfUpdateRule) -> tuple[Any, float]:
     return blocks[0] if len(blocks) == 1 else namespace(blocks[0]).concat(blocks), found.loss
 
 
-def losses(model: Any, X: Any, s: Any) -> np.ndarray:
+def losses(X: Any, s: Any, H: Any, rule: HalfUpdateRule, missing: bool) -> np.ndarray:
     """The sums of `block_loss` over the rows."""
-    loss = partial(
-        block_loss, H=model.components_, rule=model._rules.final, missing=model.missing == "em"
-    )
-    return np.asarray(reduce_rows(loss, X, s))
+    return np.asarray(reduce_rows(partial(block_loss, H=H, rule=rule, missing=missing), X, s))
 
 
-def measured(model: Any, X: Any, s: Any, about: About) -> tuple[float, float, Any]:
+def measured(
+    X: Any, s: Any, H: Any, rule: HalfUpdateRule, about: About, missing: bool
+) -> tuple[float, float, Any]:
     """The loss and the penalty on W, with the best loadings; those loadings where at hand."""
-    rule, W, fit, extra = model._rules.final, None, 0.0, 0.0
+    W, fit, extra = None, 0.0, 0.0
     if s is None and not about.missing and not is_streamed(X) and rule.update == "cd":
-        W, value = final_pass(X, model.components_, rule)
+        W, value = final_pass(X, H, rule)
         extra = rule.l1 * float(namespace(W).sum(W)) + 0.5 * rule.l2 * float(
             namespace(W).sum(W * W)
         )
         fit = 0.5 * about.squares + value - extra
     if not fit > 1e-6 * about.squares:  # what cancels there must be summed entry by entry
-        fit, extra = (float(v) for v in losses(model, X, s))
+        fit, extra = (float(v) for v in losses(X, s, H, rule, missing))
     return fit, extra, W
 
 

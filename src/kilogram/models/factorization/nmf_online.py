@@ -19,6 +19,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.models.factorization.nmf_fitting import block_loadings
+from kilogram.models.factorization.nmf_updates import Rules
 from kilogram.solvers.factorization.nmf_half_updates import Half, Parts, half
 from kilogram.solvers.factorization.nmf_tables import improved
 
@@ -54,20 +55,27 @@ def awake(H: Any, X: Any, s: Any) -> Any:
     return like(np.where(empty & (sums > 0), known.mean(), known), H)
 
 
-def batch_step(model: Any, X: Any, s: Any, before: OnlineSums | None) -> tuple[Any, OnlineSums]:
-    """New components and new sums."""
-    all_rules = model._rules
+def batch_step(
+    X: Any,
+    s: Any,
+    H: Any,
+    all_rules: Rules,
+    before: OnlineSums | None,
+    *,
+    forget_factor: float,
+    missing: bool,
+) -> tuple[Any, OnlineSums]:
+    """New components and new sums, from those before and a batch X of rows with weights s."""
     poisson = all_rules.rows.update == "poisson"
-    H = awake(model.components_, X, s) if poisson else model.components_
+    H = awake(H, X, s) if poisson else H
     once = all_rules.rows._replace(sweeps=1, update="poisson" if poisson else "cd")
     final = all_rules.final._replace(l1=once.l1, l2=once.l2)
-    batch = partial(_batch, H=H, final=final, once=once, missing=model.missing == "em")
+    batch = partial(_batch, H=H, final=final, once=once, missing=missing)
     found = reduce_rows(batch, X, s)
     A = like(found.A, H) * H if poisson else like(found.A, H)
     gram = found.gram
     if before is not None:
-        f = float(model.forget_factor)
-        A, gram = A + f * before.A, gram + f * before.gram
+        A, gram = A + forget_factor * before.A, gram + forget_factor * before.gram
     sums = OnlineSums(A, gram)
     columns = all_rules.columns
     if not poisson:

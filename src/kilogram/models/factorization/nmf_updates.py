@@ -19,7 +19,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.base.warnings import ConvergenceWarning
-from kilogram.models.factorization.nmf_fitting import loss_of
+from kilogram.models.factorization.nmf_fitting import About
 from kilogram.native.factors import HalfUpdateRule
 
 
@@ -33,38 +33,50 @@ class Rules:
 
     def scaled(self, H: Any) -> Any:
         """The components, of length 1 where a penalty on loadings did not choose their size."""
-        if not _price(self.final) or _price(self.rows):
+        if not _penalty(self.final) or _penalty(self.rows):
             return H
         xp = namespace(H)
         lengths = xp.sqrt(xp.sum(H * H, axis=1))[:, None]
         return H / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
 
 
-def _price(rule: HalfUpdateRule) -> float:
+def _penalty(rule: HalfUpdateRule) -> float:
     return rule.l1 + rule.l2
 
 
-def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any, X: Any = None) -> Rules:
+@dataclass(frozen=True)
+class UpdateSettings:
+    """The parameters of `NMF` that decide how factors are improved; `alpha_H` as a number."""
+
+    loss: str  # "frobenius" or "poisson"
+    solver: str
+    alpha_W: float
+    alpha_H: float
+    l1_ratio: float
+
+
+def rules(settings: UpdateSettings, about: About, k: int, X: Any = None) -> Rules:
     """From the parameters; several sweeps wherever the products with X cost more.
 
     An entry of sparse rows costs about four of dense ones, and there are few of them.
     """
-    poisson = loss_of(model.beta_loss) == "poisson"
-    update = "poisson" if poisson else model.solver
-    alpha_H = model.alpha_W if model.alpha_H == "same" else model.alpha_H
-    a_w, a_h, l1 = model.alpha_W * d, alpha_H * n, model.l1_ratio
+    d, n, dtype = about.d, about.weight, about.dtype
+    poisson = settings.loss == "poisson"
+    update = "poisson" if poisson else settings.solver
+    a_w, a_h, l1 = settings.alpha_W * d, settings.alpha_H * n, settings.l1_ratio
     eps = float(np.finfo(dtype).eps)
-    base = HalfUpdateRule(update, floor=eps * max(mean, float(np.finfo(dtype).tiny) / eps))
+    least = max(about.mean, float(np.finfo(dtype).tiny) / eps)
+    base = HalfUpdateRule(update, floor=eps * least)
     final = base._replace(l1=a_w * l1, l2=a_w * (1 - l1))
     rows, columns = final, base._replace(l1=a_h * l1, l2=a_h * (1 - l1))
     if (a_w > 0) != (a_h > 0):
-        _warn_of_one_penalty(type(model).__name__, on_loadings=a_w > 0)
+        _warn_of_one_penalty(on_loadings=a_w > 0)
         rows = columns = base
     if poisson:
         return Rules(rows._replace(sweeps=2), columns, final._replace(sweeps=500, tol=1e-6))
     tol = 1e-10 if np.dtype(dtype) == np.float64 else 1e-6
     final = final._replace(update="cd", sweeps=1000, tol=tol)
-    if model.solver == "mu":
+    if settings.solver == "mu":
         return Rules(rows, columns, final)
     filled = min(1.0, 4 * X.nnz / max(1, X.shape[0] * X.shape[1])) if is_sparse(X) else 1.0
     return Rules(
@@ -74,12 +86,12 @@ def rules(model: Any, d: int, n: float, k: int, mean: float, dtype: Any, X: Any 
     )
 
 
-def _warn_of_one_penalty(name: str, *, on_loadings: bool) -> None:
+def _warn_of_one_penalty(*, on_loadings: bool) -> None:
     penalised, other = ("W", "H") if on_loadings else ("H", "W")
-    kept = "loadings for these parts pay it" if on_loadings else "it has no effect"
+    kept = "loadings for these parts are penalised" if on_loadings else "it has no effect"
     advice = "alpha_H='same' gives both one" if on_loadings else "give alpha_W a value too"
     warnings.warn(
-        f"{name}: alpha_{penalised} penalises {penalised} and nothing penalises {other}, so it can "
+        f"NMF: alpha_{penalised} penalises {penalised} and nothing penalises {other}, so it can "
         f"be lowered without end by a smaller {penalised} and a larger {other}. Parts are found "
         f"without it, and {kept}. Penalise both factors: {advice}.",
         ConvergenceWarning,

@@ -26,7 +26,6 @@ from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, as_written, warn_if_unfinished
 from kilogram.base.constraints import Constraint, Integer, Null, Real
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import signed, stored
 from kilogram.base.validation.validate import validate_inverse_input
@@ -171,7 +170,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8
         work = 40.0 * 2 * n * d * min(n, d) / rates(size).multiply_adds
-        return within(self, n, d, "40 iterations of the pursuit", work, 8.0 * size * n * d)
+        return self._costs(n, d, "40 iterations of the pursuit", work, 8.0 * size * n * d)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,6 @@ from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count, sample_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Constraint, Integer, RandomState
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, as_kernel
 from kilogram.models.features.fourier_map import FeatureError, FourierMap, check_count, kernel_error
@@ -155,4 +154,4 @@ class FourierFeatures(RowFeatures):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size, D = (4 if dtype == "float32" else 8), self.n_components
         seconds = n * d * D / rates(size).multiply_adds + n * D / rates(size).values
-        return within(self, n, d, "all features of transform", seconds, size * n * D)
+        return self._costs(n, d, "all features of transform", seconds, size * n * D)

@@ -31,7 +31,6 @@ from kilogram.base.labels import (
 )
 from kilogram.base.progress import with_callbacks
 from kilogram.base.regression_data import validate_regression_data
-from kilogram.base.warnings import begins_anew
 from kilogram.models.features.kitchen_sinks_base import KitchenSinks
 
 LAWS = Laws(
@@ -137,7 +136,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
         -------
         self
         """
-        first = begins_anew(self, "moments_", "coef_")
+        first = self._begins_anew("moments_", "coef_")
         rows = validate_regression_data(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         return self._fit_rows(rows.X, rows.Y, rows.w, flat=rows.flat, add=True)
 
@@ -260,7 +259,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
         -------
         self
         """
-        first = begins_anew(self, "moments_", "coef_")
+        first = self._begins_anew("moments_", "coef_")
         X, y, w = validate_labels(self, X, y, sample_weight, finite=is_sparse(X), reset=first)
         if first:
             self._coded = distinct_classes(y if classes is None else np.asarray(classes))

@@ -20,7 +20,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, as_kernel
 from kilogram.models.features.fourier_map import FourierMap
@@ -178,7 +177,7 @@ class KitchenSinks(Estimator):
         if n < D:
             solver = "inner products of the features"
             needed = size * n * D + 8.0 * 5 * n**2
-        return within(self, n, d, solver, seconds, needed)
+        return self._costs(n, d, solver, seconds, needed)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

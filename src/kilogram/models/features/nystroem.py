@@ -28,7 +28,6 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count, take_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Constraint, Integer, OneOf, RandomState
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.features.row_features import RowFeatures
@@ -227,7 +226,7 @@ class Nystroem(RowFeatures):
         size, m = (4 if dtype == "float32" else 8), self.n_components
         work = n * m * (d + m) + 9.0 * m**3  # the eigenvectors of C cost about 9 m^3
         seconds = work / rates(size).multiply_adds + n * m / rates(size).values
-        return within(self, n, d, "all features of transform", seconds, size * n * m + 24 * m * m)
+        return self._costs(n, d, "all features of transform", seconds, size * n * m + 24 * m * m)
 
 
 def _host(kernel: Kernel, C: Any) -> np.ndarray:

@@ -39,7 +39,7 @@ from kilogram.base.constraints import (
     OneOf,
     Real,
 )
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.gaussian_rule import GaussianRule, number_of_directions
 from kilogram.base.generative import (
     class_statistic,
@@ -267,7 +267,7 @@ class FisherDiscriminant(
         return map_rows(lambda block: self.rule_.probabilities(self._project(block)), rows)
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
-        return within(self, n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
+        return self._costs(n, d, "moments", n * d * d / 2 / rates(8).multiply_adds, 32 * d * d)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -38,7 +38,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.gaussian_rule import GaussianRule, number_of_directions
 from kilogram.base.generative import counted_rows
 from kilogram.base.labels import codes_of, distinct_classes, validate_labels
@@ -288,7 +288,7 @@ class KernelFisherDiscriminant(
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = (n**3 / 6 + n * n * d / 2) / rates(8).multiply_adds
-        return within(self, n, d, "one Cholesky factor", work, 8 * n * n)
+        return self._costs(n, d, "one Cholesky factor", work, 8 * n * n)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -33,7 +33,7 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
 )
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.generative import counted_rows
 from kilogram.base.labels import distinct_classes, largest, validate_labels
 from kilogram.base.progress import ticking, with_callbacks
@@ -315,7 +315,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         evaluations = 1 if self.optimizer is None else 20
         work = evaluations * (6 * n**3 / 6 + n**3 / 3 + n * n * d) / rates(8).multiply_adds
-        return within(self, n, d, "Newton steps with a Cholesky factor each", work, 16 * n * n)
+        return self._costs(n, d, "Newton steps with a Cholesky factor each", work, 16 * n * n)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

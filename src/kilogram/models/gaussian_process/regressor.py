@@ -40,7 +40,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import Estimate, within
+from kilogram.base.estimate import Estimate
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
@@ -332,7 +332,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         evaluations = 1 if self.optimizer is None else 20 if m == n else 50
         work = evaluations * n * m * (m / 2 + d) / rates(8).multiply_adds
         method = "Cholesky factor and inverse" if m == n else f"{m} inducing points"
-        return within(self, n, d, method, work, 8.8 * m * m if m == n else 8 * (n + 4 * m) * m)
+        return self._costs(n, d, method, work, 8.8 * m * m if m == n else 8 * (n + 4 * m) * m)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,6 @@ from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
 from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_blocks
 from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
 from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
@@ -278,7 +277,7 @@ class GeneralizedLinearModel(LinearPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 8.0 * n * d * (d / 2 if d <= 2000 else 30.0)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "Newton's method", seconds, 8.0 * (3 * min(d, 2000) ** 2 + 6 * n))
+        return self._costs(n, d, "Newton's method", seconds, 8.0 * (3 * min(d, 2000) ** 2 + 6 * n))
 
 
 class PoissonRegressor(GeneralizedLinearModel):

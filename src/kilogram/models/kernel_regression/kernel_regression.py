@@ -13,7 +13,6 @@ from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.functions.density_kernels import KERNELS
 from kilogram.models.kernel_regression.local_fits import LocalRows, candidate_bandwidths
@@ -185,7 +184,7 @@ default="gaussian"
         tried = self.n_bandwidths if self.bandwidth == "loo" else 0
         work = float(n) * near * (10.0 * d + tried * (10.0 + self.degree * d * d))
         size = 8.0 * (n * (d + 2) + 6 * 2**21)
-        return within(self, n, d, "local fits", work / rates(8).multiply_adds, size)
+        return self._costs(n, d, "local fits", work / rates(8).multiply_adds, size)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

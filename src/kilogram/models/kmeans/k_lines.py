@@ -33,7 +33,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.operators.cost import rates
@@ -203,7 +202,7 @@ class KLines(CentreMixin, Estimator):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = STARTS * 20.0 * n * d * (self.n_clusters + d) / rates(8).multiply_adds
-        return within(self, n, d, f"{STARTS} starts of 20 iterations", work, 8 * n * (d + 40))
+        return self._costs(n, d, f"{STARTS} starts of 20 iterations", work, 8 * n * (d + 40))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

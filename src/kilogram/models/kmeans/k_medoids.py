@@ -36,7 +36,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.models.kmeans.medoid_fits import (
@@ -242,7 +241,7 @@ class KMedoids(CentreMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8
         work = (n * n * d / 2 + 10.0 * n * n) / rates(size).multiply_adds
-        return within(self, n, d, "all distances and 5 sweeps of swaps", work, size * n * n)
+        return self._costs(n, d, "all distances and 5 sweeps of swaps", work, size * n * n)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

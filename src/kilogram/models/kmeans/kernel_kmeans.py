@@ -37,7 +37,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Precomputed, as_kernel
@@ -315,7 +314,7 @@ class KernelKMeans(CentreMixin, Estimator):
         passes = 0.5 if dear else trace.PASSES * starts
         work = n * n * (passes * (d + trace.VALUE) + 2.0 * k) / rates(size).multiply_adds
         memory = 8 * n * n if dear else 64 * n * k
-        return within(self, n, d, "products with the kernel matrix", work, memory)
+        return self._costs(n, d, "products with the kernel matrix", work, memory)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

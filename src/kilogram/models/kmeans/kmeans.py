@@ -43,7 +43,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.operators.cost import rates
@@ -309,7 +308,7 @@ default="k-means++"
         size = 4 if dtype == "float32" else 8
         work = 20.0 * n * d * self.n_clusters / rates(size).multiply_adds
         memory = size * n * d + 4 * n + memory_bytes(n, d, self.n_clusters, size)
-        return within(self, n, d, "20 iterations of Lloyd's algorithm", work, memory)
+        return self._costs(n, d, "20 iterations of Lloyd's algorithm", work, memory)
 
 
 def _labels(block: Any, C: np.ndarray, origin: np.ndarray) -> Any:

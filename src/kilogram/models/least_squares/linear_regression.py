@@ -40,7 +40,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
 from kilogram.models.least_squares.coefficient_table import CoefficientTable, coefficient_table
@@ -270,7 +269,7 @@ class LinearRegression(MomentPredictor):
         size, side = 4 if dtype == "float32" else 8, min(n, d)
         solver = "moments of the columns" if n >= d else "inner products of the rows"
         work = n * d * side / 2 + side**3 / 6
-        return within(self, n, d, solver, work / rates(size).multiply_adds, 8.0 * 3 * side**2)
+        return self._costs(n, d, solver, work / rates(size).multiply_adds, 8.0 * 3 * side**2)
 
 
 def _threads(n_jobs: int) -> int:

@@ -12,7 +12,6 @@ from typing import Any, Self
 from kilogram.arrays.namespace import is_sparse
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
-from kilogram.base.warnings import begins_anew
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.factorizations import LeastSquaresFit
 from kilogram.solvers.least_squares.least_squares import positive_moments, solve_moments
@@ -47,7 +46,7 @@ class MomentPredictor(LinearPredictor):
         -------
         self
         """
-        first = begins_anew(self, "moments_", "coef_")
+        first = self._begins_anew("moments_", "coef_")
         rows, new, flat = self._moments_of(X, y, sample_weight, reset=first)
         return self._refit(rows, flat, new if first else self.moments_ + new)
 

@@ -43,7 +43,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.labels import class_weights, distinct_classes, validate_labels
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.logistic import logistic_terms
@@ -301,4 +300,4 @@ class LogisticRegression(LogisticPredictor):
     def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
         speed = rates(4 if dtype == "float32" else 8)
         seconds = (min(n, 20_000) * 6.0 * d * min(d, 2000) + 12.0 * n * d) / speed.multiply_adds
-        return within(self, n, d, "sampled Newton", seconds, 8.0 * (3 * d * min(d, 2000) + 4 * n))
+        return self._costs(n, d, "sampled Newton", seconds, 8.0 * (3 * d * min(d, 2000) + 4 * n))

@@ -23,7 +23,6 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.constraints import Constraint, Dictionary, Integer, Null
-from kilogram.base.estimate import within
 from kilogram.base.graphs import check_components, check_in_memory
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import KernelProjection, linear_projection
@@ -143,7 +142,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         budget = Budget(self.max_time, self.max_memory)
         X, _, w = self._validate(X, None, sample_weight)
         check_metric(self.metric, self.metric_params)
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         k = check_components(self.n_components, X.shape[0], X.shape[0])
         with ticking(self, "iteration", budget.deadline) as tick:
             search = EigenSearch(
@@ -258,9 +257,9 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         size = 4 if dtype == "float32" else 8
         if self._is("euclidean"):
             work = float(n) * d * min(n, d) / rates(size).multiply_adds
-            return within(self, n, d, "principal components", work, size * n * d)
+            return self._costs(n, d, "principal components", work, size * n * d)
         work = n * n * (d + 160.0) / rates(size).multiply_adds  # ten products of 16 columns
-        return within(self, n, d, "the matrix of distances", work, size * n * n)
+        return self._costs(n, d, "the matrix of distances", work, size * n * n)
 
 
 def _copied(X: Any) -> Any:

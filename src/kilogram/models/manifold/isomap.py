@@ -24,7 +24,6 @@ from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.threads import n_threads, one_team
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.constraints import Constraint, Integer, Null, RandomState
-from kilogram.base.estimate import within
 from kilogram.base.graphs import (
     check_components,
     check_in_memory,
@@ -140,7 +139,7 @@ class Isomap(EmbeddingMixin, Estimator):
         """
         budget = Budget(self.max_time, self.max_memory)
         X = self._validate(X).X
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         self._ensure_squares(X, np.float64)
         self._ensure_felt(X, dtype=np.float64)
         n = X.shape[0]
@@ -194,7 +193,7 @@ class Isomap(EmbeddingMixin, Estimator):
             neighbours.graph(np.ones(near.indices.shape), near.indices, n)
         )
         if count > 1:
-            warn_if_apart(self, count)
+            warn_if_apart(type(self).__name__, count)
             edges.append(neighbours.joined(rows, labels))
         a, b, length = (np.concatenate(column) for column in zip(*edges, strict=True))
         return neighbours.two_way(a, b, length.astype(np.float64), n)
@@ -235,7 +234,7 @@ class Isomap(EmbeddingMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
         work = (n * n * (d + 8.0) + 400.0 * m * n * self.n_neighbors) / rates(8).multiply_adds
-        return within(self, n, d, f"paths from {m} rows", work, 8 * COPIES * m * n)
+        return self._costs(n, d, f"paths from {m} rows", work, 8 * COPIES * m * n)
 
 
 def _between(G: np.ndarray, landmarks: np.ndarray) -> np.ndarray:

@@ -18,16 +18,15 @@ from typing import Any, ClassVar, Self
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws
-from kilogram.base.affinity import SOLVERS, affinity_of, connected, embedded
+from kilogram.base.affinity import SOLVERS, AffinityMixin, connected, smoothest_functions
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.graphs import check_components, check_in_memory
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
 from kilogram.operators.cost import rates
 
 
-class LaplacianEigenmaps(EmbeddingMixin, Estimator):
+class LaplacianEigenmaps(AffinityMixin, EmbeddingMixin, Estimator):
     """Embed rows by the smoothest functions on their graph.
 
     Minimises ``1/2 sum_ij A_ij |z_i - z_j|^2`` over Z'D Z = I, A the affinities, D = diag(A 1).
@@ -127,14 +126,14 @@ class LaplacianEigenmaps(EmbeddingMixin, Estimator):
         """
         budget = Budget(self.max_time, self.max_memory)
         X = self._validate(X).X
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         n = X.shape[0]
         k = check_components(self.n_components, n - 1, n)
         neighbors = max(n // 10, 2) if self.n_neighbors is None else int(self.n_neighbors)
-        affinity = connected(self, affinity_of(self, X, n_neighbors=neighbors))
+        affinity = connected(type(self).__name__, self._affinity_of(X, n_neighbors=neighbors))
         with ticking(self, "iteration", budget.deadline) as tick:
-            found = embedded(
-                self,
+            found = smoothest_functions(
+                type(self).__name__,
                 affinity,
                 k + 1,
                 True,
@@ -164,4 +163,4 @@ class LaplacianEigenmaps(EmbeddingMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         k = max(n // 10, 2) if self.n_neighbors is None else self.n_neighbors
         work = (n * n * (d + 8.0) + 1000.0 * n * k) / rates(8).multiply_adds
-        return within(self, n, d, "a graph of neighbours", work, 100.0 * n * k)
+        return self._costs(n, d, "a graph of neighbours", work, 100.0 * n * k)

@@ -25,7 +25,6 @@ import scipy.sparse
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.constraints import Constraint, Integer, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.graphs import (
     check_components,
     check_in_memory,
@@ -182,7 +181,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         """
         budget = Budget(self.max_time, None)
         X = self._validate(X).X
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         n = X.shape[0]
         k = check_neighbours(self.n_neighbors, n, most=n - 1)
         check_components(self.n_components, n - 1, n)
@@ -211,8 +210,8 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
 
     def _warn_if_apart(self, at: np.ndarray, n: int) -> None:
         count, _ = neighbours.components(neighbours.graph(np.ones(at.shape), at, n))
-        warn_if_apart(self, count, "Each part is embedded by itself: distances between parts mean "
-                      "nothing.")  # fmt: skip
+        done = "Each part is embedded by itself: distances between parts mean nothing."
+        warn_if_apart(type(self).__name__, count, done)
 
     def _place(self, block: Any) -> Any:
         new = divided(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
@@ -225,4 +224,4 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         k = self.n_neighbors
         work = (n * n * (d + 8.0) + n * k * k * (d + k)) / rates(8).multiply_adds
-        return within(self, n, d, "a graph of neighbours", work, 200.0 * n * k * k)
+        return self._costs(n, d, "a graph of neighbours", work, 200.0 * n * k * k)

@@ -33,7 +33,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.graphs import check_components, check_in_memory
 from kilogram.base.progress import Tick, ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -198,7 +197,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X = self._validate(X).X
         metric = self._metric()
         check_metric(metric, self.metric_params)
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         n = X.shape[0]
         k = check_components(self.n_components, n, n)
         self._check_memory(n, budget)
@@ -328,7 +327,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         each = n * n * (4.0 * int(self.n_components) + 20.0)
         work = (n * n * d + 100 * each) / rates(8).multiply_adds
         size = (METRIC_COPIES if self.metric_mds else NON_METRIC_COPIES) * 8.0 * n * n
-        return within(self, n, d, "100 iterations of SMACOF", work, size)
+        return self._costs(n, d, "100 iterations of SMACOF", work, size)
 
 
 def _host(X: Any) -> Any:

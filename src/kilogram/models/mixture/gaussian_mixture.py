@@ -39,7 +39,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.models.mixture.initialization import (
@@ -340,7 +339,7 @@ default="kmeans"
         size, k = 4 if dtype == "float32" else 8, int(self.n_components)
         each = d * d if self.covariance_type == "full" else 4 * d
         work = 20.0 * n * k * each / rates(size).multiply_adds
-        return within(self, n, d, "20 iterations of EM", work, size * n * d + 8 * 16 * k * d * d)
+        return self._costs(n, d, "20 iterations of EM", work, size * n * d + 8 * 16 * k * d * d)
 
 
 def _sums(parts: Components, X: Any, w: Any) -> MixtureSums:

@@ -85,8 +85,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the most probable component of each training row, (n,)."""
-        model: Any = self
-        return model.fit(X, y, sample_weight=sample_weight).predict(X)
+        return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     def predict(self, X: Any) -> Any:
         """The most probable component of each row, (n,)."""
@@ -106,15 +105,13 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
     def _by_rows(self, function: Any, X: Any) -> Any:
         check_is_fitted(self)
-        model: Any = self
-        X = model._validate(X, reset=False, finite="allow-nan").X
+        X = self._validate(X, reset=False, finite="allow-nan").X
         return map_rows(partial(function, parts=self._components()), X)
 
     def _log_likelihood(self, X: Any, sample_weight: Any = None) -> tuple[float, float]:
         """The log-likelihood of the rows, and their weight."""
         check_is_fitted(self)
-        model: Any = self
-        X, _, w = model._validate(X, None, sample_weight, reset=False, finite="allow-nan")
+        X, _, w = self._validate(X, None, sample_weight, reset=False, finite="allow-nan")
         loglik, total = reduce_rows(partial(log_likelihood, parts=self._components()), X, w)
         return float(loglik), float(total)
 
@@ -133,8 +130,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
         return -2 * self._log_likelihood(X, sample_weight)[0] + 2 * self._n_parameters()
 
     def _n_parameters(self) -> int:
-        model: Any = self
-        k, d = model.means_.shape
+        k, d = self.means_.shape
         shape = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d}
         return int(shape.get(self._fitted_kind(), k) + k * d + k - 1)
 
@@ -146,8 +142,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
                 f"Invalid value for 'n_samples': {n_samples!r} . The sampling requires at least "
                 "one sample."
             )
-        model: Any = self
-        rng, parts = as_generator(model.random_state), self._components()
+        rng, parts = as_generator(self.random_state), self._components()
         counts = rng.multinomial(int(n_samples), parts.weights / parts.weights.sum())
         labels = np.repeat(np.arange(len(counts)), counts)
         z = rng.standard_normal((int(n_samples), parts.means.shape[1]))
@@ -159,7 +154,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
             X = parts.means[labels] + np.concatenate(
                 [np.linalg.solve(f, piece.T).T for f, piece in zip(F, pieces, strict=True)]
             )
-        return like(X, model.means_), like(labels, model.means_)
+        return like(X, self.means_), like(labels, self.means_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

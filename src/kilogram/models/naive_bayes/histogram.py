@@ -26,7 +26,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import ensure_room
 from kilogram.base.gaussian_rule import checked_priors
 from kilogram.base.generative import NaiveBayesClassifier, class_statistic, reference
 from kilogram.base.random_state import as_generator
@@ -123,7 +122,7 @@ default="freedman_diaconis"
         found = choose_bins(self.bins, self.max_bins, ranges, (X, y, w), self.classes_, rng)
         K = len(self.classes_)
         what = f"the counts of {K} classes in up to {int(found.numbers.max())} bins a column"
-        ensure_room(self, found.bytes(K), what, "fewer bins")
+        self._ensure_memory(found.bytes(K), what, "fewer bins")
         return found
 
     def _learn(self, found: CategoryCounts, X: Any, y: Any, w: Any) -> None:

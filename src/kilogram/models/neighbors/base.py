@@ -23,7 +23,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameter,
 )
-from kilogram.base.estimate import within
 from kilogram.models.neighbors.metrics import NeighborSearch, make_search
 from kilogram.operators.cost import rates
 
@@ -151,7 +150,7 @@ class NeighborsBase(Estimator):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         itemsize = 4 if dtype == "float32" else 8
         seconds = float(n) * d / rates(itemsize).multiply_adds
-        return within(self, n, d, "one query against all rows", seconds, float(itemsize) * n * d)
+        return self._costs(n, d, "one query against all rows", seconds, float(itemsize) * n * d)
 
 
 class KNeighborsMixin:

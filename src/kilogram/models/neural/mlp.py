@@ -35,7 +35,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.progress import Tick, ticking
 from kilogram.base.warnings import warn
@@ -354,7 +353,7 @@ class MultilayerPerceptron(Estimator):
         size = 4 if dtype == "float32" else 8
         epochs = min(int(self.max_iter), 50)
         seconds = 3.0 * n * weights * epochs / rates(size).multiply_adds
-        return within(self, n, d, f"{self.solver}, {epochs} epochs", seconds, size * 5.0 * weights)
+        return self._costs(n, d, f"{self.solver}, {epochs} epochs", seconds, size * 5.0 * weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -36,7 +36,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.labels import class_weights, distinct_classes, refuse_unknown, validate_labels
 from kilogram.base.linear import LinearClassifier
 from kilogram.base.progress import Tick, ticking, with_callbacks
@@ -172,7 +171,7 @@ class OnlinePredictor(LinearClassifier):
 
     def _estimate(self, n: int, d: int, dtype: str = "float64") -> Estimate:
         seconds = 4.0 * n * d * min(int(self.max_iter), 20) / rates(8).multiply_adds
-        return within(self, n, d, "passes of one step per row", seconds, 8.0 * (n + 4 * d))
+        return self._costs(n, d, "passes of one step per row", seconds, 8.0 * (n + 4 * d))
 
 
 class OnlineClassifier(OnlinePredictor):

@@ -39,7 +39,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import KernelProjection, linear_projection, signed, stored
 from kilogram.base.random_state import as_generator
@@ -419,7 +418,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
                 4 if dtype == "float32" else 8
             ).multiply_adds
             size = 8.0 * (3 * m * m + BLOCK_ENTRIES)
-            return within(self, n, d, self.approximation, seconds, size)
+            return self._costs(n, d, self.approximation, seconds, size)
         full = prefers_full(n, k)
         plan = plan_storage(
             n,

@@ -35,11 +35,9 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import LinearSubspace, beside, signed, stored
 from kilogram.base.random_state import as_generator
-from kilogram.base.warnings import begins_anew
 from kilogram.models.pca.probabilistic import PCADensity
 from kilogram.models.pca.solver_choice import (
     AUTO_TOL,
@@ -303,7 +301,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         self
         """
         check_parameters(self)
-        first = begins_anew(self, "moments_", "components_")
+        first = self._begins_anew("moments_", "components_")
         X, _, w = self._validate(X, None, sample_weight, finite=False, reset=first)
         new = reduce_rows(Moments.of, X, w)
         self._ensure_finite(new.scatter, X)
@@ -351,4 +349,4 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         solver = NAMES.get(self.svd_solver) or choose(n, d, k, sparse=False, memory=lambda: memory)
         work, used = cost(solver, n, d, k or min(n, d))
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, solver, seconds, used)
+        return self._costs(n, d, solver, seconds, used)

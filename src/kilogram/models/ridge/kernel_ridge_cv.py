@@ -23,7 +23,6 @@ from kilogram.base.constraints import (
     Null,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.ridge.kernel_path import ScoredKernel, kernel_path
@@ -197,7 +196,7 @@ class KernelRidgeCV(KernelPredictor):
         rows = gather_regression_data(
             self, validate_regression_data(self, X, y, sample_weight, min_samples=2)
         )
-        self._ensure_memory(*rows.X.shape)
+        self._ensure_matrices_fit(*rows.X.shape)
         if not all(isinstance(kernel, Precomputed) for kernel in kernels):
             self._ensure_squares(rows.X)
         best, scores = None, []
@@ -228,7 +227,7 @@ class KernelRidgeCV(KernelPredictor):
         named = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return [as_kernel(self.kernel, params=self.kernel_params, **named)]
 
-    def _ensure_memory(self, n: int, d: int) -> None:
+    def _ensure_matrices_fit(self, n: int, d: int) -> None:
         storage = plan_storage(n, d, "float64", max_memory=self.max_memory, copies=COPIES)
         if not storage.stores:
             raise MemoryError(
@@ -272,6 +271,6 @@ class KernelRidgeCV(KernelPredictor):
         k, count = len(check_alphas(self.alphas, strictly=False)), len(self._kernels())
         # the tridiagonal reduction is bound by memory: as long as 30 n^3 multiply-adds of a product
         work = count * (n * n * (d / 2 + 2 * k) + 30.0 * n**3)
-        return within(
-            self, n, d, "leave-one-out path", work / rates(8).multiply_adds, COPIES * 8.0 * n * n
+        return self._costs(
+            n, d, "leave-one-out path", work / rates(8).multiply_adds, COPIES * 8.0 * n * n
         )

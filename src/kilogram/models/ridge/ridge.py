@@ -34,11 +34,9 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
-from kilogram.base.warnings import begins_anew
 from kilogram.operators.cost import rates
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.ridge import (
@@ -215,7 +213,7 @@ default="auto"
         -------
         self
         """
-        first = begins_anew(self, "moments_", "coef_")
+        first = self._begins_anew("moments_", "coef_")
         rows = validate_regression_data(self, X, y, sample_weight, finite=False, reset=first)
         new, flat = joint_moments(rows)
         self._ensure_finite(new.scatter, rows.X)
@@ -252,4 +250,4 @@ default="auto"
         solver = "moments of the columns" if side == d else "inner products of the rows"
         work = n * d * side / 2 + side**3 / 6
         # only a triangle of the products is computed
-        return within(self, n, d, solver, work / rates(size).multiply_adds, 8.0 * 3 * side**2)
+        return self._costs(n, d, solver, work / rates(size).multiply_adds, 8.0 * 3 * side**2)

@@ -25,7 +25,6 @@ from kilogram.base.constraints import (
     OneOf,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.ridge.path_scores import (
@@ -211,4 +210,4 @@ class RidgeCV(LinearPredictor):
         side, k = min(n, d), len(check_alphas(self.alphas, strictly=False))
         work = n * d * side / 2 + 9.0 * side**3 + n * side * (side + k)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "leave-one-out path", seconds, 8.0 * (4 * side**2 + n * k))
+        return self._costs(n, d, "leave-one-out path", seconds, 8.0 * (4 * side**2 + n * k))

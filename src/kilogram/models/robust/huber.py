@@ -40,7 +40,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import ensure_room, within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.robust.huber_solver import HuberProblem, huber_fit, huber_losses
@@ -61,7 +60,7 @@ class RobustPredictor(LinearPredictor):
         if rows.flat is False:
             column_or_1d(to_numpy(rows.Y), warn=True)
         d = column_count(rows.X)
-        ensure_room(self, self._copies * 8 * d * d, f"the products of {d} columns, {d} by {d},")
+        self._ensure_memory(self._copies * 8 * d * d, f"the products of {d} columns, {d} by {d},")
         return in_one_precision(rows)
 
     def _store(self, found: Solution, rows: RegressionData) -> None:
@@ -242,4 +241,4 @@ class HuberRegressor(RobustPredictor):
         work = 10.0 * (n * d * d / 2 + d**3)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
         size = 8.0 * self._copies * d * d + 40 * n
-        return within(self, n, d, "about ten passes for moments", seconds, size)
+        return self._costs(n, d, "about ten passes for moments", seconds, size)

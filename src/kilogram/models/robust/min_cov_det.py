@@ -15,7 +15,6 @@ from kilogram.arrays.row_streams import stack_rows
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks
 from kilogram.base import Estimate, Estimator, Laws
 from kilogram.base.constraints import Boolean, Constraint, Null, RandomState, Real
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import warn
 from kilogram.models.robust.concentration import smallest_determinant
@@ -242,7 +241,7 @@ class MinCovDet(Estimator, EmpiricalCovariance):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 4.0 * STARTS * min(n, 1500) * (d + 20) ** 2 + 100.0 * n * d * d
         size = 8.0 * (6 * n * d + 6 * 2**22)
-        return within(self, n, d, "concentration steps", work / rates(8).multiply_adds, size)
+        return self._costs(n, d, "concentration steps", work / rates(8).multiply_adds, size)
 
 
 def _inverse(C: Array) -> Array:

@@ -17,7 +17,6 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Constraint, Integer, Real
-from kilogram.base.estimate import within
 from kilogram.base.regression_data import gather_regression_data
 from kilogram.models.robust.huber import RobustPredictor
 from kilogram.operators.cost import rates
@@ -150,4 +149,4 @@ class QuantileRegressor(RobustPredictor):
         work = 20.0 * (n * d * d / 2 + d**3 + 200 * n)
         seconds = work / rates(8).multiply_adds
         size = 8.0 * (20 * n + self._copies * d * d)
-        return within(self, n, d, "an interior point, about 20 iterations", seconds, size)
+        return self._costs(n, d, "an interior point, about 20 iterations", seconds, size)

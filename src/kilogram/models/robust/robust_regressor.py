@@ -18,7 +18,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.functions.m_losses import LOSSES, constant_of_breakdown, constant_of_efficiency
 from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
@@ -224,4 +223,4 @@ class RobustRegressor(GatheredPredictor):
         starts = 1.0 if self.method == "m" else 30.0 * self.n_starts * min(n, 1500) / max(n, 1)
         seconds = (100.0 + starts) * n * (d + 1) ** 2 / rates(8).multiply_adds
         size = 8.0 * (6 * n * (d + 1) + 4 * 2**22)
-        return within(self, n, d, f"{self.method} by weighted fits", seconds, size)
+        return self._costs(n, d, f"{self.method} by weighted fits", seconds, size)

@@ -25,7 +25,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
 from kilogram.models.robust.subsets import draw_subsets, subset_fits
@@ -230,4 +229,4 @@ class TheilSenRegressor(GatheredPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = float(self.max_subpopulation) * ((d + 1) ** 3 + 300.0 * (d + 1)) + n * d * d
         size = 8.0 * (6 * n * (d + 1) + 4 * self.max_subpopulation * (d + 1))
-        return within(self, n, d, "fits to subsets", work / rates(8).multiply_adds, size)
+        return self._costs(n, d, "fits to subsets", work / rates(8).multiply_adds, size)

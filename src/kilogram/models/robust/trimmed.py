@@ -10,7 +10,6 @@ import scipy.stats
 
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Constraint, Integer, Null, RandomState, Real
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.models.robust.concentration import trimmed_squares
 from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
@@ -182,4 +181,4 @@ class LeastTrimmedSquares(GatheredPredictor):
         starts = 3.0 * self.n_starts * min(n, 1500) / max(n, 1)
         seconds = (100.0 + starts) * n * (d + 20) ** 2 / rates(8).multiply_adds
         size = 8.0 * (6 * n * (d + 1) + 4 * 2**22)
-        return within(self, n, d, "concentration steps", seconds, size)
+        return self._costs(n, d, "concentration steps", seconds, size)

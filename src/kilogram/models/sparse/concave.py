@@ -21,7 +21,6 @@ import numpy as np
 
 from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
 from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
@@ -201,7 +200,7 @@ class ConcaveRegressor(LinearPredictor):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         seconds = 60.0 * n * d / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "coordinate descent", seconds, 8.0 * n * d)
+        return self._costs(n, d, "coordinate descent", seconds, 8.0 * n * d)
 
 
 def penalty_slope(size: Array, alpha: float, gamma: float, kind: str) -> Array:

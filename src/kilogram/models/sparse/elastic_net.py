@@ -24,7 +24,6 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Estimate, Laws, warn_if_unfinished
 from kilogram.base.budget import Budget
 from kilogram.base.constraints import Boolean, Integer, Null, OneOf, RandomState, Real
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
@@ -242,7 +241,7 @@ class ElasticNet(SparseLinearModel):
         work = n * d * d / 2 if moments else 20.0 * n * d
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
         size = 8.0 * (4 * d * d if moments else n * d)
-        return within(self, n, d, "coordinate descent", seconds, size)
+        return self._costs(n, d, "coordinate descent", seconds, size)
 
 
 class Lasso(ElasticNet):

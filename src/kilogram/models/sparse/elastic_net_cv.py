@@ -22,7 +22,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
 from kilogram.models.sparse.folds import FoldDesigns, fold_data
 from kilogram.models.sparse.paths import enet_path, lasso_path
@@ -241,7 +240,7 @@ class ElasticNetCV(SparseLinearModel):
         work = 2.0 * n * d * d if moments else 600.0 * n * d
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
         size = 8.0 * (6 * d * d if moments else 2 * n * d)
-        return within(self, n, d, "paths of the folds", seconds, size)
+        return self._costs(n, d, "paths of the folds", seconds, size)
 
 
 class LassoCV(ElasticNetCV):

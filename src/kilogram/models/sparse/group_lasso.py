@@ -20,7 +20,6 @@ from kilogram.arrays.rows import column_count
 from kilogram.base import Estimate, Laws, warn_if_unfinished
 from kilogram.base.budget import Budget
 from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, RandomState, Real
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.sparse.elastic_net import ADVICE, SparseLinearModel
@@ -106,7 +105,7 @@ class GroupedModel(SparseLinearModel):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         seconds = 40.0 * n * d / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "block coordinate descent", seconds, 8.0 * n * d)
+        return self._costs(n, d, "block coordinate descent", seconds, 8.0 * n * d)
 
 
 class MultiTaskElasticNet(GroupedModel):

@@ -26,7 +26,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameter,
 )
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
@@ -97,7 +96,7 @@ class LarsModel(LinearPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         steps = min(self._options().max_iter, n, d)
         seconds = 2.0 * n * d * steps / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "least angles", seconds, 8.0 * (n * d + d * steps))
+        return self._costs(n, d, "least angles", seconds, 8.0 * (n * d + d * steps))
 
 
 class Lars(LarsModel):

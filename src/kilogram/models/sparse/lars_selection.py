@@ -16,7 +16,6 @@ from sklearn.model_selection import check_cv
 
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, Real
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.models.sparse.folds import Data, FoldDesigns, fold_data
 from kilogram.models.sparse.lars import EPS
@@ -50,7 +49,7 @@ class LarsSelection(LinearPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 12.0 * n * d * min(self.max_iter, n, d)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "exact paths", seconds, 16.0 * n * d)
+        return self._costs(n, d, "exact paths", seconds, 16.0 * n * d)
 
 
 class LarsCV(LarsSelection):

@@ -18,7 +18,6 @@ from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real, check_parameter
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.base.warnings import warn
@@ -140,7 +139,7 @@ class OrthogonalMatchingPursuit(LinearPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         steps = self.n_nonzero_coefs or max(1, d // 10)
         seconds = 2.0 * n * d * min(steps, n) / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "matching pursuit", seconds, 8.0 * n * d)
+        return self._costs(n, d, "matching pursuit", seconds, 8.0 * n * d)
 
 
 def _wanted(n_nonzero_coefs: int | None, tol: float | None, p: int) -> int:
@@ -296,7 +295,7 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
         steps = self.max_iter or max(5, d // 10)
         work = 12.0 * n * d * min(steps, n)
         seconds = work / rates(4 if dtype == "float32" else 8).multiply_adds
-        return within(self, n, d, "pursuits of the folds", seconds, 16.0 * n * d)
+        return self._costs(n, d, "pursuits of the folds", seconds, 16.0 * n * d)
 
 
 def orthogonal_mp(

@@ -33,10 +33,10 @@ from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
 from kilogram.base.affinity import (
     GRAPHS,
     SOLVERS,
+    AffinityMixin,
     Functions,
-    affinity_of,
     connected,
-    embedded,
+    smoothest_functions,
 )
 from kilogram.base.clustering import (
     CentreMixin,
@@ -56,7 +56,6 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
-from kilogram.base.estimate import within
 from kilogram.base.graphs import check_in_memory
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -67,7 +66,7 @@ from kilogram.solvers.lloyd.kmeans import KMeansSettings, count_starts, fit_kmea
 from kilogram.statistics.products import weight_unit
 
 
-class SpectralClustering(CentreMixin, Estimator):
+class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     """Cluster rows by the leading eigenvectors of their affinities.
 
     Maximises ``sum_c z_c'A z_c / z_c'D z_c`` over memberships z ("ncut"), or kernel k-means'
@@ -222,18 +221,18 @@ class SpectralClustering(CentreMixin, Estimator):
         """
         budget = Budget(self.max_time, self.max_memory)
         X, y_, w = self._validate(X, None, sample_weight)
-        check_in_memory(self, X)
+        check_in_memory(type(self).__name__, X)
         check_row_count(X, y if y_ is None else y_, self.n_clusters)
         w = None if w is None else w / weight_unit(w)  # only their proportions count
         k = int(self.n_components or self.n_clusters)
         if self.assign_labels != "kmeans":
             k = max(k, int(self.n_clusters))
-        affinity = affinity_of(self, X, w)
-        affinity = connected(self, affinity, most=max(k, self.n_clusters))
+        affinity = self._affinity_of(X, w)
+        affinity = connected(type(self).__name__, affinity, most=max(k, self.n_clusters))
         tol = 1e-6 if self.eigen_tol == "auto" else float(self.eigen_tol)
         with ticking(self, "iteration", budget.deadline) as tick:
-            self._functions = embedded(
-                self,
+            self._functions = smoothest_functions(
+                type(self).__name__,
                 affinity,
                 min(k, X.shape[0]),
                 self.relaxation == "ncut",
@@ -317,9 +316,9 @@ class SpectralClustering(CentreMixin, Estimator):
         if isinstance(self.affinity, str) and self.affinity in GRAPHS:
             work = n * n * (d + 8.0) / speed.multiply_adds
             entries = 2.0 * n * self.n_neighbors
-            return within(self, n, d, "a graph of neighbours", work, 100 * entries)
+            return self._costs(n, d, "a graph of neighbours", work, 100 * entries)
         work = 15 * (n * n * (d / 2 + 16.0) / speed.multiply_adds + n * n / 2 / speed.values)
-        return within(self, n, d, "15 products with the kernel matrix", work, 8 * n * 64)
+        return self._costs(n, d, "15 products with the kernel matrix", work, 8 * n * 64)
 
 
 def _settled(F: Any) -> Any:

@@ -37,7 +37,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import FromCallable, Kernel, Linear, Precomputed, as_kernel
 from kilogram.kernels.bandwidths import scale_rule
@@ -289,7 +288,7 @@ class KernelMachine(Estimator, ABC):
         values = 0.5 * n * n
         seconds = values * (d / speed.multiply_adds + 1 / speed.values)
         size = min(2.0 * n * n, 0.8 * Budget(None, self.max_memory).bytes) + 16 * n * d
-        return within(self, n, d, "block SMO", seconds, size)
+        return self._costs(n, d, "block SMO", seconds, size)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

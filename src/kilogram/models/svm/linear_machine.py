@@ -23,7 +23,6 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
-from kilogram.base.estimate import within
 from kilogram.base.linear import LinearModel
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -152,7 +151,7 @@ class LinearMachine(LinearModel, ABC):
         """A scatter of the rows and a dozen products with them."""
         speed = rates(4 if dtype == "float32" else 8)
         seconds = (n * d * d + 24.0 * n * d) / speed.multiply_adds
-        return within(self, n, d, "Newton's method", seconds, 8.0 * (n * d / 2 + 3 * d * d + 8 * n))
+        return self._costs(n, d, "Newton's method", seconds, 8.0 * (n * d / 2 + 3 * d * d + 8 * n))
 
 
 def column(v: Any, X: Any) -> Any:

@@ -27,7 +27,6 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.threads import n_threads
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Constraint, Dictionary, Null, OneOf
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.models.trees.fitted_tree import FittedTree
 from kilogram.models.trees.parameters import ALLOW_NAN, TreeModel
@@ -132,7 +131,7 @@ class SingleTree(TreeModel):
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 60.0 * n * d * np.log2(n + 2) / rates(8).multiply_adds
-        return within(self, n, d, "sorting and splitting the columns", work, 24 * n * d)
+        return self._costs(n, d, "sorting and splitting the columns", work, 24 * n * d)
 
 
 def indicators(target: Target) -> np.ndarray:

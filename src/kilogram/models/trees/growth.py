@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base import Estimate
 from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null
-from kilogram.base.estimate import within
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import Fraction, features_per_split
 from kilogram.models.trees.parameters import TreeModel
@@ -297,7 +296,7 @@ class Forest(TreeModel):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         considered = features_per_split(self.max_features, d)
         work = 40.0 * self.n_estimators * n * considered * np.log2(n + 2) / rates(8).multiply_adds
-        return within(self, n, d, f"{self.n_estimators} trees", work, 24 * n * d + 100 * n)
+        return self._costs(n, d, f"{self.n_estimators} trees", work, 24 * n * d + 100 * n)
 
 
 def out_of_bag_means(
