@@ -16,3 +16,23 @@ def test_every_class_has_a_name_of_its_own():
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_no_function_takes_a_model_of_unknown_type():
+    """A helper that reads or writes attributes of one class is a method or a function of arrays.
+
+    What takes any estimator, as validation and evaluation do, has a type that says so.
+    """
+    untyped = []
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef) or node.name == "__init__":
+                continue
+            arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+            untyped += [
+                f"{path.relative_to(ROOT).as_posix()}: {node.name}"
+                for argument in arguments
+                if argument.arg in ("model", "me")
+                and (argument.annotation is None or ast.unparse(argument.annotation) == "Any")
+            ]
+    assert untyped == []

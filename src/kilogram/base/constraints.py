@@ -22,6 +22,7 @@ from numbers import Real as RealNumber
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 
 class InvalidParameterError(ValueError, TypeError):
@@ -212,7 +213,7 @@ def check_parameter(name: str, value: Any, constraint: Constraint) -> None:
         raise InvalidParameterError(f"{name} must be {constraint.describe()}, got {value!r}.")
 
 
-def check_parameters(estimator: Any) -> None:
+def check_parameters(estimator: BaseEstimator) -> None:
     """Check every parameter that the class of the estimator has declared a constraint for."""
     constraints: Mapping[str, Constraint] = type(estimator).parameter_constraints
     for name, constraint in constraints.items():

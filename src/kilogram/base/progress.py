@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from sklearn.base import BaseEstimator
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -31,7 +32,7 @@ Tick = Callable[[int, float | None], bool]
 
 
 @contextmanager
-def ticking(estimator: Any, name: str, deadline: float | None) -> Iterator[Tick]:
+def ticking(estimator: BaseEstimator, name: str, deadline: float | None) -> Iterator[Tick]:
     """A `tick` for one fit of `estimator`; must run inside a method wrapped by `with_callbacks`."""
     observed = HAS_CALLBACKS and hasattr(estimator, "_skl_callbacks")
     root = estimator._init_callback_context(max_subtasks=None) if observed else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import row_count, take_rows
@@ -53,7 +53,9 @@ def uncertainty(shares: Any, measure: str = "margin") -> np.ndarray:
     return 1.0 - (top[:, 1] - top[:, 0] if measure == "margin" else top[:, 1])
 
 
-def most_uncertain(model: Any, X: Any, n: int = 1, *, measure: str = "margin") -> np.ndarray:
+def most_uncertain(
+    model: BaseEstimator, X: Any, n: int = 1, *, measure: str = "margin"
+) -> np.ndarray:
     """Positions of the n rows of X that a fitted classifier is least sure of, least sure first.
 
     Parameters
@@ -89,7 +91,7 @@ class Learnt:
 
 
 def learn_actively(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     label: Callable[[int], Any],
     *,

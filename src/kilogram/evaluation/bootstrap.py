@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from kilogram.evaluation.losses import Loss, loss_of
 from kilogram.evaluation.row_indexing import take
@@ -70,7 +70,7 @@ class Bootstrap:
 
 
 def bootstrap_error(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
@@ -114,7 +114,7 @@ def no_information_error(y: np.ndarray, f: np.ndarray, loss: Loss, seed: int = 0
     return float(np.mean(loss(np.repeat(y, n), np.tile(f, n))))
 
 
-def _bag(rng: np.random.Generator, y: np.ndarray, estimator: Any) -> np.ndarray:
+def _bag(rng: np.random.Generator, y: np.ndarray, estimator: BaseEstimator) -> np.ndarray:
     """n rows with replacement; a classifier is not asked to learn from a single class."""
     for _ in range(100):
         bag = rng.integers(0, len(y), len(y))

@@ -21,6 +21,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
@@ -82,7 +83,7 @@ def choose_k(
     k_max: int = 10,
     *,
     criteria: Any = CRITERIA,
-    estimator: Any = None,
+    estimator: BaseEstimator | None = None,
     n_references: int = 8,
     n_resamples: int = 10,
     max_rows: int = 2000,
@@ -147,7 +148,7 @@ def _check(criteria: Any, counts: dict[str, Any]) -> None:
             raise ValueError(f"{name} must be an integer of at least 2, got {value!r}.")
 
 
-def _estimator(estimator: Any) -> Any:
+def _estimator(estimator: BaseEstimator) -> Any:
     if estimator is None:
         from kilogram.models.kmeans.kmeans import KMeans
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from kilogram.base import ConvergenceWarning
 from kilogram.functions.partitions import clustering_distance
@@ -46,7 +46,7 @@ class CriterionCurve:
 Fitter = Callable[[np.ndarray, int], Any]
 
 
-def fitter(estimator: Any, rng: np.random.Generator) -> Fitter:
+def fitter(estimator: BaseEstimator, rng: np.random.Generator) -> Fitter:
     """fit(X, k): a fresh clone with k clusters and its own seed."""
 
     def fit(X: np.ndarray, k: int) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, check_cv, train_test_split
 
 from kilogram.evaluation.row_indexing import take
@@ -51,7 +51,7 @@ class SplitConformal:
 
 
 def split_conformal(
-    estimator: Any, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
+    estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> SplitConformal:
     """Fit a regressor on one part of the rows and keep its errors on the other."""
     y = np.asarray(y, dtype=float)
@@ -84,7 +84,9 @@ class CVPlus:
         ]
 
 
-def cv_plus(estimator: Any, X: Any, y: ArrayLike, *, cv: Any = None, seed: int = 0) -> CVPlus:
+def cv_plus(
+    estimator: BaseEstimator, X: Any, y: ArrayLike, *, cv: Any = None, seed: int = 0
+) -> CVPlus:
     """Every row serves to fit and to measure errors; `cv` must hold each row out once."""
     y = np.asarray(y, dtype=float)
     splitter = KFold(5, shuffle=True, random_state=seed) if cv is None else check_cv(cv, y)
@@ -109,7 +111,7 @@ class ConformalSets:
 
 
 def conformal_sets(
-    estimator: Any, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
+    estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> ConformalSets:
     """Fit a classifier with probabilities on one part, keep 1 - p of the truth on the other."""
     y = np.asarray(y)

@@ -12,7 +12,7 @@ import inspect
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
@@ -21,12 +21,12 @@ from kilogram.evaluation.splits import Splits, make_splits
 Along = dict[str, np.ndarray]
 
 
-def fit_rows(estimator: Any, X: Any, y: Any, along: Along | None = None) -> Any:
+def fit_rows(estimator: BaseEstimator, X: Any, y: Any, along: Along | None = None) -> Any:
     """Fit, with the groups or moments of the rows where the estimator asks for them."""
     return estimator.fit(X, y, **accepted(estimator, along))
 
 
-def accepted(estimator: Any, along: Along | None) -> dict[str, Any]:
+def accepted(estimator: BaseEstimator, along: Along | None) -> dict[str, Any]:
     """The part of `along` that `estimator.fit` takes, named as it takes it."""
     if not along:
         return {}
@@ -44,7 +44,12 @@ def part(along: Along | None, rows: Any) -> Along | None:
 
 
 def inner_splits(
-    estimator: Any, X: Any, y: Any, cv: Any = None, along: Along | None = None, seed: int = 0
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    cv: Any = None,
+    along: Along | None = None,
+    seed: int = 0,
 ) -> Splits:
     """Folds inside a search: along groups or time where they are known, else those of `cv`."""
     classes = is_classifier(estimator)

@@ -9,11 +9,10 @@ A score is larger when better; a loss is smaller when better and belongs to one 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -36,7 +35,7 @@ def absolute(y: ArrayLike, f: ArrayLike) -> np.ndarray:
 NAMED: dict[str, Loss] = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
 
 
-def loss_of(estimator: Any, loss: str | Loss | None = None) -> Loss:
+def loss_of(estimator: BaseEstimator, loss: str | Loss | None = None) -> Loss:
     """The loss asked for by name or function; None: 0-1 for classifiers, squared for the rest."""
     if loss is None:
         return zero_one if is_classifier(estimator) else squared

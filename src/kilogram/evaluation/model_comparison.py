@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from kilogram.evaluation.intervals import Comparison, compare
 from kilogram.evaluation.nested import nested_cross_validate
@@ -16,7 +16,7 @@ from kilogram.evaluation.splits import Kind, make_splits
 
 
 def compare_models(
-    model: Any,
+    model: BaseEstimator,
     reference: Any,
     X: Any,
     y: Any,

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -119,7 +119,7 @@ class Nested:
 
 
 def nested_cross_validate(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     *,
@@ -147,7 +147,7 @@ def nested_cross_validate(
 
 
 def judge_folds(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     splits: Iterable[tuple[Any, Any]],
@@ -162,7 +162,7 @@ def judge_folds(
 
 
 def judge_fold(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     train: np.ndarray,
@@ -194,13 +194,13 @@ def judge_fold(
     )
 
 
-def inner_score(model: Any) -> float | None:
+def inner_score(model: BaseEstimator) -> float | None:
     """The best score a fitted search gave itself, or None where nothing was searched."""
     score = getattr(_search(model), "best_score_", None)
     return None if score is None else float(score)
 
 
-def winner(model: Any) -> dict[str, Any]:
+def winner(model: BaseEstimator) -> dict[str, Any]:
     """The parameters a fitted search chose, empty where nothing was searched."""
     search = _search(model)
     found = getattr(search, "best_params_", None)
@@ -214,7 +214,7 @@ def winner(model: Any) -> dict[str, Any]:
     }
 
 
-def _search(model: Any) -> Any:
+def _search(model: BaseEstimator) -> Any:
     """The part of a fitted model that searched: a pipeline ends in it."""
     while isinstance(model, Pipeline):
         model = model[-1]

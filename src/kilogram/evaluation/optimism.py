@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import check_cv
 
 from kilogram.evaluation.losses import Loss, loss_of
@@ -47,7 +47,7 @@ class CorrectedError:
 
 
 def corrected_cross_validate(
-    estimator: Any, X: Any, y: Any, *, cv: Any = 5, loss: str | Loss | None = None
+    estimator: BaseEstimator, X: Any, y: Any, *, cv: Any = 5, loss: str | Loss | None = None
 ) -> CorrectedError:
     """Plain and corrected cross-validated error of any estimator."""
     y, each = np.asarray(y), loss_of(estimator, loss)
@@ -78,7 +78,7 @@ class CovariancePenalty:
 
 
 def covariance_penalty(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: ArrayLike,
     sigma: float,
@@ -121,5 +121,5 @@ def ridge_degrees_of_freedom(X: ArrayLike, alpha: float) -> float:
     return float(np.sum(s2 / (s2 + alpha)))
 
 
-def _fitted(estimator: Any, X: Any, y: np.ndarray) -> np.ndarray:
+def _fitted(estimator: BaseEstimator, X: Any, y: np.ndarray) -> np.ndarray:
     return np.asarray(clone(estimator).fit(X, y).predict(X), dtype=float)

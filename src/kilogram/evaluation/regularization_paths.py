@@ -12,7 +12,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.search_space import SearchSpace
@@ -30,7 +30,7 @@ POINTS = 10
 _KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept")
 
 
-def path_axis(estimator: Any, space: SearchSpace) -> str | None:
+def path_axis(estimator: BaseEstimator, space: SearchSpace) -> str | None:
     """The parameter of the last step that the estimator has a path along, if it is searched."""
     last, prefix = last_step(estimator)
     if isinstance(last, KernelMachine | LinearMachine | LogisticRegression):
@@ -42,12 +42,12 @@ def path_axis(estimator: Any, space: SearchSpace) -> str | None:
     return name if name in space.axes else None
 
 
-def by_leave_one_out(estimator: Any) -> bool:
+def by_leave_one_out(estimator: BaseEstimator) -> bool:
     """Whether the path of the last step is the closed form."""
     return isinstance(last_step(estimator)[0], Ridge | KernelRidge)
 
 
-def last_step(estimator: Any) -> tuple[Any, str]:
+def last_step(estimator: BaseEstimator) -> tuple[Any, str]:
     """The last step of a pipeline, and what its parameters are called."""
     prefix = ""
     while isinstance(estimator, Pipeline):
@@ -56,7 +56,7 @@ def last_step(estimator: Any) -> tuple[Any, str]:
     return estimator, prefix
 
 
-def fit_along(estimator: Any, values: list[float], X: Any, y: Any) -> list[Any]:
+def fit_along(estimator: BaseEstimator, values: list[float], X: Any, y: Any) -> list[Any]:
     """The estimator fitted for each value of C, extractors once for all of them."""
     last, _ = last_step(estimator)
     head = None
@@ -83,7 +83,7 @@ def _warm(last: LogisticRegression, values: list[float], X: Any, y: Any) -> list
 
 
 def leave_one_out_scores(
-    estimator: Any, values: list[float], X: Any, y: Any, scoring: Any
+    estimator: BaseEstimator, values: list[float], X: Any, y: Any, scoring: Any
 ) -> np.ndarray:
     """Scores of Ridge or KernelRidge for all penalties, each row predicted without it.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
@@ -75,7 +75,7 @@ class Judge:
         model = clone(self.search.estimator).set_params(**best.params)
         return fit_rows(model, self.X, self.y, self.along)
 
-    def _own(self, model: Any, trial: Trial) -> float:
+    def _own(self, model: BaseEstimator, trial: Trial) -> float:
         rows = self._fewer(np.arange(len(self.y)), trial.share)
         fit_rows(model, take(self.X, rows), self.y[rows], part(self.along, rows))
         score = inner_score(model)
@@ -91,7 +91,7 @@ class Judge:
                 self.kept["best"] = found
         return score
 
-    def _fold(self, model: Any, train: Any, test: Any, share: float) -> list[float]:
+    def _fold(self, model: BaseEstimator, train: Any, test: Any, share: float) -> list[float]:
         train = self._fewer(np.asarray(train), share)
         X, y = take(self.X, train), self.y[train]
         X_test, y_test = take(self.X, test), self.y[test]

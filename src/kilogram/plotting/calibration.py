@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
 from kilogram.evaluation.calibration import reliability
@@ -67,7 +68,7 @@ class CalibrationDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
@@ -65,7 +66,7 @@ class ClusterDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         *,
         borders: bool = True,
@@ -178,7 +179,7 @@ class ClusterDisplay:
         return drawn
 
 
-def _labels(estimator: Any, X: Any, n: int) -> np.ndarray:
+def _labels(estimator: BaseEstimator, X: Any, n: int) -> np.ndarray:
     labels = getattr(estimator, "labels_", None)
     if labels is not None and len(labels) == n and not hasattr(estimator, "predict"):
         return np.asarray(to_numpy(labels))
@@ -191,7 +192,7 @@ def _labels(estimator: Any, X: Any, n: int) -> np.ndarray:
     )
 
 
-def _covariances(estimator: Any) -> list[np.ndarray] | None:
+def _covariances(estimator: BaseEstimator) -> list[np.ndarray] | None:
     """One matrix for every component, whatever form the mixture stores."""
     if not hasattr(estimator, "covariances_"):
         return None

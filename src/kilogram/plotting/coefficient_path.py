@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length
 
 from kilogram.arrays.namespace import to_numpy
@@ -62,7 +62,7 @@ class CoefficientPathDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,
@@ -200,7 +200,7 @@ class CoefficientPathDisplay:
 
 
 def _values(
-    given: Any, estimator: Any, X: Any, y: Any, param_name: str, n_values: int
+    given: Any, estimator: BaseEstimator, X: Any, y: Any, param_name: str, n_values: int
 ) -> np.ndarray:
     if given is not None:
         values = style.column(given, "param_range").astype(float)
@@ -219,7 +219,7 @@ def _values(
     return scale * np.geomspace(1e-4, 1e3, n_values)
 
 
-def _coefficients(model: Any) -> np.ndarray:
+def _coefficients(model: BaseEstimator) -> np.ndarray:
     if not hasattr(model, "coef_"):
         raise TypeError(f"{type(model).__name__} has no coef_: give a linear model.")
     found = np.asarray(to_numpy(model.coef_))

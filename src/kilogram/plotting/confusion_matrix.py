@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import confusion_matrix
 
 from kilogram.arrays.namespace import to_numpy
@@ -47,7 +48,7 @@ class ConfusionMatrixDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
@@ -77,7 +77,7 @@ class DecisionBoundaryDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
@@ -228,7 +228,9 @@ def grid_around(points: np.ndarray, m: int, eps: float) -> tuple[np.ndarray, np.
     return xx0, xx1
 
 
-def _response(estimator: Any, grid: Any, method: str) -> tuple[np.ndarray, np.ndarray | None]:
+def _response(
+    estimator: BaseEstimator, grid: Any, method: str
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Codes of classes (n,), probabilities (n, k), values (n,), and the classes if any."""
     if is_regressor(estimator):
         if method not in ("auto", "predict"):
@@ -252,14 +254,14 @@ def _response(estimator: Any, grid: Any, method: str) -> tuple[np.ndarray, np.nd
     return values, classes
 
 
-def _classes(estimator: Any, predicted: np.ndarray) -> np.ndarray:
+def _classes(estimator: BaseEstimator, predicted: np.ndarray) -> np.ndarray:
     if hasattr(estimator, "classes_"):
         return np.asarray(to_numpy(estimator.classes_))
     labels = np.asarray(to_numpy(getattr(estimator, "labels_", predicted[:0])))
     return np.concatenate([predicted, labels.astype(predicted.dtype)])
 
 
-def _support_vectors(estimator: Any) -> np.ndarray | None:
+def _support_vectors(estimator: BaseEstimator) -> np.ndarray | None:
     """Rows of the plane; those of a precomputed kernel are none."""
     found = getattr(estimator, "support_vectors_", None)
     if found is None:
@@ -268,7 +270,7 @@ def _support_vectors(estimator: Any) -> np.ndarray | None:
     return vectors if vectors.shape[1] == 2 else None
 
 
-def _margin(estimator: Any, grid: Any, margins: bool | str) -> np.ndarray | None:
+def _margin(estimator: BaseEstimator, grid: Any, margins: bool | str) -> np.ndarray | None:
     """The decision function of two classes, where its lines are wanted."""
     machine = type(estimator).__name__ in ("SVC", "LinearSVC", "NuSVC")
     if margins is False or (margins == "auto" and not machine):

@@ -6,6 +6,7 @@ import re
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
@@ -85,7 +86,13 @@ class KernelMatrixDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, max_rows: int = 1000, ax: Any = None
+        cls,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any = None,
+        *,
+        max_rows: int = 1000,
+        ax: Any = None,
     ) -> Self:
         """Draw the kernel of a fitted kernel method (`kernel_`) on the rows of X.
 

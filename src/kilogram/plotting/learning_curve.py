@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, learning_curve, validation_curve
 
@@ -118,7 +118,7 @@ class LearningCurveDisplay(_ScoreCurves):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,
@@ -243,7 +243,7 @@ class ValidationCurveDisplay(_ScoreCurves):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,
@@ -324,7 +324,7 @@ class ValidationCurveDisplay(_ScoreCurves):
         return self
 
 
-def _test_rows(estimator: Any, X: Any, y: Any, groups: Any, cv: Any) -> list[int]:
+def _test_rows(estimator: BaseEstimator, X: Any, y: Any, groups: Any, cv: Any) -> list[int]:
     splits = check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups)
     return [len(test) for _, test in splits]
 
@@ -333,7 +333,7 @@ def _rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _score_name(estimator: Any, scoring: Any) -> str:
+def _score_name(estimator: BaseEstimator, scoring: Any) -> str:
     """What the scores are called on the axis."""
     if isinstance(scoring, str):
         return scoring.replace("_", " ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.plotting import style
 
@@ -57,7 +58,7 @@ class LossCurveDisplay:
         self.ylabel, self.xlabel = ylabel, xlabel
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: BaseEstimator, *, ax: Any = None) -> Self:
         """Draw what a fitted model recorded.
 
         Parameters
@@ -124,7 +125,7 @@ class LossCurveDisplay:
         return self
 
 
-def _kind(model: Any) -> tuple[str, str, str]:
+def _kind(model: BaseEstimator) -> tuple[str, str, str]:
     style.fitted(model, "LossCurveDisplay")
     for kind in CURVES:
         found = getattr(model, kind[0], None)
@@ -137,7 +138,7 @@ def _kind(model: Any) -> tuple[str, str, str]:
     )
 
 
-def _held_out(model: Any) -> np.ndarray | None:
+def _held_out(model: BaseEstimator) -> np.ndarray | None:
     for name in HELD_OUT:
         values = getattr(model, name, None)
         if values is not None and len(values):

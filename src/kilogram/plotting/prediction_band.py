@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.stats
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Real, check_parameter
@@ -71,7 +72,7 @@ class PredictionBandDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any = None,
         *,
@@ -189,7 +190,7 @@ class PredictionBandDisplay:
 
 
 def _band(
-    estimator: Any, grid: Any, coverage: float
+    estimator: BaseEstimator, grid: Any, coverage: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
     """Curve, ends of the band of observations, and the band of the curve if the model has one."""
     if hasattr(estimator, "interval"):  # conformal

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Null, OneOf, check_parameter
@@ -50,7 +51,7 @@ class PredictionErrorDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,

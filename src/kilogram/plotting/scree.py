@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.base.constraints import Real, check_parameter
 from kilogram.plotting import style
@@ -47,7 +48,7 @@ class ScreeDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, threshold: float | None = 0.9, ax: Any = None
+        cls, estimator: BaseEstimator, *, threshold: float | None = 0.9, ax: Any = None
     ) -> Self:
         """Draw a fitted PCA, or the eigenvalues of a fitted kernel PCA or embedding.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.evaluation.silhouette import silhouette_samples
@@ -46,7 +47,7 @@ class SilhouetteDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, metric: Any = "euclidean", ax: Any = None
+        cls, estimator: BaseEstimator, X: Any, *, metric: Any = "euclidean", ax: Any = None
     ) -> Self:
         """Draw the silhouettes of a fitted clusterer.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -162,7 +163,7 @@ def rows_like(grid: np.ndarray, X: Any) -> Any:
     return grid
 
 
-def fitted(estimator: Any, display: str, *methods: str) -> None:
+def fitted(estimator: BaseEstimator, display: str, *methods: str) -> None:
     """The estimator is fitted, and has one of the methods."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"{display} needs a fitted estimator, got {estimator!r:.60}.")
@@ -174,7 +175,7 @@ def fitted(estimator: Any, display: str, *methods: str) -> None:
         )
 
 
-def needs(estimator: Any, display: str, attributes: Iterable[str], instead: str) -> Any:
+def needs(estimator: BaseEstimator, display: str, attributes: Iterable[str], instead: str) -> Any:
     """The first of the fitted attributes that is there; otherwise an error that says what to do."""
     for name in attributes:
         found = getattr(estimator, name, None)
@@ -185,6 +186,6 @@ def needs(estimator: Any, display: str, attributes: Iterable[str], instead: str)
     )
 
 
-def name_of(estimator: Any) -> str:
+def name_of(estimator: BaseEstimator) -> str:
     """The class name, of the last step in a pipeline."""
     return type(estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator).__name__

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Real, check_parameter
@@ -31,7 +32,7 @@ class _CurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         X: Any,
         y: Any,
         *,
@@ -376,7 +377,9 @@ def positive_class(classes: np.ndarray, pos_label: Any, display: str) -> Any:
     return classes[1]
 
 
-def positive_scores(estimator: Any, X: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
+def positive_scores(
+    estimator: BaseEstimator, X: Any, classes: np.ndarray, positive: Any
+) -> np.ndarray:
     """Higher for the positive class."""
     at = int(np.flatnonzero(classes == positive)[0])
     if hasattr(estimator, "predict_proba"):

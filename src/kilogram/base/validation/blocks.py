@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from kilogram.arrays.namespace import float_dtype, is_dask, is_numpy, is_sparse, namespace
@@ -18,7 +19,7 @@ from kilogram.arrays.row_streams import RowStream, is_stream
 FEW = 10_000  # values up to which BLAS keeps to one thread
 
 
-def watch_rows(estimator: Any, X: Any, finite: bool | str, *, named: bool = True) -> Any:
+def watch_rows(estimator: BaseEstimator, X: Any, finite: bool | str, *, named: bool = True) -> Any:
     """Streaming input X, checked as it is read; NaN passes where it is a missing value.
 
     `named`: the columns are those of the fit and have their names.

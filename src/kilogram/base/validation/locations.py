@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_sparse
@@ -13,7 +14,7 @@ from kilogram.arrays.namespace import is_sparse
 NAN, WORDS = "Input X contains NaN", "could not convert string to float"
 
 
-def located(message: str, X: Any, estimator: Any) -> str | None:
+def located(message: str, X: Any, estimator: BaseEstimator) -> str | None:
     """scikit-learn's or NumPy's message about an invalid entry, with its place; None for others."""
     name = type(estimator).__name__
     if message.startswith(NAN):
@@ -30,7 +31,7 @@ def located(message: str, X: Any, estimator: Any) -> str | None:
     return None
 
 
-def _place(X: Any, wrong: Any, estimator: Any) -> str:
+def _place(X: Any, wrong: Any, estimator: BaseEstimator) -> str:
     """', first in row i of column c'; nothing where X shows no such entry."""
     known = getattr(estimator, "feature_names_in_", None)  # of a frame that came in before
     for j, values in _columns(X):

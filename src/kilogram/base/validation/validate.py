@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import device, to_device
+from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
@@ -55,7 +56,7 @@ def is_foreign(X: Any) -> bool:
 
 
 def validate(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -118,7 +119,7 @@ def validate(
 
 
 def validate_inverse_input(
-    estimator: Any, X: Any, k: int, entries: str, kept: str, *, sparse: bool = False
+    estimator: BaseEstimator, X: Any, k: int, entries: str, kept: str, *, sparse: bool = False
 ) -> Any:
     """Rows (n, k) for inverse_transform: the `entries` (scores, loadings) of k `kept`."""
     if is_streamed(X):
@@ -131,7 +132,7 @@ def validate_inverse_input(
 
 
 def _is_valid(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     reset: bool,
@@ -169,7 +170,9 @@ def _is_plain_target(y: Any, n: int) -> bool:
     return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(finite_sum(y)))
 
 
-def _validate_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[str, Any]) -> tuple:
+def _validate_arrow(
+    estimator: BaseEstimator, X: Any, y: Any, reset: bool, params: dict[str, Any]
+) -> tuple:
     _record_columns(estimator, column_count(X), column_names(X), reset)
     if y is None:
         return check_array(to_array(X), estimator=estimator, **params), None
@@ -177,7 +180,7 @@ def _validate_arrow(estimator: Any, X: Any, y: Any, reset: bool, params: dict[st
 
 
 def _validate_foreign(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -236,7 +239,7 @@ def _beside(y: Any, X: Any, xp: Any) -> Any:
     return xp.asarray(np.ascontiguousarray(y), device=device(X))
 
 
-def _record_columns(estimator: Any, d: int, names: Any, reset: bool) -> None:
+def _record_columns(estimator: BaseEstimator, d: int, names: Any, reset: bool) -> None:
     """Remember, or compare with, the number and the names of the columns."""
     if d == 0:
         raise ValueError(
@@ -280,7 +283,7 @@ def _raise_unless_finite(xp: Any, array: Any, what: str, name: str) -> None:
     raise ValueError(f"Input {what} contains {kind}.\n{name} does not accept missing values.")
 
 
-def raise_why_not_finite(estimator: Any, X: Any, statistic: Any) -> None:
+def raise_why_not_finite(estimator: BaseEstimator, X: Any, statistic: Any) -> None:
     """Called when a statistic came out not finite: name the cause the way scikit-learn does."""
     name = type(estimator).__name__
     if not is_streamed(X):

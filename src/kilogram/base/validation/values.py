@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.exceptions import DTypePromotionError
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -26,7 +27,9 @@ from kilogram.base.validation.locations import located
 DATES = "holds dates or durations: give numbers, the days since some date for example."
 
 
-def plain(values: Any, name: str, estimator: Any = None, dates: bool = False) -> Any:
+def plain(
+    values: Any, name: str, estimator: BaseEstimator | None = None, dates: bool = False
+) -> Any:
     """Without a mask and, unless these are labels, without dates.
 
     To an estimator that takes NaN for a missing value, masked entries are NaN.
@@ -90,7 +93,7 @@ def canonical(X: Any) -> Any:
 
 
 @contextmanager
-def refused_kinds(X: Any, estimator: Any) -> Iterator[None]:
+def refused_kinds(X: Any, estimator: BaseEstimator) -> Iterator[None]:
     """Errors of NumPy and scikit-learn about entries of X, with the place of the entry."""
     try:
         yield

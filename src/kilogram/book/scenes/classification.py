@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import QhullError, Voronoi
+from sklearn.base import BaseEstimator
 
 from kilogram.book.drawing import (
     data_grid,
@@ -45,7 +46,7 @@ def _signs(data: Points) -> np.ndarray:
     return np.where(data.labels > 0, 1.0, -1.0)
 
 
-def errors(model: Any, data: Points) -> list[tuple[str, Any]]:
+def errors(model: BaseEstimator, data: Points) -> list[tuple[str, Any]]:
     """Training error, and the error on fresh points around the reader's."""
     X, y = fresh_points(data)
     return [

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
@@ -20,7 +21,7 @@ from kilogram.kitchen.export.kernels import kernel
 FLOOR = -1e30  # the logarithm of what never happens
 
 
-def gaussian_bayes(g: Graph, model: Any, x: str) -> str:
+def gaussian_bayes(g: Graph, model: BaseEstimator, x: str) -> str:
     """(n, K) joint logarithms of GaussianNB; -(x - t)^2 / 2v column by column."""
     lost = g.add("IsNaN", x)
     there = g.cast(g.add("Not", lost))
@@ -37,7 +38,7 @@ def gaussian_bayes(g: Graph, model: Any, x: str) -> str:
     return g.add("Concat", *found, axis=1)
 
 
-def bernoulli_bayes(g: Graph, model: Any, x: str) -> str:
+def bernoulli_bayes(g: Graph, model: BaseEstimator, x: str) -> str:
     """(n, K) of BernoulliNB."""
     yes, no = (np.maximum(np.asarray(t, dtype=float), FLOOR)
                for t in (model.feature_log_prob_, model._log_absent))  # fmt: skip
@@ -49,18 +50,18 @@ def bernoulli_bayes(g: Graph, model: Any, x: str) -> str:
     return g.add("Add", said, g.add("MatMul", there, g.constant(no.T)))
 
 
-def counts_bayes(g: Graph, model: Any, x: str) -> str:
+def counts_bayes(g: Graph, model: BaseEstimator, x: str) -> str:
     """(n, K) of MultinomialNB."""
     logs = np.maximum(np.asarray(model.feature_log_prob_, dtype=float), FLOOR)
     return g.affine(x, logs.T, np.asarray(model.class_log_prior_)[None, :])
 
 
-def complement_bayes(g: Graph, model: Any, x: str) -> str:
+def complement_bayes(g: Graph, model: BaseEstimator, x: str) -> str:
     """(n, K) of ComplementNB: the priors take no part."""
     return g.add("MatMul", x, g.constant(np.asarray(model.feature_log_prob_, dtype=float).T))
 
 
-def kernel_fisher(g: Graph, model: Any, x: str) -> str:
+def kernel_fisher(g: Graph, model: BaseEstimator, x: str) -> str:
     """(n, components) scores of KernelFisherDiscriminant without features."""
     a, means = np.asarray(model.dual_coef_, dtype=float), model.means_
     total = a.sum(axis=0)
@@ -69,7 +70,7 @@ def kernel_fisher(g: Graph, model: Any, x: str) -> str:
     return g.affine(kernel(g, model.kernel_, x, model.X_fit_), shifted, -offset[None, :])
 
 
-def process_classes(g: Graph, model: Any, x: str) -> str:
+def process_classes(g: Graph, model: BaseEstimator, x: str) -> str:
     """The latent mean of a GaussianProcessClassifier of two classes, (n, 1)."""
     if model.n_classes_ > 2:
         raise no_graph(model, "of more than two classes the likeliest depends on variances")

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -58,7 +58,7 @@ class Scores:
     soft: bool = False
 
 
-def scores(g: Graph, model: Any, x: str) -> Scores:
+def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
     """What a fitted estimator says of the rows of x."""
     if isinstance(model, Pipeline):
         for step in model[:-1]:
@@ -94,7 +94,7 @@ def columns_of(g: Graph, found: Scores) -> str:
     return g.add("Mul", found.name, half)
 
 
-def _state(model: Any) -> dict[str, Any]:
+def _state(model: BaseEstimator) -> dict[str, Any]:
     state = model.__getstate__() if hasattr(model, "tried_") else {}
     return state if isinstance(state, dict) else {}
 
@@ -107,7 +107,7 @@ def _ridge_search(g: Graph, model: RidgeSearch, x: str) -> Scores:
     return Scores(g.add("Exp", g.add("Clip", found.name, low, high)), 1)
 
 
-def _linear(g: Graph, model: Any, x: str) -> Scores:
+def _linear(g: Graph, model: BaseEstimator, x: str) -> Scores:
     W = np.atleast_2d(np.asarray(model.coef_, dtype=float))
     b = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=float)), (W.shape[0],))
     soft = isinstance(model, LogisticRegression | LinearDiscriminantAnalysis)
@@ -119,7 +119,7 @@ def _generalized(g: Graph, model: GeneralizedLinearModel, x: str) -> Scores:
     return Scores(g.add("Exp", found.name), 1) if model.link_ == "log" else found
 
 
-def _dual(g: Graph, model: Any, x: str) -> Scores:
+def _dual(g: Graph, model: BaseEstimator, x: str) -> Scores:
     b = np.atleast_1d(np.asarray(model.intercept_, dtype=float))[None, :]
     if hasattr(model, "features_"):  # fitted on features of its own
         a = np.reshape(np.asarray(model.coef_, dtype=float), (len(model.coef_), -1))
@@ -144,7 +144,7 @@ def _process(g: Graph, model: GaussianProcessRegressor, x: str) -> Scores:
     return Scores(g.affine(K, a * scale, np.atleast_2d(shift)), a.shape[1])
 
 
-def _standardised(model: Any, targets: int) -> tuple[np.ndarray, np.ndarray]:
+def _standardised(model: BaseEstimator, targets: int) -> tuple[np.ndarray, np.ndarray]:
     """Scale and mean that `normalize_y` took off, from two predictions far from all rows."""
     far = np.full((1, model.X_train_.shape[1]), 1e9)
     shift = np.reshape(np.asarray(model.predict(far), dtype=float), (1, targets))
@@ -237,7 +237,7 @@ def _network(g: Graph, model: MultilayerPerceptron, x: str) -> Scores:
     return Scores(x, int(model.n_outputs_), isinstance(model, MLPClassifier))
 
 
-def _always(g: Graph, model: Any, x: str) -> Scores:
+def _always(g: Graph, model: BaseEstimator, x: str) -> Scores:
     """The same prediction for every row."""
     if is_classifier(model):
         held = np.log(np.maximum(np.ravel(model.class_prior_), 1e-300))

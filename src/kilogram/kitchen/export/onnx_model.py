@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from kilogram import __version__
 from kilogram.kitchen.artifact.example_rows import recall
@@ -206,7 +206,7 @@ def _good(checked: OnnxModel) -> bool:
     return checked.difference <= TOLERANCE and checked.agreed >= ties and not wrong
 
 
-def export_estimator(estimator: Any, X: Any, *, dtype: Any = np.float32) -> bytes:
+def export_estimator(estimator: BaseEstimator, X: Any, *, dtype: Any = np.float32) -> bytes:
     """A fitted estimator or pipeline of numbers as ONNX, checked on the rows of X.
 
     Parameters
@@ -237,7 +237,9 @@ def export_estimator(estimator: Any, X: Any, *, dtype: Any = np.float32) -> byte
     return content
 
 
-def _agree(estimator: Any, X: np.ndarray, found: dict[str, np.ndarray], dtype: Any) -> None:
+def _agree(
+    estimator: BaseEstimator, X: np.ndarray, found: dict[str, np.ndarray], dtype: Any
+) -> None:
     expected = np.asarray(estimator.predict(X))
     if is_classifier(estimator):
         agreed = float(np.mean(expected.astype(str) == found["prediction"].astype(str)))

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 
-def validate_cells(estimator: Any, X: Any) -> np.ndarray:
+def validate_cells(estimator: BaseEstimator, X: Any) -> np.ndarray:
     """`validate_data(..., reset=False)` of cells that may be NaN, at once for a fitting array."""
     fits = (
         isinstance(X, np.ndarray)

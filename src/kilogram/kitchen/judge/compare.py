@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.base import BaseEstimator
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import Along
@@ -251,7 +252,7 @@ def judge(
     ), notes
 
 
-def decision_values(model: Any, X: np.ndarray, classes: int, measure: Measure) -> Any:
+def decision_values(model: BaseEstimator, X: np.ndarray, classes: int, measure: Measure) -> Any:
     """(n, classes) decision values of a classifier, or logarithms of its probabilities."""
     if measure.task == "regression":
         return None

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 
 from kilogram.base.budget import Budget
@@ -117,7 +116,7 @@ def importance(
 
 
 def _losses(
-    model: Any,
+    model: BaseEstimator,
     X: np.ndarray,
     y: np.ndarray,
     columns: np.ndarray,

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.search import Search
@@ -94,7 +95,7 @@ def _model(
     return kg.HistGradientBoostingClassifier(class_weight=weight, random_state=seed), searched
 
 
-def class_scores(model: Any, X: Any) -> np.ndarray:
+def class_scores(model: BaseEstimator, X: Any) -> np.ndarray:
     """Decision values of a classifier, or logarithms of its probabilities."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X))

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
@@ -237,7 +238,7 @@ def _spread(y: np.ndarray) -> bool:
     return bool(np.min(y) > 0 and high > SPREAD * low)
 
 
-def fitted_pipeline(model: Any) -> Pipeline:
+def fitted_pipeline(model: BaseEstimator) -> Pipeline:
     """The fitted pipeline of a recipe: the best one of a search."""
     found = model.best_estimator_ if isinstance(model, Search) else model
     return found.set_params(memory=None)

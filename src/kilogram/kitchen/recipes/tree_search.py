@@ -166,7 +166,7 @@ class TreeSearch(BaseEstimator):
             return np.inf
         return int(np.unique(y, return_counts=True)[1].min())
 
-    def _left_out(self, model: Any, y: np.ndarray) -> float:
+    def _left_out(self, model: BaseEstimator, y: np.ndarray) -> float:
         if is_regressor(self):
             return float(r2_score(y, np.nan_to_num(model.oob_prediction_, nan=y.mean())))
         votes = np.nan_to_num(model.oob_decision_function_)

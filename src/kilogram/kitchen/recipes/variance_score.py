@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 
 @dataclass(frozen=True)
@@ -18,5 +19,5 @@ class VarianceScore:
     def of(cls, y: np.ndarray) -> VarianceScore:
         return cls(float(np.var(y)) or 1.0)
 
-    def __call__(self, model: Any, X: Any, y: Any) -> float:
+    def __call__(self, model: BaseEstimator, X: Any, y: Any) -> float:
         return 1.0 - float(np.mean((np.asarray(y) - model.predict(X)) ** 2)) / self.variance

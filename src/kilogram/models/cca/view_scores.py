@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from kilogram.arrays.namespace import is_array, is_numpy, is_sparse, like, namespace, sum_dtype
@@ -72,7 +73,7 @@ def penalties(alpha: Any, positive: bool = False) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def second_view(estimator: Any, y: Any, columns: int) -> Any:
+def second_view(estimator: BaseEstimator, y: Any, columns: int) -> Any:
     """Rows of the second view, validated as X is: finite floats, as many columns as in fit."""
     if is_streamed(y):
         y = watch_rows(estimator, as_rows(y)[0], True, named=False)

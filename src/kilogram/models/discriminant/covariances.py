@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
@@ -74,7 +74,7 @@ def ledoit_wolf_amount(C: Any, weight: float, fourth: float) -> float:
 
 
 def class_covariances(
-    found: ClassScatters, shrinkage: Any, estimator: Any, rows: tuple, classes: Any
+    found: ClassScatters, shrinkage: Any, estimator: BaseEstimator, rows: tuple, classes: Any
 ) -> Any:
     """(K, d, d): the covariance of every class, regularised by the parameters; rows are (X, y, w).
 
@@ -112,7 +112,7 @@ def _automatic(found: ClassScatters, covariances: Any, rows: tuple, classes: Any
     return xp.stack(out)
 
 
-def _estimated(estimator: Any, rows: tuple, classes: Any, found: ClassScatters) -> Any:
+def _estimated(estimator: BaseEstimator, rows: tuple, classes: Any, found: ClassScatters) -> Any:
     """By a covariance estimator with scikit-learn's interface, on NumPy rows without weights."""
     X, y, w = rows
     if is_streamed(X) or w is not None:
@@ -134,7 +134,7 @@ SHRINKAGE = Real(0.0, 1.0) | OneOf("auto") | Null()
 COVARIANCE_ESTIMATOR = HasMethods(("fit",), "an estimator with fit and covariance_") | Null()
 
 
-def check_one_regularisation(shrinkage: Any, estimator: Any) -> None:
+def check_one_regularisation(shrinkage: Any, estimator: BaseEstimator) -> None:
     """shrinkage and covariance_estimator exclude each other."""
     if shrinkage is not None and estimator is not None and shrinkage != 0:
         raise ValueError(

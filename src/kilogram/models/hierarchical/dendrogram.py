@@ -6,13 +6,16 @@ of many leaves is drawn from its last mergers; a leaf is then labelled with its 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base.parameters import is_whole
 from kilogram.solvers.linkage.linkage import roots
+
+if TYPE_CHECKING:
+    from kilogram.models.hierarchical.agglomerative import AgglomerativeClustering
 
 MOST_NAMES = 150  # leaves beyond are too close together to be named
 INK, QUIET = "#2b2b33", "#9a9aa6"
@@ -22,7 +25,12 @@ COLOURS = (
 
 
 def dendrogram(
-    model: Any, *, ax: Any = None, max_leaves: int = 40, names: Any = None, title: str | None = None
+    model: AgglomerativeClustering,
+    *,
+    ax: Any = None,
+    max_leaves: int = 40,
+    names: Any = None,
+    title: str | None = None,
 ) -> Any:
     """Draw the tree of a fitted `AgglomerativeClustering`.
 
@@ -69,7 +77,7 @@ def dendrogram(
 
         ax = plt.subplots(figsize=(8.0, 3.8), layout="constrained")[1]
     ax.add_collection(LineCollection(picture.lines, colors=picture.colours, linewidths=1.6))
-    _decorate(ax, model, picture, names)
+    _decorate(ax, picture, names)
     ax.set_title(title or f"{model.linkage} linkage of {n:,} rows", color=INK, loc="left")
     return ax
 
@@ -77,7 +85,7 @@ def dendrogram(
 class Picture:
     """Brackets and their colours, leaves from left to right."""
 
-    def __init__(self, model: Any, leaves: int):
+    def __init__(self, model: AgglomerativeClustering, leaves: int):
         self.n, self.model = model.n_leaves_, model
         self.first = self.n - leaves  # mergers before this one are not drawn
         self.heights = np.concatenate([np.zeros(self.n), model.distances_])
@@ -144,8 +152,9 @@ class Picture:
         return found
 
 
-def _decorate(ax: Any, model: Any, picture: Picture, names: Any) -> None:
+def _decorate(ax: Any, picture: Picture, names: Any) -> None:
     """Axes, names of leaves, and the cut."""
+    model = picture.model
     top = float(model.distances_.max()) or 1.0
     ax.set_xlim(0.0, 10.0 * len(picture.order))
     ax.set_ylim(0.0, 1.05 * top)

@@ -26,6 +26,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
@@ -34,7 +35,7 @@ from kilogram.base.coefficient_table import CoefficientTable, table_of
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
-from kilogram.models.least_squares.likelihood_table import likelihood_table
+from kilogram.models.least_squares.likelihood_table import feature_names, likelihood_table
 from kilogram.models.least_squares.residual_sums import Residuals, residual_sums
 from kilogram.solvers.least_squares import factorizations as factors
 from kilogram.solvers.least_squares.data import RegressionData
@@ -49,7 +50,7 @@ BLOCK_ENTRIES = 2**22  # entries of the deviations of a block held at once
 
 
 def coefficient_table(
-    model: Any,
+    model: BaseEstimator,
     X: Any,
     y: Any = None,
     sample_weight: Any = None,
@@ -108,7 +109,10 @@ def coefficient_table(
     rows = validate_regression_data(model, X, y, sample_weight, reset=False, finite=False)
     found, _ = joint_moments(rows)
     model._ensure_finite(found.scatter, rows.X)
-    bread, rank = _bread(model, found, rows)
+    normal = Normal.of(found, model.fit_intercept)
+    bread, rank = _bread(normal, found.weight, rows, model.rank_, model.condition_)
+    if model.fit_intercept:
+        bread, rank = _with_intercept(bread, found.weight), rank + 1
     meaty, precise = kind.startswith("HC"), weights == "precision"
     statistic = partial(
         residual_sums,
@@ -132,13 +136,19 @@ def coefficient_table(
     draws: np.ndarray | None = None
     if kind == "bootstrap":
         rng = as_generator(random_state)
-        draws = _bootstrap(model, rows, n_bootstrap, precise, rng)
+        draws = _bootstrap(rows, model.fit_intercept, n_bootstrap, precise, rng)
         covariance = np.stack(
             [np.atleast_2d(np.cov(draws[:, :, j].T)) for j in range(draws.shape[2])]
         )
     else:
         covariance = turn @ _covariance(sums, bread, kind, n, rank) @ turn.T
-    return _table(model, covariance, draws, sums, kind, level, n - rank)
+    names, estimate = _estimates(model)
+    deviations = np.sqrt(to_numpy(sums.squares) / (n - rank))
+    table = table_of(names, estimate, covariance, deviations, kind, level, n - rank)
+    if draws is not None:
+        low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        table = replace(table, low=low, high=high)
+    return table.of_one_target() if model.coef_.ndim == 1 else table
 
 
 def _check_settings(kind: str, level: float, weights: str, n_bootstrap: int) -> None:
@@ -148,7 +158,7 @@ def _check_settings(kind: str, level: float, weights: str, n_bootstrap: int) -> 
     check_parameter("n_bootstrap", n_bootstrap, Integer(2))
 
 
-def _check(model: Any) -> None:
+def _check(model: BaseEstimator) -> None:
     if hasattr(model, "alpha") or not hasattr(model, "rank_"):
         raise ValueError(
             f"{type(model).__name__} is not plain least squares: a penalty or another loss biases "
@@ -160,19 +170,19 @@ def _check(model: Any) -> None:
         )
 
 
-def _bread(model: Any, found: JointMoments, rows: RegressionData) -> tuple[np.ndarray, int]:
-    """S^-1 about the means, (p, p), and the rank with the intercept."""
-    normal = Normal.of(found, model.fit_intercept)
+def _bread(
+    normal: Normal, weight: float, rows: RegressionData, rank: int, condition: float
+) -> tuple[np.ndarray, int]:
+    """S^-1 about the means, (d, d), of rank `rank`, and that rank."""
     xp = namespace(normal.S)
-    floor = factors.rounding(normal, found.weight, sparse=is_sparse(rows.X))
+    floor = factors.rounding(normal, weight, sparse=is_sparse(rows.X))
     D = to_numpy(factors.scales(xp.linalg.diagonal(normal.S), floor))
-    if model.condition_ > 1e3:  # the triangle keeps digits that S has lost
+    if condition > 1e3:  # the triangle keeps digits that S has lost
         R = to_numpy(factors.triangle_of(normal, rows))[:, : D.shape[0]]
     else:
         R = to_numpy(normal.S) * D[:, None]
     _, s, Vt = np.linalg.svd(R * D[None, :])
-    s = s if model.condition_ > 1e3 else np.sqrt(s)
-    rank = model.rank_
+    s = s if condition > 1e3 else np.sqrt(s)
     if rank < D.shape[0]:
         warnings.warn(
             f"only {rank} of {D.shape[0]} columns are independent: the errors are those of the "
@@ -180,12 +190,14 @@ def _bread(model: Any, found: JointMoments, rows: RegressionData) -> tuple[np.nd
             stacklevel=3,
         )
     half = D[:, None] * (Vt[:rank].T / s[:rank])
-    inverse = half @ half.T
-    if not model.fit_intercept:
-        return inverse, rank
-    bread = np.zeros((D.shape[0] + 1, D.shape[0] + 1))
-    bread[0, 0], bread[1:, 1:] = 1.0 / found.weight, inverse
-    return bread, rank + 1
+    return half @ half.T, rank
+
+
+def _with_intercept(inverse: np.ndarray, weight: float) -> np.ndarray:
+    """S^-1 with the intercept first, which is uncorrelated about the means."""
+    bread = np.zeros((inverse.shape[0] + 1, inverse.shape[0] + 1))
+    bread[0, 0], bread[1:, 1:] = 1.0 / weight, inverse
+    return bread
 
 
 def _covariance(sums: Residuals, bread: np.ndarray, kind: str, n: float, rank: int) -> np.ndarray:
@@ -205,7 +217,11 @@ def _turn(mean: np.ndarray, fit_intercept: bool) -> np.ndarray:
 
 
 def _bootstrap(
-    model: Any, rows: RegressionData, n_bootstrap: int, precise: bool, rng: np.random.Generator
+    rows: RegressionData,
+    fit_intercept: bool,
+    n_bootstrap: int,
+    precise: bool,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Coefficients (B, p, t) of refits on rows drawn with replacement."""
     if is_streamed(rows.X):
@@ -220,34 +236,18 @@ def _bootstrap(
     for _ in range(n_bootstrap):
         counts = rng.multinomial(total, odds) * (w if precise else 1.0)
         drawn = JointMoments.of(rows.X, rows.Y, like(counts, rows.Y))
-        W, b = solve_moments(drawn, model.fit_intercept, sparse=is_sparse(rows.X)).found.value
+        W, b = solve_moments(drawn, fit_intercept, sparse=is_sparse(rows.X)).found.value
         W, b = to_numpy(W), to_numpy(b)
-        draws.append(np.vstack([b[None, :], W]) if model.fit_intercept else W)
+        draws.append(np.vstack([b[None, :], W]) if fit_intercept else W)
     return np.stack(draws)
 
 
-def _table(
-    model: Any,
-    covariance: np.ndarray,
-    draws: np.ndarray | None,
-    sums: Residuals,
-    kind: str,
-    level: float,
-    degrees: float,
-) -> CoefficientTable:
+def _estimates(model: BaseEstimator) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names and values (p, t) of the coefficients of a fitted model, the intercept first."""
     coef = to_numpy(model.coef_).astype(np.float64)
-    one = coef.ndim == 1
-    estimate = coef[:, None] if one else coef.T
-    names = [str(n) for n in getattr(model, "feature_names_in_", [])]
-    names = names or [f"x{j}" for j in range(estimate.shape[0])]
+    estimate = coef[:, None] if coef.ndim == 1 else coef.T
+    names = feature_names(model, estimate.shape[0])
     if model.fit_intercept:
         b = np.ravel(np.asarray(to_numpy(model.intercept_), dtype=np.float64))
         estimate, names = np.vstack([b[None, :], estimate]), ["intercept", *names]
-    table = table_of(
-        tuple(names), estimate, covariance, np.sqrt(to_numpy(sums.squares) / degrees),
-        kind, level, degrees,
-    )  # fmt: skip
-    if draws is not None:
-        low, high = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-        table = replace(table, low=low, high=high)
-    return table.of_one_target() if one else table
+    return tuple(names), estimate

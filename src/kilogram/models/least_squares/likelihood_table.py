@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import reduce_rows
@@ -49,7 +50,14 @@ class LikelihoodSums:
 
 
 def likelihood_table(
-    model: Any, X: Any, y: Any, sample_weight: Any, *, kind: str, level: float, weights: str
+    model: BaseEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    kind: str,
+    level: float,
+    weights: str,
 ) -> CoefficientTable:
     """The table of a fitted model without penalty that has `_likelihood_terms`."""
     _check(model, kind)
@@ -72,10 +80,31 @@ def likelihood_table(
         )
 
     sums = reduce_rows(block, X, y, w)
-    return _table(model, sums, coef, c, shift, kind, level)
+    free = sums.n - len(coef) - bool(model.fit_intercept)
+    if free <= 0:
+        raise ValueError(
+            f"{sums.n:g} rows leave no degrees of freedom for {sums.n - free:g} coefficients: "
+            "there is nothing to estimate their errors from. Give more rows, or fewer columns."
+        )
+    unit = bool(model._unit_dispersion)
+    phi = 1.0 if unit else sums.chi / free
+    covariance = _covariance(sums, shift, kind, phi, free, bool(model.fit_intercept))
+    names = feature_names(model, len(coef))
+    if model.fit_intercept:
+        names, coef = ["intercept", *names], np.append(c, coef)
+    return table_of(
+        tuple(names), coef[:, None], covariance[None], np.array([np.sqrt(phi)]),
+        kind, level, np.inf if unit else float(free),
+    ).of_one_target()  # fmt: skip
 
 
-def _check(model: Any, kind: str) -> None:
+def feature_names(model: BaseEstimator, d: int) -> list[str]:
+    """The names of the features in the fit, or x0, x1, ..."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    return names or [f"x{j}" for j in range(d)]
+
+
+def _check(model: BaseEstimator, kind: str) -> None:
     name = type(model).__name__
     if model._is_penalised:
         raise ValueError(
@@ -88,36 +117,22 @@ def _check(model: Any, kind: str) -> None:
         raise ValueError(f"kind must be one of {KINDS} for {name}, got {kind!r}.")
 
 
-def _table(
-    model: Any, sums: LikelihoodSums, coef: Array, c: float, shift: Array, kind: str, level: float
-) -> CoefficientTable:
-    d, fitted = len(coef), bool(model.fit_intercept)
-    size = d + 1 if fitted else d
-    free = sums.n - size
-    if free <= 0:
-        raise ValueError(
-            f"{sums.n:g} rows leave no degrees of freedom for {size} coefficients: there is "
-            "nothing to estimate their errors from. Give more rows, or fewer columns."
-        )
-    unit = bool(model._unit_dispersion)
-    phi = 1.0 if unit else sums.chi / free
+def _covariance(
+    sums: LikelihoodSums, shift: Array, kind: str, phi: float, free: float, intercept: bool
+) -> Array:
+    """Of the coefficients, the intercept first and about 0 instead of the shift."""
+    d = len(shift)
+    size = d + 1 if intercept else d
     inverse = _inverse(sums.information[:size, :size])
     covariance = phi * inverse
     if kind != "classical":
         covariance = inverse @ sums.meat[:size, :size] @ inverse
         covariance *= sums.n / free if kind == "HC1" else 1.0
-    names = [str(name) for name in getattr(model, "feature_names_in_", [])]
-    names, estimate = names or [f"x{j}" for j in range(d)], coef
-    if fitted:  # the intercept first, and about 0 instead of the shift
-        turn = np.zeros((size, size))
-        turn[0, -1], turn[0, :d], turn[1:, :d] = 1.0, -shift, np.eye(d)
-        covariance = turn @ covariance @ turn.T
-        names, estimate = ["intercept", *names], np.append(c, coef)
-    degrees = np.inf if unit else free
-    return table_of(
-        tuple(names), estimate[:, None], covariance[None], np.array([np.sqrt(phi)]),
-        kind, level, float(degrees),
-    ).of_one_target()  # fmt: skip
+    if not intercept:
+        return np.asarray(covariance)
+    turn = np.zeros((size, size))
+    turn[0, -1], turn[0, :d], turn[1:, :d] = 1.0, -shift, np.eye(d)
+    return np.asarray(turn @ covariance @ turn.T)
 
 
 def _inverse(A: Array) -> Array:

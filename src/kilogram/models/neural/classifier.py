@@ -26,7 +26,7 @@ from kilogram.base.progress import with_callbacks
 from kilogram.models.neural.mlp import STOCHASTIC, MultilayerPerceptron
 
 
-def has_epochs(model: Any) -> bool:
+def has_epochs(model: MultilayerPerceptron) -> bool:
     """Whether the solver makes epochs, as `partial_fit` does."""
     if model.solver not in STOCHASTIC:
         raise AttributeError(

@@ -85,11 +85,11 @@ def _scorer_scores(
     return [scorer(model, P[:, :, a][pick], Y[pick], **params) for a in range(k)]
 
 
-def as_scorer(model: Any, scoring: Any) -> Callable[..., float] | None:
+def as_scorer(estimator: BaseEstimator, scoring: Any) -> Callable[..., float] | None:
     """The scorer given by `scoring`; None for the mean squared error, which needs none."""
     if scoring is None:
         return None
-    scorer = check_scoring(model, scoring=scoring)
+    scorer = check_scoring(estimator, scoring=scoring)
     response = getattr(scorer, "_response_method", "predict")
     if response not in ("predict", "default"):
         raise ValueError(

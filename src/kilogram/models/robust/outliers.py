@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
@@ -104,7 +105,7 @@ class OutlierReport:
         return ax
 
 
-def outlier_report(model: Any, X: Any, y: Any, *, random_state: Any = 0) -> OutlierReport:
+def outlier_report(model: BaseEstimator, X: Any, y: Any, *, random_state: Any = 0) -> OutlierReport:
     """Standardised residuals and leverage of rows under a fitted robust regression.
 
     Parameters

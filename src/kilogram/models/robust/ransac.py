@@ -20,7 +20,7 @@ from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -370,7 +370,7 @@ class _Search:
         X = take_rows(self.rows.X, at)
         return clone(self.base).fit(X, y[:, 0] if self.flat else y, **weights)
 
-    def _predictions(self, model: Any) -> Array:
+    def _predictions(self, model: BaseEstimator) -> Array:
         f = np.asarray(to_numpy(model.predict(self.rows.X)), dtype=np.float64)
         return f[:, 0] if self.flat and f.ndim == 2 else f
 

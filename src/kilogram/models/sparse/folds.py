@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
@@ -46,10 +47,12 @@ class Data(NamedTuple):
         return None if self.w is None else [float(self.w[test].sum()) for _, test in folds]
 
 
-def fold_data(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Data, RegressionData]:
+def fold_data(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any
+) -> tuple[Data, RegressionData]:
     """Validated rows in memory of one target; streaming rows are gathered."""
-    rows = validate_regression_data(model, X, y, sample_weight, min_samples=2)
-    rows = gather_regression_data(model, rows)
+    rows = validate_regression_data(estimator, X, y, sample_weight, min_samples=2)
+    rows = gather_regression_data(estimator, rows)
     Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
     if rows.flat is False:
         column_or_1d(Y, warn=True)

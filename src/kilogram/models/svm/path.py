@@ -70,7 +70,7 @@ class SVMPath:
 
 
 def svm_path(
-    model: Any,
+    model: KernelMachine | LinearMachine,
     X: Any,
     y: Any,
     Cs: Sequence[float] = CS,
@@ -130,7 +130,9 @@ def svm_path(
     return SVMPath(values, tuple(models), np.array(scores).T)
 
 
-def fit_path(model: Any, X: Any, y: Any, values: np.ndarray, sample_weight: Any) -> list[Any]:
+def fit_path(
+    model: KernelMachine | LinearMachine, X: Any, y: Any, values: np.ndarray, sample_weight: Any
+) -> list[Any]:
     """Models for all values of C, each started from the one of the next smaller C."""
     order = np.argsort(values, kind="stable")
     first = clone(model).set_params(C=float(values[order[0]]))
@@ -140,7 +142,9 @@ def fit_path(model: Any, X: Any, y: Any, values: np.ndarray, sample_weight: Any)
     return [along[at] for at in back]
 
 
-def folds(model: Any, X: Any, y: Any, w: Any, cv: Any) -> Iterator[tuple[tuple, tuple]]:
+def folds(
+    model: KernelMachine | LinearMachine, X: Any, y: Any, w: Any, cv: Any
+) -> Iterator[tuple[tuple, tuple]]:
     """Training rows and held-out rows, one pair per fold."""
     splitter = check_cv(cv, y, classifier=is_classifier(model))
     targets = np.asarray(y)

@@ -39,10 +39,10 @@ def monotone_directions(monotonic_cst: Any, n_features: int, target: Target) -> 
     return directions if directions.any() else NO_DIRECTIONS
 
 
-def categorical_columns(features: Any, model: Any, columns: CodedColumns) -> np.ndarray:
+def categorical_columns(features: Any, columns: CodedColumns, names: list[str]) -> np.ndarray:
     """1 for every categorical feature, (d,); empty without any.
 
-    `features` are positions, names, or a boolean for every feature.
+    `features` are positions, some of `names`, or a boolean for every feature.
     """
     if features is None or len(features) == 0:
         return NO_COLUMNS
@@ -60,7 +60,6 @@ def categorical_columns(features: Any, model: Any, columns: CodedColumns) -> np.
         if at.min() < 0 or at.max() >= d:
             raise ValueError(f"categorical_features must be positions in [0, {d - 1}].")
     else:
-        names = list(getattr(model, "feature_names_in_", []))
         unknown = [name for name in given if name not in names]
         if unknown:
             raise ValueError(

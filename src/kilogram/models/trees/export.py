@@ -23,7 +23,7 @@ class NodeText(NamedTuple):
     decimals: int
 
     @classmethod
-    def of(cls, model: Any, feature_names: Any, class_names: Any, decimals: int) -> NodeText:
+    def of(cls, model: SingleTree, feature_names: Any, class_names: Any, decimals: int) -> NodeText:
         if not isinstance(model, SingleTree):
             raise TypeError(
                 f"Expected a decision tree of kilogram, got {type(model).__name__}. The trees of a "
@@ -85,7 +85,7 @@ def _names(feature_names: Any, model: SingleTree) -> list[str]:
 
 
 def export_text(
-    decision_tree: Any,
+    decision_tree: SingleTree,
     *,
     feature_names: Any = None,
     class_names: Any = None,
@@ -184,7 +184,7 @@ def _lines(words: NodeText, node: int, cut_off: bool) -> list[str]:
 
 
 def export_svg(
-    decision_tree: Any,
+    decision_tree: SingleTree,
     *,
     feature_names: Any = None,
     class_names: Any = None,
@@ -244,7 +244,7 @@ def export_svg(
 
 
 def plot_tree(
-    decision_tree: Any,
+    decision_tree: SingleTree,
     *,
     max_depth: int | None = None,
     feature_names: Any = None,

@@ -102,7 +102,8 @@ class TreeModel(Estimator):
         d = columns.shape[1]
         criterion = SYNONYMS.get(self.criterion, self.criterion)
         monotone = monotone_directions(self.monotonic_cst, d, target)
-        categorical = categorical_columns(self.categorical_features, self, columns)
+        names = list(getattr(self, "feature_names_in_", []))
+        categorical = categorical_columns(self.categorical_features, columns, names)
         if len(monotone) and len(categorical) and (monotone * categorical).any():
             raise ValueError(
                 "Categorical features cannot have monotonic constraints: set monotonic_cst to 0 "

@@ -21,49 +21,6 @@ Arrays = dict[str, Any]
 BLOCK = 4096
 
 
-def from_boosting(model: Any) -> Arrays:
-    """Histogram gradient boosting of scikit-learn; values are sums on its raw scale."""
-    # the trees have no public name; they have had this one since the class is there
-    rounds = model._predictors
-    parts, outputs = [], []
-    for trees in rounds:
-        for k, tree in enumerate(trees):
-            nodes = tree.nodes
-            parts.append({
-                "feature": nodes["feature_idx"], "threshold": nodes["num_threshold"],
-                "left": nodes["left"], "right": nodes["right"],
-                "missing_left": nodes["missing_go_to_left"], "leaf": nodes["is_leaf"] != 0,
-                "value": nodes["value"][:, None],
-            })  # fmt: skip
-            outputs.append(k)
-    columns = len(rounds[0])
-    depth = max(int(tree.nodes["depth"].max()) for trees in rounds for tree in trees)
-    return _joined(parts, np.asarray(outputs), columns, depth) | {
-        "start": np.ravel(model._baseline_prediction).astype(float), "factor": 1.0,
-        "single": False,
-    }  # fmt: skip
-
-
-def _joined(
-    parts: list[dict[str, np.ndarray]], outputs: np.ndarray, columns: int, depth: int
-) -> Arrays:
-    """All trees one after another, their inner references moved along."""
-    sizes = [len(part["feature"]) for part in parts]
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    found: Arrays = {
-        name: np.concatenate([part[name] for part in parts])
-        for name in ("feature", "threshold", "missing_left", "leaf", "value")
-    }
-    for name in ("left", "right"):
-        moved = [np.maximum(part[name].astype(np.int64), 0) + root
-                 for part, root in zip(parts, roots, strict=True)]  # fmt: skip
-        found[name] = np.concatenate(moved).astype(np.int32)
-    found["feature"] = np.maximum(found["feature"], 0).astype(np.int32)
-    found["missing_left"] = found["missing_left"].astype(bool)
-    return found | {"roots": roots.astype(np.int32), "outputs": outputs.astype(np.int32),
-                    "columns": columns, "depth": depth}  # fmt: skip
-
-
 def answers(trees: Arrays, X: np.ndarray) -> np.ndarray:
     """(n, columns) predictions for (n, d) rows; a leaf has a value for each, or just one."""
     out = np.tile(np.asarray(trees["start"], dtype=float), (len(X), 1))
