@@ -1,8 +1,9 @@
-"""Boosting beside scikit-learn and LightGBM: large and small tables, stumps, Haar features."""
+"""Boosting beside scikit-learn, LightGBM and interpret: tables, stumps, shapes, Haar features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -63,6 +64,22 @@ def _ada() -> dict[str, Any]:
     }
 
 
+def _additive(data: tuple) -> Any:
+    return import_module("kilogram").AdditiveBoostingClassifier(random_state=0).fit(*data[:2])
+
+
+def _explainable(data: tuple) -> Any:
+    glassbox = import_module("interpret.glassbox")
+    return glassbox.ExplainableBoostingClassifier(random_state=0).fit(*data[:2])
+
+
+def _additive_task() -> Task:
+    run = {"kilogram": _additive, "interpret": _explainable}
+    task = _task("additive_boosting", "AdditiveBoostingClassifier, 10 pairs, 10,000 x 10",
+                 10_000, 10, run)  # fmt: skip
+    return replace(task, needs={"interpret": "interpret"}, repeats=1)
+
+
 def _haar(X: np.ndarray) -> Any:
     return import_module("kilogram").HaarFeatures((SIDE, SIDE)).fit_transform(X)
 
@@ -98,5 +115,6 @@ TASKS = [
           f"{SMALL_N:,} x {SMALL_D}", SMALL_N, SMALL_D, _hist({"early_stopping": False})),
     _task("adaboost_stumps", f"AdaBoostClassifier, 100 stumps, n = 10,000, d = {D}",
           10_000, D, _ada()),
+    _additive_task(),
     HAAR,
 ]  # fmt: skip

@@ -222,6 +222,8 @@ PUBLIC: dict[str, str] = {
     "AdaBoostClassifier": "kilogram.models.boosting.adaboost_classifier",
     "AdaBoostRegressor": "kilogram.models.boosting.adaboost_regressor",
     "CascadeClassifier": "kilogram.models.boosting.cascade",
+    "AdditiveBoostingRegressor": "kilogram.models.boosting.additive_boosting",
+    "AdditiveBoostingClassifier": "kilogram.models.boosting.additive_boosting",
     # feature maps
     "PolynomialFeatures": "kilogram.models.features.polynomial",
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",

@@ -6,6 +6,8 @@ AdaBoost    f_0 = 0, w_i = 1; for t = 1 .. T: the stump g_t of least weighted er
 loss        sum_i exp(-y_i f(x_i)) (printed with a plus, by which errors would be rewarded)
 bound       training error <= exponential loss / n = prod_t 2 sqrt(err_t (1 - err_t))
 gradient    squared loss: g_t is fitted to the residuals y - f_{t-1}, f_t = f_{t-1} + nu g_t
+additive    as gradient, but the features take turns: g_t is a stump of feature t mod d, so that
+            f is a sum of functions of one feature (Lou et al. 2012)
 cascade     stage s accepts f_s(x) >= c_s with c_s the epsilon-quantile of the positives' scores;
             the next stage is trained on what was accepted. All T stages: (1 - epsilon)^T
 """
@@ -78,6 +80,28 @@ def gradient_boosting(X: Array, y: Array, rounds: int, nu: float = 0.1) -> State
                     best, g = loss, values
         f = f + nu * g
         yield (s := s.then(f"{t}", float(np.sum((y - f) ** 2)), f=f, g=g))
+    return s
+
+
+def additive_boosting(X: Array, y: Array, rounds: int, nu: float = 0.1) -> States:
+    """Squared loss: in each round every feature in turn gets a stump of the residuals.
+
+    `parts` (n, d) are the shape functions at the rows.
+    """
+    mean, parts = y.mean(), np.zeros(X.shape)
+    yield (s := begin("mean", float(np.sum((y - mean) ** 2)), parts=parts))
+    for t in range(1, rounds + 1):
+        for j in range(X.shape[1]):
+            r = y - mean - parts.sum(axis=1)
+            best, g = float(r.sum() ** 2 / len(r)) * (1 + 1e-10), np.zeros(len(y))
+            for a, _ in pairwise(np.unique(X[:, j])):
+                low = X[:, j] <= a
+                gain = r[low].sum() ** 2 / low.sum() + r[~low].sum() ** 2 / (~low).sum()
+                if gain > best * (1 + 1e-10):
+                    best, g = gain, np.where(low, r[low].mean(), r[~low].mean())
+            parts = parts + nu * g[:, None] * (np.arange(X.shape[1]) == j)
+        loss = float(np.sum((y - mean - parts.sum(axis=1)) ** 2))
+        yield (s := s.then(f"round {t}", loss, parts=parts))
     return s
 
 

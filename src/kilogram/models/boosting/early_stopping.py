@@ -27,17 +27,26 @@ class ValidationRows(NamedTuple):
         return ValidationRows(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
 
 
-def hold_out(
+def hold_out_positions(
     rows: ValidationRows, fraction: float, seed: int, stratify: bool
-) -> tuple[ValidationRows, ValidationRows]:
-    """Training and validation rows, drawn at random; by class where every class has two rows."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of training and validation rows, drawn at random; by class where every class has
+    two rows."""
     classes = None
     if stratify and np.bincount(rows.y.astype(np.int64)).min() >= 2:
         classes = rows.y
     train, held = train_test_split(
         np.arange(len(rows.y)), test_size=fraction, random_state=seed, stratify=classes
     )
-    return rows.take(np.sort(train)), rows.take(np.sort(held))
+    return np.sort(train), np.sort(held)
+
+
+def hold_out(
+    rows: ValidationRows, fraction: float, seed: int, stratify: bool
+) -> tuple[ValidationRows, ValidationRows]:
+    """Training and validation rows at `hold_out_positions`."""
+    train, held = hold_out_positions(rows, fraction, seed, stratify)
+    return rows.take(train), rows.take(held)
 
 
 def no_improvement(scores: list[float], n_iter_no_change: int, tol: float) -> bool:

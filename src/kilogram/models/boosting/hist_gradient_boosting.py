@@ -6,24 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
-from kilogram.arrays.namespace import namespace, to_numpy
-from kilogram.arrays.rows import map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf, Real
-from kilogram.base.host_rows import as_float64
-from kilogram.base.labels import (
-    class_weights,
-    codes_of,
-    distinct_classes,
-    largest,
-    refuse_unknown,
-)
+from kilogram.base.labels import largest
 from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
-from kilogram.models.boosting.early_stopping import ValidationRows
+from kilogram.models.boosting.outputs import BoostedClassifier, BoostedRegressor
 from kilogram.models.boosting.parameters import HistGradientBoosting
-from kilogram.models.boosting.rows import labelled_rows, target_rows
 
 REGRESSION_LOSSES = (
     "squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber",
@@ -32,7 +21,7 @@ HUBER_QUANTILE = 0.9  # of |y - median|: where Huber's loss turns linear
 TIES = "of splits that gain the same, the one of the first feature is taken"
 
 
-class HistGradientBoostingRegressor(RegressorMixin, HistGradientBoosting):
+class HistGradientBoostingRegressor(BoostedRegressor, HistGradientBoosting):
     """Regression by gradient boosting of trees on binned features.
 
     Each round adds the tree that most lowers the second-order expansion of
@@ -198,21 +187,6 @@ default="from_dtype"
         self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
         return self
 
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
-        checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
-        dense, target, weights = target_rows(self, X, y, w, **checks)
-        if reset:
-            self._float64_target = target.dtype != namespace(target).float32
-        y = np.ascontiguousarray(as_float64(target))
-        self._check_range(y)
-        return ValidationRows(dense, y, weights)
-
-    def _check_range(self, y: np.ndarray) -> None:
-        if self.loss == "gamma" and y.min() <= 0:
-            raise ValueError("loss='gamma' requires strictly positive y.")
-        if self.loss == "poisson" and (y.min() < 0 or y.sum() <= 0):
-            raise ValueError("loss='poisson' requires non-negative y and sum(y) > 0.")
-
     def _make_loss(self, y: np.ndarray, w: np.ndarray | None) -> BoostingLoss:
         if self.loss == "quantile":
             if self.quantile is None:
@@ -225,18 +199,6 @@ default="from_dtype"
             return BoostingLoss("huber", delta if delta > 0 else float(away.max()) or 1.0)
         return BoostingLoss(self.loss)
 
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        return y
-
-    def predict(self, X: Any) -> Any:
-        """The predicted mean, median or quantile, (n,), in the library of X."""
-        return map_rows(self._prediction, self._raw(X))
-
-    def _prediction(self, raw: Any) -> Any:
-        if self.loss in ("poisson", "gamma"):
-            return namespace(raw).exp(raw[:, 0])
-        return raw[:, 0]
-
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predictions after every round.
 
@@ -248,7 +210,7 @@ default="from_dtype"
             yield self._loss.predict(raw).copy()
 
 
-class HistGradientBoostingClassifier(ClassifierMixin, HistGradientBoosting):
+class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     """Classification by gradient boosting of trees on binned features.
 
     The log-loss of the class probabilities, from one raw prediction (two classes) or one for every
@@ -295,7 +257,6 @@ see `HistGradientBoostingRegressor`
     1.0
     """
 
-    classes_: np.ndarray
     laws: ClassVar[Laws] = Laws(
         permutation=TIES,
         example={"max_iter": 5, "min_samples_leaf": 1, "max_leaf_nodes": 8, "random_state": 0},
@@ -372,51 +333,6 @@ see `HistGradientBoostingRegressor`
         """
         self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
         return self
-
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
-        checks: dict[str, Any] = {"finite": "allow-nan", "reset": reset}
-        dense, y, weights = labelled_rows(self, X, y, w, **checks)
-        if reset:
-            self.classes_ = distinct_classes(y)
-        refuse_unknown(y, self.classes_)
-        codes = codes_of(y, self.classes_)
-        if self.class_weight is not None:
-            factors = class_weights(self.class_weight, self.classes_, y, weights)[codes]
-            weights = factors if weights is None else weights * factors
-        return ValidationRows(dense, codes.astype(np.float64), weights)
-
-    def _make_loss(self, y: np.ndarray, w: np.ndarray | None) -> BoostingLoss:
-        if len(self.classes_) == 2:
-            return BoostingLoss("binary_log_loss")
-        return BoostingLoss("multinomial_log_loss", n_outputs=len(self.classes_))
-
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        return self.classes_[y.astype(np.int64)]
-
-    def decision_function(self, X: Any) -> Any:
-        """Raw predictions: (n,) log-odds of the second of two classes, else (n, n_classes)."""
-        raw = self._raw(X)
-        return map_rows(lambda v: v[:, 0], raw) if self._loss.n_outputs == 1 else raw
-
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities (n, n_classes), in the library of X."""
-        return map_rows(self._probabilities, self._raw(X))
-
-    def _probabilities(self, raw: Any) -> Any:
-        xp = namespace(raw)
-        if self._loss.n_outputs == 1:
-            raw = xp.concat([-raw / 2, raw / 2], axis=1)
-        e = xp.exp(raw - xp.max(raw, axis=1, keepdims=True))
-        return e / xp.sum(e, axis=1, keepdims=True)
-
-    def predict(self, X: Any) -> Any:
-        """The class of the largest probability, (n,)."""
-
-        def labels(raw: Any) -> Any:
-            scores = np.asarray(to_numpy(raw))
-            return largest(scores[:, 0] if scores.shape[1] == 1 else scores, self.classes_)
-
-        return map_rows(labels, self._raw(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions after every round."""

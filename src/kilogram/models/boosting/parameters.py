@@ -12,9 +12,6 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
-from kilogram.arrays.rows import is_streamed, map_rows
-from kilogram.base import Estimator
 from kilogram.base.constraints import (
     ArrayLike,
     Boolean,
@@ -30,17 +27,15 @@ from kilogram.base.constraints import (
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import Fraction
-from kilogram.functions.boosting_losses import BoostingLoss
-from kilogram.models.boosting.categories import CategoryCodes, categorical_mask
 from kilogram.models.boosting.constraints import interaction_groups, monotone_signs
 from kilogram.models.boosting.early_stopping import ScoreMonitor, ValidationRows, hold_out
+from kilogram.models.boosting.outputs import BoostedModel
 from kilogram.models.boosting.rows import dense_rows
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
 
 MOST = 2**31 - 1
 MANY_ROWS = 10_000  # rows from which early_stopping="auto" stops early
-PREDICTED_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 
 
 class Text(Constraint):
@@ -53,12 +48,10 @@ class Text(Constraint):
         return "a string"
 
 
-class HistGradientBoosting(Estimator):
+class HistGradientBoosting(BoostedModel):
     """Parameters and fit of gradient boosting on histograms."""
 
     ensemble_: BoostedTrees
-    _loss: BoostingLoss
-    _float64_target: bool = False
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         "learning_rate": Real(0.0, np.inf, "neither"),
         "max_iter": Integer(1),
@@ -86,14 +79,6 @@ class HistGradientBoosting(Estimator):
             setattr(self, name, value)
 
     # -- the fit ---------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _validated(self, X: Any, y: Any, w: Any, reset: bool) -> ValidationRows:
-        """Validated rows, targets (codes of classes) and weights, in host memory."""
-
-    @abstractmethod
-    def _make_loss(self, y: np.ndarray, w: np.ndarray | None) -> BoostingLoss:
-        """The loss for these targets."""
 
     @abstractmethod
     def _labels(self, y: np.ndarray) -> np.ndarray:
@@ -136,14 +121,6 @@ class HistGradientBoosting(Estimator):
         self.validation_score_ = np.array([] if monitor is None else monitor.held_scores)
         if self.verbose:
             print(f"{type(self).__name__}: {self.n_iter_} rounds, {len(found.nodes)} nodes")
-
-    def _encoded(self, X: Any, reset: bool) -> Any:
-        """X with numbers for categories; `reset` reads which there are."""
-        if reset:
-            mask = categorical_mask(X, self.categorical_features)
-            self.is_categorical_ = mask
-            self._codes = None if mask is None else CategoryCodes.fit(X, mask, self.max_bins)
-        return X if self._codes is None else self._codes.transform(X)
 
     def _validation_rows(self, X: Any, y: Any, w: Any) -> ValidationRows | None:
         if X is None and y is None:
@@ -215,31 +192,17 @@ class HistGradientBoosting(Estimator):
 
     def _raw(self, X: Any) -> Any:
         """Raw predictions (n, n_outputs) of rows in the library of X."""
-        check_is_fitted(self)
         known = getattr(self, "_known_raw", None)
         if known is not None and known[0] is X:
             return known[1]
-        X = self._validate(self._encoded(X, reset=False), reset=False, finite="allow-nan").X
-        if type(X) is np.ndarray and len(X) <= PREDICTED_ROWS:
-            found = self.ensemble_.raw(X)
-            return found if self._float64_target else found.astype(X.dtype, copy=False)
-        most = None if is_streamed(X) or X.shape[0] <= PREDICTED_ROWS else PREDICTED_ROWS
-        return map_rows(self._raw_block, X, block_rows=most)
+        return super()._raw(X)
 
-    def _raw_block(self, block: Any) -> Any:
-        dense = dense_rows(self, block)
-        found = self.ensemble_.raw(dense)
-        if is_sparse(block):
-            return found if self._float64_target else found.astype(dense.dtype)
-        xp = namespace(block)
-        wide = self._float64_target
-        return like(found, xp.astype(block[:0, :], sum_dtype(block, xp)) if wide else block)
+    def _raw_rows(self, X: np.ndarray) -> np.ndarray:
+        return self.ensemble_.raw(X)
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         """Raw predictions after every round, in host memory; one array, updated in place."""
-        check_is_fitted(self)
-        X = self._validate(self._encoded(X, reset=False), reset=False, finite="allow-nan").X
-        dense = dense_rows(self, rows_in_memory(X)[0])
+        dense = dense_rows(self, rows_in_memory(self._validated_rows(X))[0])
         out = np.empty((len(dense), self.ensemble_.n_outputs))
         out[:] = self.ensemble_.baseline
         for i in range(self.n_iter_):
@@ -257,9 +220,3 @@ class HistGradientBoosting(Estimator):
         """Decrease of the loss by the splits of each feature, normalised to sum 1."""
         check_is_fitted(self)
         return self.ensemble_.importances(self.n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags

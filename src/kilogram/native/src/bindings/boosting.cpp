@@ -88,7 +88,7 @@ template <class T> void bind_rows(nb::module_& m, nb::class_<BoostGrower>& growe
   m.def("bin_limits", [](AnyRows<T> X, i64 max_bins, Out<double, 2> limits, Out<i64, 1> counts,
                          int threads) {
     const Rows<T> x = view(X);
-    refuse(max_bins < 2 || max_bins > kBins - 1 || i64(limits.shape(0)) != x.d ||
+    refuse(max_bins < 2 || i64(limits.shape(0)) != x.d ||
                i64(limits.shape(1)) < max_bins - 1 || i64(counts.shape(0)) != x.d,
            "limits and counts do not fit X");
     const i64 width = limits.shape(1);

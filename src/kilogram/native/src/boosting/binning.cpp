@@ -13,17 +13,6 @@ double middle(double a, double b) {
   return m < b && m >= a ? m : a;
 }
 
-// The number of limits below x, which is not missing: limits[i] < x for i < result.
-inline i64 bin_of(double x, const double* limits, i64 count) {
-  const double* base = limits;
-  while (count > 1) {
-    const i64 half = count / 2;
-    base += (base[half - 1] < x) * half;
-    count -= half;
-  }
-  return base - limits + (count == 1 && *base < x);
-}
-
 constexpr i64 kStrip = 512;  // rows mapped column by column while they are in cache
 
 }  // namespace

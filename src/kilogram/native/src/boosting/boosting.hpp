@@ -56,6 +56,17 @@ struct GrownTree {
 // Upper limits of the bins of a column but the last, (at most max_bins - 1); sorts the values.
 std::vector<double> bin_limits(std::vector<double>& values, i64 max_bins);
 
+// The number of limits below x, which is not missing: limits[i] < x for i < result.
+inline i64 bin_of(double x, const double* limits, i64 count) {
+  const double* base = limits;
+  while (count > 1) {
+    const i64 half = count / 2;
+    base += (base[half - 1] < x) * half;
+    count -= half;
+  }
+  return base - limits + (count == 1 && *base < x);
+}
+
 template <class T>
 void map_to_bins(const Rows<T>& X, const double* limits, const i64* starts, BinnedRows& out,
                  int threads);
@@ -67,6 +78,21 @@ void add_trees(const BoostNode* nodes, const CategorySet* sets, const i64* roots
                i64 classes, int threads);
 
 enum class BoostLoss { squared, absolute, quantile, poisson, gamma, binary, multinomial, huber };
+
+// Some rows: from class to class there are `stride` numbers of raw and `out_stride` of g and h.
+constexpr i64 kGradientRows = 1024;  // the most of a chunk
+struct GradientChunk {
+  BoostLoss loss;
+  double parameter;
+  const double* y;
+  const double* w;  // or null
+  const double* raw;
+  i64 n, stride, classes;
+  double* g;
+  double* h;
+  i64 out_stride;
+};
+void chunk_gradients(const GradientChunk& chunk);
 
 // Gradients and second derivatives (classes, n) of the loss at raw (classes, n), times w if given.
 void boost_gradients(BoostLoss loss, double parameter, const double* y, const double* w,

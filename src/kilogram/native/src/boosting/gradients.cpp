@@ -8,17 +8,8 @@
 namespace kg {
 namespace {
 
-constexpr i64 kChunk = 1024;
-
-struct Chunk {
-  BoostLoss loss;
-  double parameter;
-  const double* y;
-  const double* raw;
-  i64 n, stride, classes;  // rows of the chunk; from class to class there are stride numbers
-  double* g;
-  double* h;
-};
+using Chunk = GradientChunk;
+constexpr i64 kChunk = kGradientRows;
 
 void identity_link(const Chunk& c) {
   const double q = c.parameter;
@@ -60,13 +51,13 @@ void softmax(const Chunk& c) {
   for (i64 k = 1; k < c.classes; ++k)
     for (i64 i = 0; i < c.n; ++i) top[i] = std::max(top[i], c.raw[k * c.stride + i]);
   for (i64 k = 0; k < c.classes; ++k) {
-    double* e = c.g + k * c.stride;
+    double* e = c.g + k * c.out_stride;
     for (i64 i = 0; i < c.n; ++i) e[i] = c.raw[k * c.stride + i] - top[i];
     loops<double>().exp(e, e, c.n);
     for (i64 i = 0; i < c.n; ++i) sum[i] += e[i];
   }
   for (i64 k = 0; k < c.classes; ++k) {
-    double *g = c.g + k * c.stride, *h = c.h + k * c.stride;
+    double *g = c.g + k * c.out_stride, *h = c.h + k * c.out_stride;
     for (i64 i = 0; i < c.n; ++i) {
       const double p = g[i] / sum[i];
       h[i] = p * (1 - p);
@@ -77,22 +68,24 @@ void softmax(const Chunk& c) {
 
 }  // namespace
 
+void chunk_gradients(const GradientChunk& c) {
+  if (c.loss == BoostLoss::multinomial) softmax(c);
+  else if (c.loss == BoostLoss::binary) logistic_link(c);
+  else if (c.loss == BoostLoss::poisson || c.loss == BoostLoss::gamma) log_link(c);
+  else identity_link(c);
+  for (i64 k = 0; c.w && k < c.classes; ++k)
+    for (i64 i = 0; i < c.n; ++i) {
+      c.g[k * c.out_stride + i] *= c.w[i];
+      c.h[k * c.out_stride + i] *= c.w[i];
+    }
+}
+
 void boost_gradients(BoostLoss loss, double parameter, const double* y, const double* w,
                      const double* raw, i64 n, i64 classes, double* g, double* h, int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-  for (i64 first = 0; first < n; first += kChunk) {
-    const i64 m = std::min(kChunk, n - first);
-    const Chunk c{loss, parameter, y + first, raw + first, m, n, classes, g + first, h + first};
-    if (loss == BoostLoss::multinomial) softmax(c);
-    else if (loss == BoostLoss::binary) logistic_link(c);
-    else if (loss == BoostLoss::poisson || loss == BoostLoss::gamma) log_link(c);
-    else identity_link(c);
-    for (i64 k = 0; w && k < classes; ++k)
-      for (i64 i = 0; i < m; ++i) {
-        c.g[k * n + i] *= w[first + i];
-        c.h[k * n + i] *= w[first + i];
-      }
-  }
+  for (i64 first = 0; first < n; first += kChunk)
+    chunk_gradients({loss, parameter, y + first, w ? w + first : nullptr, raw + first,
+                     std::min(kChunk, n - first), n, classes, g + first, h + first, n});
 }
 
 }  // namespace kg
