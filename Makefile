@@ -16,7 +16,7 @@ help:
 	@echo "make test   build with the test tools, check style, types and floors, run the whole suite"
 	@echo "make test-cpus  the suite as other CPUs would run it: BLAS kernels, SIMD levels, threads (about an hour)"
 	@echo "make lint   style, types and floors only"
-	@echo "make fuzz   random fits of every estimator, 20 000 or KILOGRAM_FUZZ of them"
+	@echo "make fuzz   random fits of every estimator, 20 000 or KILOGRAM_FUZZ of them; ARGS=\"--jobs 16 --seconds 500\""
 	@echo "make bench  Kilogram beside its peers: time, memory, quality, in one run"
 	@echo "make docs   the documentation as HTML in docs/_build/html"
 
@@ -76,7 +76,7 @@ test-cpus: $(STAMPS)/test
 lint: $(STAMPS)/test lint-only
 
 fuzz: $(STAMPS)/test
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.fuzz
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: lint-only
 lint-only: $(STAMPS)/test

@@ -26,6 +26,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
+from tests.fuzz.values import VALUES as PARAMETERS
 from tests.laws.cases import ESTIMATORS, make
 
 #: Values that most parameters must refuse, in place of a drawn one.
@@ -41,8 +42,9 @@ VALUES = (
 )
 CONTAINERS = (
     *("C", "C", "F", "strided", "reversed", "read-only"),
-    *("frame", "csr", "csc", "list", "blocks"),
+    *("frame", "nullable frame", "csr", "csc", "coo", "list", "blocks", "torch"),
 )
+TARGETS = ("array", "array", "array", "list", "series", "column", "two columns", "like X")
 DTYPES = ("float64", "float64", "float32", "int64", "bool", "float16", "object")
 
 
@@ -61,6 +63,7 @@ class Case:
     values: str
     dtype: str
     weights: str
+    target: str
     valid_params: bool
 
     @property
@@ -94,17 +97,35 @@ def draw_case(seed: int, name: str | None = None) -> Case:
     if dtype in ("int64", "bool"):
         values = values if values not in ("nan", "inf", "huge", "tiny", "offset") else "plain"
         X = np.round(np.clip(np.nan_to_num(X), -100, 100))
-    params, valid = draw_parameters(rng, name)
+    params, valid = draw_parameters(rng, name, X.shape[1])
+    if _is_pairwise(name, params):
+        X = _pairwise(X, params)
     weights = str(rng.choice(["none", "none", "plain", "zeros", "negative", "one"]))
-    y = _targets(rng, name, X, dtype)
+    target = str(rng.choice(TARGETS))
+    y = _targets(rng, name, X, dtype, target)
     with np.errstate(all="ignore"):
         X = X.astype(dtype)
     if dtype == "float16" and not np.isfinite(X.astype(float)).all() and values != "nan":
         values = "inf"
     return Case(
         seed, name, params, X, y, _weights(rng, len(X), weights), container, shape, values, dtype,
-        weights, valid,
+        weights, target, valid,
     )  # fmt: skip
+
+
+def _is_pairwise(name: str, params: dict[str, Any]) -> bool:
+    """Whether the parameters ask for a matrix of kernel values or distances."""
+    try:
+        return bool(get_tags(make(name, **params)).input_tags.pairwise)
+    except (AttributeError, TypeError, ValueError):  # wrong parameters, which the fit must refuse
+        return False
+
+
+def _pairwise(X: np.ndarray, params: dict[str, Any]) -> np.ndarray:
+    """Distances between the rows of X, or a Gaussian kernel of them."""
+    with np.errstate(all="ignore"):
+        D = np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(-1))
+        return D if params.get("metric") == "precomputed" else np.exp(-D)
 
 
 def _features(rng: np.random.Generator, name: str, shape: str, values: str) -> np.ndarray:
@@ -142,8 +163,10 @@ def _features(rng: np.random.Generator, name: str, shape: str, values: str) -> n
     return X
 
 
-def _targets(rng: np.random.Generator, name: str, X: np.ndarray, dtype: str) -> np.ndarray:
-    n = len(X)
+def _targets(
+    rng: np.random.Generator, name: str, X: np.ndarray, dtype: str, target: str
+) -> np.ndarray:
+    n, tags = len(X), get_tags(make(name))
     if is_classifier(make(name)):
         labels = rng.integers(0, int(rng.integers(2, 4)), n)
         kind = rng.integers(4)
@@ -152,6 +175,12 @@ def _targets(rng: np.random.Generator, name: str, X: np.ndarray, dtype: str) -> 
         return labels.astype(bool) if kind == 1 else labels
     scale = float(rng.choice([1, 1, 1, 0, 1e-100, 1e100]))
     y = scale * (np.nan_to_num(np.clip(X[:, 0], -9, 9)) + 0.1 * rng.standard_normal(n))
+    if tags.target_tags.positive_only:
+        y = np.floor(3 * np.abs(y)) if rng.random() < 0.3 else np.abs(y)
+    if rng.random() < 0.1:
+        y[rng.random(n) < 0.8] = 0  # mostly zeros
+    if target == "two columns" and tags.target_tags.multi_output:
+        y = np.column_stack([y, rng.permutation(y)])
     return y.astype("float32") if dtype == "float32" and abs(scale) in (0, 1) else y
 
 
@@ -166,19 +195,26 @@ def _weights(rng: np.random.Generator, n: int, kind: str) -> np.ndarray | None:
     return np.ones(n) if kind == "one" else w
 
 
-def draw_parameters(rng: np.random.Generator, name: str) -> tuple[dict[str, Any], bool]:
-    """Changes to the example of an estimator, by its constraints; and whether all are allowed."""
+def draw_parameters(rng: np.random.Generator, name: str, d: int) -> tuple[dict[str, Any], bool]:
+    """Changes to the example of an estimator, for rows of width d; and whether all are allowed."""
     cls = ESTIMATORS[name]
     params = dict(cls.laws.example)
     known = make(name).get_params(deep=False)
     valid = True
-    for parameter, constraint in cls.parameter_constraints.items():
+    chance = float(rng.choice([0.0, 0.1, 0.3]))  # of a change to each parameter
+    for parameter in known:
+        constraint = cls.parameter_constraints.get(parameter)
         draw = rng.random()
-        if draw < CHANCE_WRONG:
+        if draw < CHANCE_WRONG * chance / 0.3:
             params[parameter] = WRONG[int(rng.integers(len(WRONG)))]
-            valid = valid and constraint.accepts(params[parameter])
-        elif draw < 0.35:
+        elif draw > chance:
+            continue
+        elif parameter in PARAMETERS and (constraint is None or rng.random() < 0.5):
+            params[parameter] = PARAMETERS[parameter](rng, d)
+        elif constraint is not None:
             params[parameter] = draw_value(rng, constraint, known[parameter])
+        if constraint is not None and parameter in params:
+            valid = valid and constraint.accepts(params[parameter])
     if "random_state" in known and params.get("random_state") is None:
         params["random_state"] = 0  # two fits of a case are compared
     return params, valid
@@ -236,10 +272,40 @@ def put(X: np.ndarray, container: str) -> Any:
             return X
         case "frame":
             return pd.DataFrame(X)
-        case "csr" | "csc" if plain:
-            return sp.csr_array(X) if container == "csr" else sp.csc_array(X)
+        case "nullable frame" if plain:
+            frame = pd.DataFrame(X)
+            return frame.convert_dtypes() if X.dtype.kind != "f" else frame.astype("Float64")
+        case "csr" | "csc" | "coo" if plain:
+            return {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}[container](X)
+        case "torch" if X.dtype != object:
+            return _on_device(X)
         case "list":
             return X.tolist()
         case "blocks" if plain and len(X) > 2:
             return [X[: len(X) // 2], X[len(X) // 2 :]]
     return X.copy()
+
+
+def put_target(y: np.ndarray, target: str, container: str) -> Any:
+    """y in its container, which may be that of X."""
+    match target:
+        case "list":
+            return y.tolist()
+        case "series" if y.ndim == 1:
+            return pd.Series(y, index=range(5, 5 + len(y)))
+        case "column" if y.ndim == 1:
+            return y[:, None].copy()
+        case "like X" if container == "torch" and y.dtype.kind in "fiub":
+            return _on_device(y)
+        case "like X":
+            return np.asfortranarray(y[::-1].copy()[::-1])
+    return y.copy()
+
+
+def _on_device(a: np.ndarray) -> Any:
+    """A tensor, on the GPU if there is one; the array itself without torch."""
+    try:
+        import torch
+    except ImportError:
+        return a.copy()
+    return torch.asarray(a.copy(), device="cuda" if torch.cuda.is_available() else "cpu")

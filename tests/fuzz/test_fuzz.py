@@ -1,6 +1,8 @@
 """A seeded fuzzer over every estimator: a few fits of each here, many with `make fuzz`."""
 
 import os
+import subprocess
+import sys
 import zlib
 from dataclasses import replace
 
@@ -8,10 +10,12 @@ import numpy as np
 import pytest
 
 from kilogram.models.ridge import Ridge
+from tests.fuzz.__main__ import main
 from tests.fuzz.cases import draw_case
 from tests.fuzz.check import problems
 from tests.fuzz.known import is_known
-from tests.laws.cases import ESTIMATORS
+from tests.fuzz.values import VALUES as PARAMETERS
+from tests.laws.cases import ESTIMATORS, make
 
 #: Fits of each estimator in the test suite.
 FITS = max(int(os.environ.get("KILOGRAM_FUZZ", "0")) // len(ESTIMATORS), 4)
@@ -35,6 +39,35 @@ def test_a_case_is_repeated_by_its_seed():
         two.container,
     )
     np.testing.assert_array_equal(one.X, two.X)
+
+
+def test_every_parameter_is_drawn():
+    """A new parameter has a constraint from which values are drawn, or values of its own."""
+    objects = {"memory", "tree"}  # a cache, a fitted estimator
+    for name, cls in ESTIMATORS.items():
+        drawn = cls.parameter_constraints.keys() | PARAMETERS.keys() | objects
+        assert make(name).get_params(deep=False).keys() <= drawn, name
+
+
+def test_findings_are_counted_by_kind_with_an_example(tmp_path, monkeypatch):
+    """Processes run side by side; a crash and a problem of one of them are in the summary."""
+    defect = "raise SystemExit(3)"  # as a crash looks from outside
+
+    def start(command, **options):
+        seed = command[command.index("--seed") + 1]
+        code = f"print('#{seed} Ridge'); print('Ridge | off by {seed} | seed {seed}'); {defect}"
+        return popen([sys.executable, "-c", code], **options)
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    summary = tmp_path / "summary.txt"
+    arguments = ["fuzz", "--n", "3", "--seed", "7", "--jobs", "2", "--summary", str(summary)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    assert main() == 1
+    text = summary.read_text("utf-8")
+    assert text.startswith("3 fits")
+    assert "3 x Ridge | off by #" in text
+    assert "3 x Ridge | crash, status #" in text
 
 
 def test_the_checks_find_problems(monkeypatch):

@@ -168,7 +168,10 @@ def eigh(A: Any, *, deadline: float | None = None) -> tuple[Any, Any]:
             np.linalg.eigh, A, work=4.5 * A.shape[0] ** 3, deadline=deadline
         )
         return values[::-1], vectors[:, ::-1]
-    values, vectors = xp.linalg.eigh(A)
+    try:
+        values, vectors = xp.linalg.eigh(A)
+    except RuntimeError as error:  # torch's own type of failure
+        raise np.linalg.LinAlgError(str(error)) from error
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
 
 

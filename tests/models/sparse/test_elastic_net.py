@@ -215,3 +215,20 @@ def test_designs_without_a_copy_reach_the_same_solution(monkeypatch, order, inte
     monkeypatch.undo()
     apart = kg.MultiTaskLasso(0.1, tol=1e-10, max_iter=10**4).fit(Z, Y)
     np.testing.assert_allclose(joint.coef_, apart.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "LassoLarsCV", "OrthogonalMatchingPursuitCV"])
+def test_splits_of_other_rows_are_refused(name):
+    X, y = np.eye(6, 2), np.arange(6.0)
+    cv = [(np.arange(5), np.arange(5, 9))]
+    with pytest.raises(ValueError, match="cv yields the row 8, but X has 6 rows"):
+        getattr(kg, name)(cv=cv).fit(X, y)
+
+
+def test_rows_left_out_without_weight_count_equally():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    w = np.r_[np.ones(15), np.zeros(5)]
+    cv = [(np.arange(15), np.arange(15, 20))]
+    model = kg.LassoCV(alphas=[0.5, 0.1], cv=cv)
+    weighted = model.fit(X, X[:, 0], sample_weight=w).mse_path_
+    np.testing.assert_allclose(weighted, model.fit(X, X[:, 0]).mse_path_)

@@ -128,3 +128,13 @@ def test_stopping_early_says_how_far():
         model = SVR(C=100.0, epsilon=0.0, max_iter=30).fit(X, y)
     assert model.fit_status_ == 1
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_targets_of_huge_size_end_at_their_rounding():
+    """A violation below the rounding error of the targets is not searched for."""
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    with pytest.warns(ConvergenceWarning, match="rounding errors leave no further progress"):
+        model = kg.SVR(kernel="rbf", slack=2, epsilon=0.0).fit(X, 1e100 * X[:, 0])
+    assert model.n_iter_ < 10**6  # fifty rounds of idle steps are many more
+    same = kg.SVR(kernel="rbf", slack=2, epsilon=0.0, tol=1e-9).fit(X, X[:, 0])
+    np.testing.assert_allclose(model.predict(X), 1e100 * same.predict(X), rtol=0, atol=1e93)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Estimate, Laws
@@ -23,7 +22,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
-from kilogram.models.sparse.folds import FoldDesigns, fold_data
+from kilogram.models.sparse.folds import FoldDesigns, fold_data, split_folds
 from kilogram.models.sparse.paths import enet_path, lasso_path
 from kilogram.models.sparse.problem import Centring, alpha_grid
 from kilogram.operators.cost import rates
@@ -188,7 +187,7 @@ class ElasticNetCV(SparseLinearModel):
         design, centring = designs.whole()
         ratios = self._ratios()
         grids = [self._grid(design, ratio, options) for ratio in ratios]
-        folds = list(check_cv(self.cv).split(data.X, data.y))
+        folds = split_folds(self.cv, data)
         errors = self._fold_errors(designs, folds, ratios, grids, options)
         mean = np.average(errors, axis=2, weights=data.fold_weights(folds))
         best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)

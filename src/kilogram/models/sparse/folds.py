@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
@@ -43,8 +44,22 @@ class Data(NamedTuple):
         return np.asarray(np.average(residuals**2, axis=0, weights=weights))
 
     def fold_weights(self, folds: list[tuple[Array, Array]]) -> list[float] | None:
-        """The weight of the rows left out in each fold."""
-        return None if self.w is None else [float(self.w[test].sum()) for _, test in folds]
+        """The weight of the rows left out in each fold; None if all count the same, or nothing."""
+        if self.w is None:
+            return None
+        weights = [float(self.w[test].sum()) for _, test in folds]
+        return weights if sum(weights) > 0 else None
+
+
+def split_folds(cv: Any, data: Data) -> list[tuple[Array, Array]]:
+    """The rows of each fold, for training and left out, as `cv` asks for."""
+    folds, n = list(check_cv(cv).split(data.X, data.y)), len(data.y)
+    for rows in (rows for fold in folds for rows in fold):
+        if len(rows) and not (np.min(rows) >= -n and np.max(rows) < n):
+            raise ValueError(
+                f"cv yields the row {np.max(rows)}, but X has {n} rows: give splits of these rows."
+            )
+    return folds
 
 
 def fold_data(

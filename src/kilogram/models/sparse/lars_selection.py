@@ -12,12 +12,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, Real
 from kilogram.base.linear import LinearPredictor
-from kilogram.models.sparse.folds import Data, FoldDesigns, fold_data
+from kilogram.models.sparse.folds import Data, FoldDesigns, fold_data, split_folds
 from kilogram.models.sparse.lars import EPS
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design
@@ -153,7 +152,7 @@ class LarsCV(LarsSelection):
         data, rows = fold_data(self, X, y, sample_weight)
         designs = FoldDesigns(data, bool(self.fit_intercept))
         options = LarsOptions(self._lasso, bool(self.positive), 0.0, int(self.max_iter))
-        folds = list(check_cv(self.cv).split(data.X, data.y))
+        folds = split_folds(self.cv, data)
         found = [_fold_residuals(designs, train, test, options) for train, test in folds]
         alphas = np.unique(np.concatenate([a for a, _ in found]))
         stride = max(1, -(-len(alphas) // int(self.max_n_alphas)))

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count
@@ -21,7 +20,7 @@ from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real, check
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.base.warnings import warn
-from kilogram.models.sparse.folds import FoldDesigns, fold_data
+from kilogram.models.sparse.folds import FoldDesigns, fold_data, split_folds
 from kilogram.models.sparse.problem import Centring, designs_of, from_rows
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design, MomentDesign
@@ -267,7 +266,7 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
         p = data.X.shape[1]
         most = min(max(int(0.1 * p), 5), p) if self.max_iter is None else min(self.max_iter, p)
         designs = FoldDesigns(data, bool(self.fit_intercept))
-        folds = list(check_cv(self.cv).split(data.X, data.y))
+        folds = split_folds(self.cv, data)
         positive = bool(self.positive)
         errors = np.empty((most, len(folds)))
         for f, (train, test) in enumerate(folds):

@@ -35,6 +35,7 @@ BLOCK = 1024  # variables in a block: K[W, W] is 8 MiB
 REACH = 4096  # largest shrunk problem: its K is 64 MiB in float32
 CHUNK = 256  # most pair steps per variable between two checks of the clock; it starts with one
 MEETING = 1e-10  # squared distance between hulls, relative to the data, that counts as zero
+ROUNDING = 8 * np.finfo(float).eps  # error of the gradient, relative to the size of its terms
 INNER = 0.1  # fraction of the violation at which a block is left for the next
 
 
@@ -153,6 +154,7 @@ def _solve_square(P: DualProblem, K: Array, W: Array, f: Array, b: Array, monito
     """Pair steps on the variables W; b is changed there. Returns how many."""
     fW, bW = f[W], b[W]
     whole = W.shape[0] == b.shape[0]
+    goal = 0.5 * monitor.options.tol if whole else monitor.goal()
     left = monitor.options.max_steps - monitor.steps
     found = pair_steps(
         K,
@@ -161,11 +163,16 @@ def _solve_square(P: DualProblem, K: Array, W: Array, f: Array, b: Array, monito
         P.upper[W],
         fW,
         bW,
-        tol=0.5 * monitor.options.tol if whole else monitor.goal(),
+        tol=max(goal, ROUNDING * _size_of_terms(P, K, bW)),
         max_steps=min(left, W.shape[0] * min(CHUNK, 4 ** (monitor.rounds - 1))),
     )
     b[W] = bW
     return found.steps
+
+
+def _size_of_terms(P: DualProblem, K: Array, b: Array) -> float:
+    """Of the terms K b and t of the gradient, whose rounding errors it holds."""
+    return max(float(np.abs(P.t).max()), float(K.diagonal().max()) * float(np.sqrt(np.sum(b * b))))
 
 
 def _kept(P: DualProblem, b: Array, W: Array, added: Array, count: int) -> Array:
