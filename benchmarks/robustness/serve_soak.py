@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -124,14 +125,22 @@ def resident(pid: int) -> int:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
 
 
+def processor_time(pid: int) -> float:
+    """Seconds of processor time that a process has used; other work does not count."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def spread(times: list[float]) -> str:
     p50, p99 = 1e3 * np.quantile(times, [0.5, 0.99])
     return f"{len(times)} rows, p50 {p50:.2f} ms, p99 {p99:.2f} ms"
 
 
 async def attack(soak: Soak, seconds: float, connections: int) -> None:
+    used = processor_time(soak.pid)
     alone = await soak.client(time.monotonic() + 5, 0, "one row")
-    print(f"one client alone, before: {spread(alone)}", flush=True)
+    used = (processor_time(soak.pid) - used) / len(alone)
+    print(f"one client alone, before: {spread(alone)}, processor {1e3 * used:.2f} ms", flush=True)
     end = time.monotonic() + seconds
     clients = [soak.client(end, seed) for seed in range(1, connections + 1)]
     await asyncio.gather(soak.watch(end), soak.slow_reader(end), *clients)

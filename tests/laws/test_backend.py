@@ -50,6 +50,18 @@ def test_backend(name, which, dtype):
 
 
 @under("backend")
+def test_half_precision_is_widened(name):
+    """Half precision of torch is computed in float64, as that of NumPy is."""
+    torch = pytest.importorskip("torch")
+    X, y = data(dtype="float16", name=name)
+    model = make(name)
+    y = target_for(model, y.astype("float64"))
+    X_ = torch.asarray(X)
+    want = fit(model, X, y)
+    assert_same(want, answer(fit(model, X_, y), X_), answer(want, X), max(laws(name).rtol, 1e-6))
+
+
+@under("backend")
 @pytest.mark.parametrize("which", LIBRARIES)
 def test_weights_of_the_library(name, which):
     put = _put(which)
