@@ -166,8 +166,11 @@ PUBLIC: dict[str, str] = {
     "RadiusNeighborsClassifier": "kilogram.models.neighbors.classification",
     "RadiusNeighborsRegressor": "kilogram.models.neighbors.regression",
     "LocalOutlierFactor": "kilogram.models.neighbors.outliers",
+    "KNeighborsOutlierDetector": "kilogram.models.neighbors.outliers",
+    "LSHNeighbors": "kilogram.models.neighbors.hashing",
     "condensed_neighbors": "kilogram.models.neighbors.reduction",
     "edited_neighbors": "kilogram.models.neighbors.reduction",
+    "class_prototypes": "kilogram.models.neighbors.reduction",
     # networks
     "MLPClassifier": "kilogram.models.neural.classifier",
     "MLPRegressor": "kilogram.models.neural.regressor",

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import (
     is_numpy,
@@ -32,6 +31,7 @@ from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator
 from kilogram.base.constraints import check_parameters
 from kilogram.base.estimate import Estimate
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import all_classes, codes_of, refuse_unknown, validate_labels
 from kilogram.functions.bayes import is_certain, least_cost, log_posterior, most_probable, settled
 from kilogram.native.threads import serial_blas

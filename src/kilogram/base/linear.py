@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import (
     is_array,
@@ -21,6 +20,7 @@ from kilogram.arrays.namespace import (
 )
 from kilogram.arrays.rows import is_streamed, map_rows, row_slices
 from kilogram.base.estimator import Estimator
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import largest
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.kernels import Kernel
 from kilogram.operators import CentredCross, Gram, KernelMeans

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.generative import GenerativeClassifier
 from kilogram.base.random_state import as_generator
 

@@ -15,6 +15,7 @@ Everything in log space takes and gives (n, C), in the library of its arrays.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ FEW = 32  # classes
 
 def is_certain(joint: Any) -> bool:
     """Whether log p(x, y) is finite throughout: one sum sees any infinity."""
+    if type(joint) is np.ndarray:
+        return math.isfinite(float(joint.sum()))
     xp = namespace(joint)
     return bool(xp.isfinite(xp.sum(joint)))
 

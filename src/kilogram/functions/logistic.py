@@ -69,4 +69,4 @@ def log_softmax(Z: Any) -> Any:
 def log_sigmoid(z: Any) -> Any:
     """log of 1 / (1 + exp(-z))."""
     xp = namespace(z)
-    return -xp.log1p(xp.exp(-xp.abs(z))) - xp.clip(-z, 0.0, None)
+    return -xp.log1p(xp.exp(-xp.abs(z))) - xp.maximum(-z, xp.zeros_like(z))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse
 
@@ -11,17 +13,32 @@ from kilogram.native.buffers import Array, matrix, run
 _HEAP_WORK = 40  # what one step of a path costs, in multiplications
 
 
-def nearest_rows(X: Array, Y: Array | None, k: int) -> tuple[Array, Array]:
+class ShiftedNorms(NamedTuple):
+    """A middle (d,) of rows, and the squared distances (n,) of the rows from it."""
+
+    shift: Array
+    norms: Array
+
+    @classmethod
+    def of(cls, y: Array) -> ShiftedNorms:
+        shift = _middle(y)
+        parts = np.array_split(y, 64)
+        return cls(shift, np.concatenate([((B - shift) ** 2).sum(axis=1) for B in parts]))
+
+
+def nearest_rows(
+    X: Array, Y: Array | None, k: int, prepared: ShiftedNorms | None = None
+) -> tuple[Array, Array]:
     """Squared distances (n, k), nearest first, and positions (n, k) int32 of the k nearest rows.
 
-    Y = None looks among the other rows of X: a row is no neighbour of its own.
+    Y = None looks among the other rows of X: a row is no neighbour of its own. `prepared` are the
+    norms of Y (of X), where several searches share them.
     """
     x = np.ascontiguousarray(matrix("X", X))  # rows may have to be measured one by one
     y = x if Y is None else np.ascontiguousarray(matrix("Y", Y, like=x))
     if not 1 <= k <= len(y) - (Y is None):
         raise ValueError(f"{k} neighbours were asked for among {len(y) - (Y is None)} rows")
-    shift = _middle(y)
-    norms = np.concatenate([((B - shift) ** 2).sum(axis=1) for B in np.array_split(y, 64)])
+    shift, norms = ShiftedNorms.of(y) if prepared is None else prepared
     index = np.empty((len(x), k), np.int32)
     squares = np.empty((len(x), k), x.dtype)
     work = float(len(x)) * len(y) * (x.shape[1] + 4)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import sklearn.neighbors as peers
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 
 import kilogram as kg
 
@@ -214,3 +215,102 @@ def test_more_neighbours_than_rows_and_unfitted_models():
         kg.KNeighborsClassifier(9).fit(X[:5], LABELS[:5]).predict(Q)
     with pytest.raises(NotFittedError):
         kg.NearestNeighbors().kneighbors(Q)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: 1 / (1 + d)])
+def test_leave_one_out_of_a_regression_equals_refitting(weights):
+    rows, y = np.vstack([X[:38], X[:2]]), np.column_stack([TARGET[:40], LABELS[:40]])
+    scores = kg.KNeighborsRegressor(weights=weights).fit(rows, y).leave_one_out_scores(4)
+    for k in range(1, 5):
+        means = [
+            peers.KNeighborsRegressor(k, weights=weights, algorithm="brute")
+            .fit(rows[np.arange(40) != i], y[np.arange(40) != i])
+            .predict(rows[i : i + 1])[0]
+            for i in range(40)
+        ]
+        assert scores[k - 1] == pytest.approx(r2_score(y, means))
+
+
+def test_voronoi_editing_keeps_the_boundary():
+    rows, labels = X[:150, :2], (X[:150, 0] + 0.3 * X[:150, 1] > 0).astype(int)
+    kept = kg.edited_neighbors(rows, labels, method="voronoi")
+    assert len(kept) < 100
+    few = kg.KNeighborsClassifier(1).fit(rows[kept], labels[kept])
+    np.testing.assert_array_equal(
+        few.predict(Q[:, :2]), kg.KNeighborsClassifier(1).fit(rows, labels).predict(Q[:, :2])
+    )
+    line = np.arange(6.0)[:, None]
+    assert kg.edited_neighbors(line, [0, 0, 0, 1, 1, 1], method="voronoi").tolist() == [2, 3]
+    assert kg.edited_neighbors(line, np.zeros(6), method="voronoi").tolist() == [0]
+    with pytest.raises(ValueError, match="equal rows have different classes"):
+        kg.edited_neighbors(np.zeros((4, 2)), [0, 1, 0, 1], method="voronoi")
+
+
+def test_prototypes_are_the_centres_of_the_classes():
+    rows, labels = kg.make_two_moons(400, random_state=0)
+    P, of = kg.class_prototypes(rows, labels, n_prototypes=1)
+    np.testing.assert_allclose(P, [rows[labels == c].mean(axis=0) for c in (0, 1)])
+    P, of = kg.class_prototypes(rows, labels, n_prototypes=10, random_state=0)
+    assert of.tolist() == [0] * 10 + [1] * 10
+    for c in (0, 1):  # a fixed point of k-means: every centre is the mean of its rows
+        own, centres = rows[labels == c], P[of == c]
+        nearest = cdist(own, centres).argmin(axis=1)
+        means = [own[nearest == j].mean(axis=0) for j in range(10)]
+        np.testing.assert_allclose(centres, means, atol=0.02)
+    distinct, _ = kg.class_prototypes([[0.0], [0.0], [1.0]], [0, 0, 0])
+    np.testing.assert_array_equal(distinct, [[0.0], [1.0]])
+
+
+@pytest.mark.parametrize("method", ["largest", "mean", "median"])
+def test_outliers_by_the_distance_of_neighbours(method):
+    rows = np.vstack([X, np.full((1, 6), 9.0)])
+    model = kg.KNeighborsOutlierDetector(method=method, contamination=0.01).fit(rows)
+    D = np.sort(cdist(rows, rows), axis=1)[:, 1:6]
+    expected = D[:, -1] if method == "largest" else getattr(np, method)(D, axis=1)
+    np.testing.assert_allclose(-model.negative_outlier_factor_, expected)
+    assert model.fit_predict(rows)[-1] == -1
+    new = kg.KNeighborsOutlierDetector(method=method, novelty=True).fit(X)
+    assert new.predict(rows[-1:])[0] == -1
+    D = np.sort(cdist(Q, X), axis=1)[:, :5]
+    expected = D[:, -1] if method == "largest" else getattr(np, method)(D, axis=1)
+    np.testing.assert_allclose(new.score_samples(Q), -expected)
+    np.testing.assert_allclose(new.decision_function(Q), -expected - new.offset_)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hashed_neighbours(metric, dtype):
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(30, 40))
+    rows = (centres[rng.integers(0, 30, 800)] + 0.3 * rng.normal(size=(800, 40))).astype(dtype)
+    model = kg.LSHNeighbors(metric=metric, n_bits=100, n_candidates=0.1, random_state=0)
+    model.fit(rows[100:])
+    assert model.codes_.shape == (700, 2)
+    assert model.n_candidates_ == 70
+    assert model.recall(rows[:100]) > 0.95
+    distances, places = model.kneighbors(rows[:100])
+    gaps = cdist(rows[:100].astype(float), rows[100:].astype(float), metric)
+    np.testing.assert_allclose(distances, np.take_along_axis(gaps, places, axis=1), atol=1e-6)
+    assert (np.diff(distances, axis=1) >= 0).all()
+    # all rows as candidates: exact
+    exact = kg.LSHNeighbors(metric=metric, n_candidates=700, random_state=0).fit(rows[100:])
+    assert exact.recall(rows[:100]) == exact.recall() == 1.0
+    assert exact.kneighbors_graph(n_neighbors=2).nnz == 2 * 700
+    assert exact.kneighbors(n_neighbors=2)[1][:, 0].tolist() != list(range(700))
+
+
+def test_more_hashed_neighbours_than_rows():
+    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
+        kg.LSHNeighbors(n_neighbors=9).fit(X[:5]).kneighbors(Q)
+    with pytest.raises(NotFittedError):
+        kg.LSHNeighbors().kneighbors(Q)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 50])
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+def test_few_queries_find_what_many_find(rows, scale):
+    model = kg.NearestNeighbors().fit(scale * X)
+    d, i = model.kneighbors(scale * Q)
+    few, places = model.kneighbors(scale * Q[:rows])
+    np.testing.assert_allclose(few, d[:rows], rtol=1e-12)
+    np.testing.assert_array_equal(places, i[:rows])

@@ -85,7 +85,7 @@ def validate(
     X, y, sample_weight = as_rows(X, y, sample_weight)  # blocks (X, y, w) are taken apart
     if is_streamed(X):
         refuse_single_rows(X)
-        _record_columns(estimator, column_count(X), _streamed_names(X), reset)
+        record_columns(estimator, column_count(X), _streamed_names(X), reset)
         y, w = watch_targets(y, numeric=numeric_y), watch_weights(sample_weight, X)
         left = reset and finite is not True  # to the sums of the fit
         return ValidatedData(X if left else watch_rows(estimator, X, finite), y, w)
@@ -173,7 +173,7 @@ def _is_plain_target(y: Any, n: int) -> bool:
 def _validate_arrow(
     estimator: BaseEstimator, X: Any, y: Any, reset: bool, params: dict[str, Any]
 ) -> tuple:
-    _record_columns(estimator, column_count(X), column_names(X), reset)
+    record_columns(estimator, column_count(X), column_names(X), reset)
     if y is None:
         return check_array(to_array(X), estimator=estimator, **params), None
     return check_X_y(to_array(X), y, estimator=estimator, **params)
@@ -210,7 +210,7 @@ def _validate_foreign(
         _raise_unless_finite(xp, xp.where(xp.isnan(X), xp.zeros_like(X), X), "X", name)
     elif finite:
         _raise_unless_finite(xp, X, "X", name)
-    _record_columns(estimator, X.shape[1], None, reset)
+    record_columns(estimator, X.shape[1], None, reset)
     if y is not None:
         y = _beside(y, X, xp) if numeric_y else plain(to_numpy(y), "y", dates=True)
         if y.shape[0] != X.shape[0]:
@@ -239,7 +239,7 @@ def _beside(y: Any, X: Any, xp: Any) -> Any:
     return xp.asarray(np.ascontiguousarray(y), device=device(X))
 
 
-def _record_columns(estimator: BaseEstimator, d: int, names: Any, reset: bool) -> None:
+def record_columns(estimator: BaseEstimator, d: int, names: Any, reset: bool) -> None:
     """Remember, or compare with, the number and the names of the columns."""
     if d == 0:
         raise ValueError(

@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy, wide_enough
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Constraint, Null, OneOf, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.generative import (
     DiscriminantClassifier,
     class_statistic,

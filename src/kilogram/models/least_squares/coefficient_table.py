@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.base.coefficient_table import CoefficientTable, table_of
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.least_squares.likelihood_table import feature_names, likelihood_table

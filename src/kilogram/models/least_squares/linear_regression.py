@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from kilogram.arrays.rows import is_streamed
 from kilogram.arrays.threads import blas_threads, n_threads
@@ -40,6 +40,7 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
 from kilogram.models.least_squares.coefficient_table import CoefficientTable, coefficient_table

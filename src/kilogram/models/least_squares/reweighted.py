@@ -25,12 +25,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws, warn_if_unfinished
 from kilogram.base.constraints import Boolean, Constraint, Integer, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.least_squares.variance_models import LogLinear, grouped_fit, log_linear_fit

@@ -28,11 +28,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.parameters import numbers
 from kilogram.base.regression_data import validate_regression_data

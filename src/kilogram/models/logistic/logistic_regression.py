@@ -29,7 +29,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
@@ -43,6 +42,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import class_weights, distinct_classes, validate_labels
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.logistic import logistic_terms

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
+from kilogram.arrays.frames import column_names, is_frame
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.row_streams import stack_rows
 from kilogram.arrays.rows import is_streamed, row_blocks
-from kilogram.base import Estimate, Estimator
+from kilogram.base import Estimate, Estimator, ValidatedData
 from kilogram.base.constraints import (
     Constraint,
     Dictionary,
@@ -23,7 +24,10 @@ from kilogram.base.constraints import (
     Real,
     check_parameter,
 )
-from kilogram.models.neighbors.metrics import NeighborSearch, make_search
+from kilogram.base.fitted import check_is_fitted
+from kilogram.base.validation.validate import record_columns
+from kilogram.models.neighbors.metrics import NeighborSearch, check_metric_params, make_search
+from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
 from kilogram.operators.cost import rates
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -72,23 +76,65 @@ class NeighborsBase(Estimator):
                 self.feature_names_in_ = names
         return X, y
 
+    def _validate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any
+    ) -> ValidatedData:
+        """Tables are coded as numbers under Gower's metric, which takes missing values too."""
+        if not (isinstance(self.metric, str) and self.metric == "gower"):
+            return super()._validate(X, y, sample_weight, **checks)
+        names = None
+        if is_table(X):
+            names = column_names(X) if is_frame(X) else None
+            if checks.get("reset", True):
+                self._columns: MixedColumns | None = MixedColumns.of(X, self.metric_params or {})
+            elif getattr(self, "_columns", None) is None:
+                raise ValueError("the fit had an array of numbers, not a table: give numbers.")
+            else:
+                d = self._columns.n if names is None else len(names)
+                record_columns(self, d, names, reset=False)
+                return ValidatedData(self._columns.encoded(X), y, sample_weight)
+            X = self._columns.encoded(X)
+        elif checks.get("reset", True):
+            self._columns = None
+        found = super()._validate(X, y, sample_weight, finite="allow-nan", **checks)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        return found
+
     def _fit_search(self, X: Any) -> None:
         rows = X.tocsr() if is_sparse(X) else to_numpy(X)
         metric, params = self.metric, dict(self.metric_params or {})
         p = 2.0 if self.p is None else float(self.p)
+        given = params
+        if isinstance(metric, str) and metric == "gower":
+            params = self._gower_params(params, rows.shape[1])
         if metric == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be square. Input is a {}x{} matrix.".format(*rows.shape)
             )
         self._fit_X = rows
         self._made_search = make_search(rows, metric, p, params, self.algorithm)
-        self._search_settings = (metric, p, params, self.algorithm)
+        self._search_settings = (metric, p, dict(params), self.algorithm)
         self.n_samples_fit_ = int(rows.shape[0])
-        self.effective_metric_ = metric
-        if metric == "minkowski":
+        self.effective_metric_, self.effective_metric_params_ = metric, given
+        if isinstance(metric, str) and metric == "minkowski":
             names = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
-            self.effective_metric_ = names.get(p, "minkowski")
-        self.effective_metric_params_ = params
+            power = float(given.pop("p", p))
+            self.effective_metric_ = names.get(power, "minkowski")
+            if self.effective_metric_ == "minkowski":
+                given["p"] = power
+
+    def _gower_params(self, params: dict[str, Any], d: int) -> dict[str, Any]:
+        """The positions of the columns of categories."""
+        check_metric_params("gower", params)
+        if self._columns is not None:
+            return {"categorical": self._columns.categorical}
+        if params.get("ordinal"):
+            raise ValueError("'ordinal' of metric_params needs a table: a data frame or objects.")
+        positions = [place(c, None) for c in params.get("categorical", ())]
+        if any(not -d <= j < d for j in positions):
+            raise ValueError(f"'categorical' must be positions of {d} columns, got {positions}.")
+        return {**params, "categorical": positions}
 
     @property
     def _search(self) -> NeighborSearch:
@@ -183,6 +229,12 @@ class KNeighborsMixin:
         found = self._neighbors(None if X is None else self._queries(X), int(k))
         return found if return_distance else found[1]
 
+    def _leave_one_out(self: Any, max_neighbors: int) -> tuple[Array, Array]:
+        """Neighbours of the training rows among the others, at most all of them."""
+        check_is_fitted(self)
+        check_parameter("max_neighbors", max_neighbors, Integer(1))
+        return self._neighbors(None, max(1, min(int(max_neighbors), self.n_samples_fit_ - 1)))
+
     def kneighbors_graph(
         self: Any, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> sp.csr_matrix:
@@ -267,6 +319,17 @@ def vote_weights(weights: Any, distances: Array) -> Array | None:
             votes = 1.0 / distances
         return np.where(exact.any(axis=-1, keepdims=True), exact.astype(np.float64), votes)
     return np.asarray(weights(distances), dtype=np.float64)
+
+
+def votes_of_first(weights: Any, distances: Array) -> Iterator[Array]:
+    """For k = 1, 2, ...: votes (m,) of the k-th neighbour; of a callable those of all k, (m, k)."""
+    if callable(weights):
+        for k in range(1, distances.shape[1] + 1):
+            yield np.asarray(weights(distances[:, :k]), dtype=np.float64)
+        return
+    votes = vote_weights(weights, distances)  # exact matches come first: they decide for every k
+    for k in range(distances.shape[1]):
+        yield np.ones(len(distances)) if votes is None else votes[:, k]
 
 
 def warn_empty(count: int, radius: float) -> None:

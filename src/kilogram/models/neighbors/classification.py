@@ -17,12 +17,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import plain_labels
 from kilogram.models.neighbors.base import (
     NO_WEIGHT,
@@ -31,6 +32,7 @@ from kilogram.models.neighbors.base import (
     NeighborsBase,
     RadiusNeighborsMixin,
     vote_weights,
+    votes_of_first,
 )
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -209,17 +211,21 @@ class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
         Returns
         -------
         scores : ndarray of shape (max_neighbors,)
+            Of several outputs, all must be right.
         """
-        check_is_fitted(self)
-        most = min(int(max_neighbors), self.n_samples_fit_ - 1)
-        distances, places = self._neighbors(None, most)
-        own = self._codes[:, 0]
-        classes = len(self._class_lists()[0])
-        scores = np.empty(most)
-        for k in range(1, most + 1):
-            votes = vote_weights(self.weights, distances[:, :k])
-            found = _votes(self._codes[places[:, :k], 0], votes, classes)
-            scores[k - 1] = np.mean(np.argmax(found, axis=1) == own)
+        distances, places = self._leave_one_out(max_neighbors)
+        own, lists = self._codes, self._class_lists()
+        totals = [np.zeros((len(own), len(classes))) for classes in lists]
+        rows, scores = np.arange(len(own)), np.empty(distances.shape[1])
+        for k, votes in enumerate(votes_of_first(self.weights, distances)):
+            right = np.ones(len(own), dtype=bool)
+            for t, total in enumerate(totals):
+                if votes.ndim == 2:  # those of a callable may depend on k
+                    total[:] = _votes(self._codes[places[:, : k + 1], t], votes, total.shape[1])
+                else:
+                    total[rows, self._codes[places[:, k], t]] += votes
+                right &= np.argmax(total, axis=1) == own[:, t]
+            scores[k] = right.mean()
         return scores
 
 

@@ -2,8 +2,9 @@
 
     euclidean, mahalanobis,            rows are transformed (whitened, normalised, centred), then
     cosine, correlation                searched by tiles of inner products or a k-d tree
-    manhattan, chebyshev, minkowski    a k-d tree where there are few columns
-    hamming, gower, ..., a callable    blocks of distances, of which the k smallest are kept
+    manhattan, chebyshev, minkowski    a k-d tree where there are few columns, else one by one
+    hamming, gower                     one by one: a sum is abandoned once it exceeds the k-th best
+    others, a callable                 blocks of distances, of which the k smallest are kept
     precomputed                        the distances are given
 
 Ties: of rows at equal distance the one that comes first is taken, except by a k-d tree, whose
@@ -13,6 +14,7 @@ choice among equals is not defined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +25,8 @@ from scipy.spatial.distance import cdist
 from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.threads import n_threads
 from kilogram.base.constraints import Real, check_parameter
-from kilogram.solvers.neighbors.nearest import TREE_ROWS, nearest
+from kilogram.native.neighbors import metric_nearest
+from kilogram.solvers.neighbors.nearest import TREE_ROWS, EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -57,11 +60,11 @@ class EuclideanSearch:
         forth: Callable[[float], float] = lambda r: r,
     ):
         self.prepare, self.back, self.forth = prepare, back, forth
-        self.X = prepare(X)
-        self.n = self.X.shape[0]
+        self.index = EuclideanIndex(prepare(X))
+        self.X, self.n = self.index.X, self.index.n
 
     def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        found = nearest(self.X, k, self.prepare(queries))
+        found = self.index.nearest(k, self.prepare(queries))
         return self.back(found.distances), found.indices.astype(np.int64)
 
     def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
@@ -124,12 +127,32 @@ class BlockSearch:
                 yield row[near], near
 
 
+class DirectSearch(BlockSearch):
+    """Distances one by one, each abandoned once it exceeds the k-th best so far."""
+
+    def __init__(
+        self,
+        X: Array,
+        metric: str,
+        pairwise: Callable[[Any, Any], Array],
+        back: Callable[[Array], Array] = lambda d: d,
+        **options: float,
+    ):
+        super().__init__(np.ascontiguousarray(X), pairwise)
+        self.metric, self.back, self.options = metric, back, options
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        queries = np.asarray(_dense(queries), dtype=self.X.dtype)
+        found, places = metric_nearest(self.metric, queries, self.X, k, **self.options)
+        return self.back(found), places.astype(np.int64)
+
+
 #: Keys of metric_params that each metric uses; those of the others are those of SciPy.
 PARAMETERS: dict[str, set[str]] = {
     "minkowski": {"p"},
     "seuclidean": {"V"},
     "mahalanobis": {"V", "VI"},
-    "gower": {"categorical"},
+    "gower": {"categorical", "ordinal"},
     **{
         name: set()
         for name in (*EUCLIDEAN, *TREE_POWERS, "infinity", "cosine", "correlation", "precomputed")
@@ -162,7 +185,7 @@ def make_search(
         p = float(params.get("p", p))
         metric = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
         if metric == "minkowski":
-            return _tree_or_blocks(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
+            return _tree_or_direct(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
     if metric in EUCLIDEAN:
         if algorithm in ("kd_tree", "ball_tree") and not is_sparse(X):
             return KDTreeSearch(_dense(X), 2.0)
@@ -171,9 +194,14 @@ def make_search(
         return _transformed(X, metric, params)
     if metric in TREE_POWERS:
         name = NAMES.get(metric, metric)
-        return _tree_or_blocks(X, TREE_POWERS[metric], lambda A, B: cdist(A, B, name), algorithm)
+        return _tree_or_direct(X, TREE_POWERS[metric], lambda A, B: cdist(A, B, name), algorithm)
     if metric == "gower":
         return _gower(_dense(X), params)
+    if metric in ("hamming", "matching") and not params:
+        rows = _dense(X)
+        return DirectSearch(
+            rows, "unequal", lambda A, B: cdist(A, B, "hamming"), partial(_share, d=rows.shape[1])
+        )
     name = NAMES.get(metric, metric)
     _check_metric(name, params)
     return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
@@ -194,7 +222,7 @@ def _check_metric(name: str, params: dict[str, Any]) -> None:
         ) from None
 
 
-def _tree_or_blocks(
+def _tree_or_direct(
     X: Any, p: float, pairwise: Callable[[Any, Any], Array], algorithm: str
 ) -> NeighborSearch:
     rows = _dense(X)
@@ -202,8 +230,19 @@ def _tree_or_blocks(
     tree = algorithm in ("kd_tree", "ball_tree") or (
         algorithm == "auto" and n >= TREE_ROWS * 2.0**d
     )
-    tree = tree and p >= 1  # below, the triangle inequality does not hold
-    return KDTreeSearch(rows, p) if tree else BlockSearch(rows, pairwise)
+    if tree and p >= 1:  # below, the triangle inequality does not hold
+        return KDTreeSearch(rows, p)
+    if p in (1.0, np.inf):
+        return DirectSearch(rows, "cityblock" if p == 1.0 else "chebyshev", pairwise)
+    return DirectSearch(rows, "powers", pairwise, partial(_root, p=p), p=p)
+
+
+def _root(sums: Array, p: float) -> Array:
+    return np.asarray(sums ** (1.0 / p))
+
+
+def _share(counts: Array, d: int) -> Array:
+    return counts / d
 
 
 def _transformed(X: Any, metric: str, params: dict[str, Any]) -> NeighborSearch:
@@ -233,20 +272,41 @@ def _transformed(X: Any, metric: str, params: dict[str, Any]) -> NeighborSearch:
     return EuclideanSearch(rows, lambda Q: _dense(Q) @ root)
 
 
-def _gower(X: Array, params: dict[str, Any]) -> BlockSearch:
-    """Mean over columns of |difference| / range, or of being unequal for `categorical` columns."""
+def _gower(X: Array, params: dict[str, Any]) -> NeighborSearch:
+    """Mean over the columns that both rows know of |difference| / range, or of being unequal.
+
+    Columns of categories, and numbers that are all equal in training, are equal (0) or not (1).
+    """
     words = np.zeros(X.shape[1], dtype=bool)
     words[np.asarray(params.get("categorical", ()), dtype=int)] = True
-    spans = np.ptp(X, axis=0)
-    spans = np.where((spans > 0) & ~words, spans, 1.0)
+    spans = np.fmax.reduce(X, axis=0) - np.fmin.reduce(X, axis=0)  # NaN only where all are
+    words |= spans == 0
+    order = np.argsort(words, kind="stable")  # numbers first
+    numbers = int((~words).sum())
+    scale = np.where(words | np.isnan(spans), 1.0, spans)[order]
 
-    def pairwise(A: Array, B: Array) -> Array:
-        total = cdist(A[:, ~words] / spans[~words], B[:, ~words] / spans[~words], "cityblock")
-        if words.any():
-            total = total + words.sum() * cdist(A[:, words], B[:, words], "hamming")
-        return total / X.shape[1]
+    def prepare(Q: Any) -> Array:
+        return np.ascontiguousarray(np.asarray(_dense(Q), dtype=np.float64)[:, order] / scale)
 
-    return BlockSearch(X, pairwise)
+    return GowerSearch(prepare(X), numbers, prepare)
+
+
+class GowerSearch(DirectSearch):
+    """Rows of numbers over their ranges, then codes of categories; NaN is unknown."""
+
+    def __init__(self, X: Array, numbers: int, prepare: Callable[[Any], Array]):
+        super().__init__(X, "gower", self._pairwise, numbers=numbers)
+        self.prepare = prepare
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        return super().nearest(self.prepare(queries), k)
+
+    def _pairwise(self, A: Any, B: Array) -> Array:
+        """All distances, from a search for as many neighbours as there are rows."""
+        distances, places = super().nearest(self.prepare(A), len(B))
+        out = np.empty_like(distances)
+        np.put_along_axis(out, places, distances, axis=1)
+        return out
 
 
 class _Columns:

@@ -36,8 +36,12 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
     leaf_size : int, default=30
         Accepted for compatibility with scikit-learn.
     metric : str or callable, default="minkowski"
-        A metric of `scipy.spatial.distance`, "gower" (mixed tables: ``metric_params={"categorical":
-        [columns]}``), "precomputed", or a function of two rows.
+        A metric of `scipy.spatial.distance`, "gower" for mixed tables, "precomputed", or a function
+        of two rows. Gower's distance is the mean over the columns that both rows know: of numbers
+        and ordered levels |difference| / range of the training rows, of categories 0 or 1. It takes
+        data frames and arrays of objects as they are, missing values included; rows that share no
+        known value are at distance 1. ``metric_params={"categorical": [columns]}`` names numbers
+        that are categories, ``{"ordinal": {column: levels}}`` ordered levels, lowest first.
     p : float, default=2
         Power of the Minkowski metric; 1 is city-block, 2 Euclidean.
     metric_params : dict, default=None

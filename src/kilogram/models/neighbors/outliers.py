@@ -1,4 +1,9 @@
-"""Outliers by the local density of their neighbourhood (Breunig, Kriegel, Ng and Sander 2000).
+"""Outliers by the distance of their neighbours, and by the density of their neighbourhood.
+
+d_k(a)      = distance of a to its k-th neighbour (Ramaswamy, Rastogi and Shim 2000), or the mean or
+              median distance of the k
+
+Local outlier factor (Breunig, Kriegel, Ng and Sander 2000):
 
 reach(a, b) = max(d_k(b), d(a, b))                 d_k(b): distance of b to its k-th neighbour
 density(a)  = 1 / mean over the neighbours b of a of reach(a, b)
@@ -16,12 +21,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Boolean, Integer, OneOf, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.models.neighbors.base import (
     NO_WEIGHT,
     SEARCH_CONSTRAINTS,
@@ -52,7 +58,89 @@ def _for_own_rows(self: Any) -> bool:
     return True
 
 
-class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
+class NeighborOutliers(KNeighborsMixin, OutlierMixin, NeighborsBase):
+    """Scores of outliers from neighbours; a training row is none of its own."""
+
+    novelty: bool
+    contamination: Any
+
+    def _fit_factors(self, distances: Array, places: Array) -> Array:
+        """The factors (n,) of the training rows, large for outliers."""
+        raise NotImplementedError
+
+    def _factors(self, distances: Array, places: Array) -> Array:
+        """The factors of new rows."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the training rows and score each of them among the others.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if y is not None and not is_streamed(X):
+            check_consistent_length(X, y)
+        X, _ = self._gather(X, min_samples=2)
+        self._fit_search(X)
+        n = self.n_samples_fit_
+        if self.n_neighbors > n - 1:
+            warnings.warn(
+                f"n_neighbors ({self.n_neighbors}) is greater than the number of other rows; "
+                f"n_neighbors is set to {n - 1}.",
+                stacklevel=2,
+            )
+        self.n_neighbors_ = max(1, min(int(self.n_neighbors), n - 1))
+        factors = self._fit_factors(*self._neighbors(None, self.n_neighbors_))
+        self.negative_outlier_factor_ = -factors
+        if isinstance(self.contamination, str):  # "auto"
+            self.offset_ = -1.5
+        else:
+            share = 100.0 * float(self.contamination)
+            self.offset_ = float(np.percentile(self.negative_outlier_factor_, share))
+        return self
+
+    @available_if(_for_own_rows)
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """-1 for outliers among the rows of X, 1 for the others."""
+        self.fit(X)
+        return np.where(self.negative_outlier_factor_ < self.offset_, -1, 1)
+
+    @available_if(_for_new_rows)
+    def score_samples(self, X: Any) -> Any:
+        """Minus the outlier factors of new rows: the smaller, the more of an outlier."""
+        return self._mapped(X, lambda factors: -factors)
+
+    @available_if(_for_new_rows)
+    def decision_function(self, X: Any) -> Any:
+        """`score_samples` less `offset_`: negative for outliers."""
+        return self._mapped(X, lambda factors: -factors - self.offset_)
+
+    @available_if(_for_new_rows)
+    def predict(self, X: Any) -> Any:
+        """-1 for outliers among new rows, 1 for the others."""
+        return self._mapped(X, lambda factors: np.where(-factors < self.offset_, -1, 1))
+
+    def _mapped(self, X: Any, f: Callable[[Array], Array]) -> Any:
+        """f of the outlier factors of new rows, in their library."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False).X
+
+        def rows(block: Any) -> Any:
+            queries = block.tocsr() if is_sparse(block) else to_numpy(block)
+            distances, places = self._neighbors(queries, self.n_neighbors_)
+            found = f(self._factors(distances, places))
+            return found if is_sparse(block) or found.dtype.kind == "i" else like(found, block)
+
+        return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+
+class LocalOutlierFactor(NeighborOutliers):
     """Rows that lie in a thinner neighbourhood than their neighbours do.
 
     Takes scikit-learn's parameters.
@@ -123,76 +211,101 @@ class LocalOutlierFactor(KNeighborsMixin, OutlierMixin, NeighborsBase):
         self.novelty = novelty
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Measure the local densities of the training rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
-        if y is not None and not is_streamed(X):
-            check_consistent_length(X, y)
-        X, _ = self._gather(X, min_samples=2)
-        self._fit_search(X)
-        n = self.n_samples_fit_
-        if self.n_neighbors > n - 1:
-            warnings.warn(
-                f"n_neighbors ({self.n_neighbors}) is greater than the number of other rows; "
-                f"n_neighbors is set to {n - 1}.",
-                stacklevel=2,
-            )
-        self.n_neighbors_ = max(1, min(int(self.n_neighbors), n - 1))
-        distances, places = self._neighbors(None, self.n_neighbors_)
+    def _fit_factors(self, distances: Array, places: Array) -> Array:
         self._reach_of_last = distances[:, -1]
         self._density = _density(distances, self._reach_of_last[places])
-        factors = np.mean(self._density[places] / self._density[:, None], axis=1)
-        self.negative_outlier_factor_ = -factors
-        if self.contamination == "auto":
-            self.offset_ = -1.5
-        else:
-            share = 100.0 * float(self.contamination)
-            self.offset_ = float(np.percentile(self.negative_outlier_factor_, share))
-        return self
+        return np.asarray(np.mean(self._density[places] / self._density[:, None], axis=1))
 
-    @available_if(_for_own_rows)
-    def fit_predict(self, X: Any, y: Any = None) -> Array:
-        """-1 for outliers among the rows of X, 1 for the others."""
-        self.fit(X)
-        return np.where(self.negative_outlier_factor_ < self.offset_, -1, 1)
+    def _factors(self, distances: Array, places: Array) -> Array:
+        density = _density(distances, self._reach_of_last[places])
+        return np.asarray(np.mean(self._density[places] / density[:, None], axis=1))
 
-    @available_if(_for_new_rows)
-    def score_samples(self, X: Any) -> Any:
-        """Minus the outlier factor of new rows."""
-        return self._mapped(X, lambda factors: -factors)
 
-    @available_if(_for_new_rows)
-    def decision_function(self, X: Any) -> Any:
-        """`score_samples` less `offset_`: negative for outliers."""
-        return self._mapped(X, lambda factors: -factors - self.offset_)
+class KNeighborsOutlierDetector(NeighborOutliers):
+    """Rows that are far from their k nearest neighbours.
 
-    @available_if(_for_new_rows)
-    def predict(self, X: Any) -> Any:
-        """-1 for outliers among new rows, 1 for the others."""
-        return self._mapped(X, lambda factors: np.where(-factors < self.offset_, -1, 1))
+    One scale for all regions: rows of a sparse cluster score higher than those of a dense one,
+    where `LocalOutlierFactor` compares with the density around.
 
-    def _mapped(self, X: Any, f: Callable[[Array], Array]) -> Any:
-        """f of the outlier factors of new rows, in their library."""
-        check_is_fitted(self)
-        X = self._validate(X, reset=False).X
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Neighbours of a row; at most one less than the rows.
+    method : {"largest", "mean", "median"}, default="largest"
+        The score: the distance of the k-th neighbour, or the mean or median distance of the k.
+    algorithm, leaf_size, metric, p, metric_params, n_jobs
+        As in `NearestNeighbors`.
+    contamination : float, default=0.1
+        Fraction of outliers, in (0, 0.5].
+    novelty : bool, default=False
+        Judge new rows (`predict`, `score_samples`) instead of those of the fit (`fit_predict`).
 
-        def rows(block: Any) -> Any:
-            queries = block.tocsr() if is_sparse(block) else to_numpy(block)
-            distances, places = self._neighbors(queries, self.n_neighbors_)
-            density = _density(distances, self._reach_of_last[places])
-            found = f(np.mean(self._density[places] / density[:, None], axis=1))
-            return found if is_sparse(block) or found.dtype.kind == "i" else like(found, block)
+    Attributes
+    ----------
+    negative_outlier_factor_ : ndarray of shape (n,)
+        Minus the score of each training row among the others.
+    n_neighbors_ : int
+    offset_ : float
+        Rows below it are outliers.
+    effective_metric_ : str or callable
+    effective_metric_params_ : dict
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
 
-        return map_rows(rows, X) if is_streamed(X) else rows(X)
+    Examples
+    --------
+    >>> from kilogram import KNeighborsOutlierDetector
+    >>> model = KNeighborsOutlierDetector(n_neighbors=2, contamination=0.25)
+    >>> model.fit_predict([[0.0], [0.2], [0.1], [9.0]]).tolist()
+    [1, 1, 1, -1]
+    """
+
+    laws: ClassVar[Laws] = Laws(
+        weight=NO_WEIGHT,
+        textbook="the search of KNeighborsClassifier, and a distance of it",
+        example={"novelty": True},
+    )
+    parameter_constraints: ClassVar = {
+        "n_neighbors": Integer(1),
+        "method": OneOf("largest", "mean", "median"),
+        **SEARCH_CONSTRAINTS,
+        "contamination": Real(0, 0.5, closed="right"),
+        "novelty": Boolean(),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        method: str = "largest",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: Any = None,
+        contamination: float = 0.1,
+        novelty: bool = False,
+        n_jobs: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.contamination = contamination
+        self.novelty = novelty
+        self.n_jobs = n_jobs
+
+    def _fit_factors(self, distances: Array, places: Array) -> Array:
+        return self._factors(distances, places)
+
+    def _factors(self, distances: Array, places: Array) -> Array:
+        if self.method == "largest":
+            return distances[:, -1]
+        return np.asarray(getattr(np, self.method)(distances, axis=1))
 
 
 def _density(distances: Array, reach_of_neighbour: Array) -> Array:

@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.metrics import r2_score
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.models.neighbors.base import (
     NO_WEIGHT,
     SEARCH_CONSTRAINTS,
@@ -19,6 +20,7 @@ from kilogram.models.neighbors.base import (
     NeighborsBase,
     RadiusNeighborsMixin,
     vote_weights,
+    votes_of_first,
     warn_empty,
 )
 
@@ -147,6 +149,33 @@ class KNeighborsRegressor(KNeighborsMixin, NeighborsRegressor):
         if votes is None:
             return Y[places].mean(axis=1)
         return np.einsum("mk,mkt->mt", votes, Y[places]) / votes.sum(axis=1, keepdims=True)
+
+    def leave_one_out_scores(self, max_neighbors: int = 30) -> Array:
+        """R2 of the training rows predicted by the others, for k = 1, ..., max_neighbors.
+
+        Parameters
+        ----------
+        max_neighbors : int, default=30
+            The largest k; at most one less than the training rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (max_neighbors,)
+            Of several targets the mean.
+        """
+        distances, places = self._leave_one_out(max_neighbors)
+        Y = np.asarray(self._y, dtype=np.float64).reshape(len(self._y), -1)
+        total, mass = np.zeros_like(Y), np.zeros((len(Y), 1))
+        scores = np.empty(distances.shape[1])
+        for k, votes in enumerate(votes_of_first(self.weights, distances)):
+            if votes.ndim == 2:  # those of a callable may depend on k
+                total = np.einsum("mk,mkt->mt", votes, Y[places[:, : k + 1]])
+                mass = votes.sum(axis=1, keepdims=True)
+            else:
+                total += votes[:, None] * Y[places[:, k]]
+                mass += votes[:, None]
+            scores[k] = r2_score(Y, total / mass)
+        return scores
 
 
 class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):

@@ -11,7 +11,6 @@ import numpy as np
 from array_api_compat import device
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import (
     MODERATE,
@@ -35,6 +34,7 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.progress import Tick, ticking
 from kilogram.base.warnings import warn

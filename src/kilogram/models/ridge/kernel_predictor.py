@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_array, is_sparse, like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.models.features.fourier_moments import feature_products

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import (
     is_numpy,
@@ -37,6 +36,7 @@ from kilogram.base.constraints import (
     Real,
     check_parameters,
 )
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.kernels import FromCallable, Kernel, Linear, Precomputed, as_kernel
 from kilogram.kernels.bandwidths import scale_rule

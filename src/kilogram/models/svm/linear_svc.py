@@ -22,11 +22,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.base import Laws, Twin, ValidatedData
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import class_weights, distinct_classes, signs, validate_labels
 from kilogram.base.linear import LinearClassifier
 from kilogram.functions.hinge_losses import Hinge

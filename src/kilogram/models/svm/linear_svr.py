@@ -20,11 +20,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy, wide_enough
 from kilogram.base import Laws, Twin
 from kilogram.base.constraints import Constraint, OneOf, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.functions.hinge_losses import Tube
 from kilogram.models.svm.linear_machine import LinearMachine, column

@@ -25,12 +25,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Boolean, Constraint, Dictionary, Null, OneOf, RandomState
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import class_weights, distinct_classes, largest, validate_labels
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Precomputed

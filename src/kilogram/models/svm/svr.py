@@ -24,12 +24,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import map_rows, take_rows
 from kilogram.base import Laws, ValidatedData
 from kilogram.base.constraints import Constraint, Real
+from kilogram.base.fitted import check_is_fitted
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.kernels import Precomputed
 from kilogram.models.svm.kernel_machine import (

@@ -21,11 +21,13 @@ from scipy.spatial import cKDTree
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.threads import n_threads
 from kilogram.functions.distances import common_scale, divided
-from kilogram.native.graph import nearest_rows
+from kilogram.native.graph import ShiftedNorms, nearest_rows
+from kilogram.native.neighbors import metric_nearest
 
 # A tree looks at 2^d cells and more around each row, the tiles at all rows, but quickly: measured
 # on 2 to 16 columns, the tree wins from this many rows on, times 2^d.
 TREE_ROWS = 300
+FEW = 4  # queries that are measured one by one faster than tiles are packed
 BLOCK_ENTRIES = 2**22  # entries of a block of distances between sparse rows
 DOUBT = 2**20  # last digits of the squares of two rows: within them their distance is in doubt
 SPARE = 8  # rows beyond the k nearest, where rounding hides which these are
@@ -43,34 +45,76 @@ def nearest(X: Any, k: int, new: Any = None) -> Neighbours:
 
     Rows of any library are looked at on the host.
     """
-    X, new = to_numpy(X), to_numpy(new)
-    scale = common_scale(X, new)
-    found = _nearest(divided(X, scale), k, divided(new, scale))
-    if scale == 1.0:
-        return found
-    with np.errstate(over="ignore"):
-        distances = found.distances * scale
-    if not np.isfinite(distances).all():
-        raise ValueError(
-            "the values are finite, but distances between rows overflow. Divide the columns by "
-            "their scale first (StandardScaler does)."
-        )
-    return Neighbours(distances, found.indices)
+    return EuclideanIndex(X).nearest(k, new)
 
 
-def _nearest(X: Any, k: int, new: Any) -> Neighbours:
-    if is_sparse(X) or is_sparse(new):
-        return _by_blocks(X, X if new is None else new, k, new is None)
-    new = None if new is None else np.asarray(new, dtype=X.dtype)
-    n, d = X.shape
-    if n >= TREE_ROWS * 2.0**d:
-        return _by_tree(X, new, k)
-    squares, indices = nearest_rows(X, None, k) if new is None else nearest_rows(new, X, k)
-    return Neighbours(np.sqrt(squares), indices)
+class EuclideanIndex:
+    """Rows prepared once for several searches: their scale, their norms or a tree."""
+
+    def __init__(self, X: Any):
+        self.X = to_numpy(X)
+        if not is_sparse(self.X):
+            self.X = np.ascontiguousarray(self.X)
+        self.n, self.d = self.X.shape
+        self._scale = common_scale(self.X)
+        self._tree: Any = None
+        self._norms: ShiftedNorms | None = None
+
+    def nearest(self, k: int, new: Any = None) -> Neighbours:
+        """The k nearest of these rows for every row of `new`; None: for each of them, others."""
+        new = to_numpy(new)
+        if self._scale != 1.0 or is_sparse(self.X) or is_sparse(new):
+            return self._scaled(k, new)
+        if new is None:
+            return self._searched(k, None)
+        new = np.asarray(new, dtype=self.X.dtype)
+        if new.shape[0] <= FEW and not self._suits_tree():
+            squares, indices = metric_nearest("sqeuclidean", new, self.X, k)
+            found = Neighbours(np.sqrt(squares).astype(new.dtype), indices)
+            return found if np.isfinite(found.distances).all() else self._scaled(k, new)
+        if common_scale(new) > 1.0:  # the squares of the queries overflow
+            return self._scaled(k, new)
+        return self._searched(k, new)
+
+    def _suits_tree(self) -> bool:
+        return self.n >= TREE_ROWS * 2.0**self.d
+
+    def _searched(self, k: int, new: Any) -> Neighbours:
+        """Dense rows whose squares are in range."""
+        if self._suits_tree():
+            self._tree = cKDTree(self.X) if self._tree is None else self._tree
+            return _by_tree(self._tree, self.X, new, k)
+        if self._norms is None:
+            self._norms = ShiftedNorms.of(self.X)
+        x, y = (self.X, None) if new is None else (new, self.X)
+        squares, indices = nearest_rows(x, y, k, self._norms)
+        return Neighbours(np.sqrt(squares), indices)
+
+    def _scaled(self, k: int, new: Any) -> Neighbours:
+        """Rows whose squares leave the range of floats are divided by a power of two first."""
+        X = self.X
+        scale = common_scale(X, new)
+        if is_sparse(X) or is_sparse(new):
+            Z = divided(X, scale)
+            found = _by_blocks(Z, Z if new is None else divided(new, scale), k, new is None)
+        else:
+            new = None if new is None else np.asarray(divided(new, scale), dtype=X.dtype)
+            inside = EuclideanIndex(divided(X, scale))
+            found = inside._searched(k, new)
+        if scale == 1.0:
+            return found
+        with np.errstate(over="ignore"):
+            distances = found.distances * scale
+        if not np.isfinite(distances).all():
+            raise ValueError(
+                "the values are finite, but distances between rows overflow. Divide the columns by "
+                "their scale first (StandardScaler does)."
+            )
+        return Neighbours(distances, found.indices)
 
 
-def _by_tree(X: np.ndarray, new: np.ndarray | None, k: int) -> Neighbours:
-    tree, others = cKDTree(X), new is not None
+def _by_tree(tree: Any, X: np.ndarray, new: np.ndarray | None, k: int) -> Neighbours:
+    others = new is not None
     distances, indices = tree.query(new if others else X, np.arange(1, k + 1 + (not others)),
                                     workers=n_threads())  # fmt: skip
     if not others:

@@ -29,6 +29,7 @@ void bind_mixture(nb::module_& m);  // mixture.cpp
 void bind_density(nb::module_& m);  // density.cpp
 void bind_structure(nb::module_& m);  // linkage.cpp
 void bind_graph(nb::module_& m);  // graph.cpp
+void bind_neighbors(nb::module_& m);  // neighbors.cpp
 void bind_trees(nb::module_& m);  // trees.cpp
 void bind_additive(nb::module_& m);  // additive.cpp
 void bind_boosting(nb::module_& m);  // boosting.cpp
@@ -65,6 +66,7 @@ NB_MODULE(_core, m) {
   kg::bind_density(m);
   kg::bind_structure(m);
   kg::bind_graph(m);
+  kg::bind_neighbors(m);
   kg::bind_trees(m);
   kg::bind_additive(m);
   kg::bind_boosting(m);

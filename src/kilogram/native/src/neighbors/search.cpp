@@ -1,0 +1,155 @@
+// Each query keeps its k best in a heap whose top is the farthest of them; that is the bound at which
+// the sum of a distance is abandoned. Rows are taken in blocks that stay in cache while several queries
+// pass. Every query is searched by one thread, so the result does not depend on their number.
+#include "neighbors/search.hpp"
+
+#include "common/interrupt.hpp"
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <omp.h>
+#include <utility>
+#include <vector>
+
+namespace kg {
+
+KG_TABLE(NeighborLoops<float>, neighbors_f32)
+KG_TABLE(NeighborLoops<double>, neighbors_f64)
+KG_TABLE(CodeLoops, codes_table)
+template <> const NeighborLoops<float>& neighbor_loops<float>() { KG_PICK(neighbors_f32) }
+template <> const NeighborLoops<double>& neighbor_loops<double>() { KG_PICK(neighbors_f64) }
+const CodeLoops& code_loops() { KG_PICK(codes_table) }
+
+namespace {
+
+constexpr i64 kBlockBytes = 1 << 17;  // of rows that several queries find in cache
+constexpr i64 kAtOnce = 64;           // distances between two looks at the heap
+constexpr i64 kChunk = 16;            // queries of one turn of a thread
+constexpr i64 kTurns = 64;            // chunks of a thread between two looks for an interrupt
+
+using Found = std::pair<double, std::int32_t>;
+
+class KBest {
+ public:
+  KBest(Found* heap, i64 k) : heap_(heap), k_(k) {}
+  double bound() const {
+    return held_ < k_ ? std::numeric_limits<double>::infinity() : heap_[0].first;
+  }
+  void offer(double distance, i64 at) {
+    const Found found{distance, static_cast<std::int32_t>(at)};
+    if (held_ == k_) {
+      if (!(found < heap_[0])) return;
+      std::pop_heap(heap_, heap_ + held_--);
+    }
+    heap_[held_++] = found;
+    std::push_heap(heap_, heap_ + held_);
+  }
+  void write(std::int32_t* index, double* distances) {
+    std::sort(heap_, heap_ + held_);
+    for (i64 b = 0; b < k_; ++b) index[b] = heap_[b].second, distances[b] = heap_[b].first;
+  }
+
+ private:
+  Found* heap_;
+  i64 k_, held_ = 0;
+};
+
+template <class T>
+void offer_rows(const Metric& metric, const T* x, const DenseRows<T>& Y, i64 begin, i64 end, KBest& best) {
+  double away[kAtOnce];
+  for (i64 a = begin; a < end; a += kAtOnce) {
+    const i64 count = std::min(kAtOnce, end - a);
+    const double bound = best.bound();
+    neighbor_loops<T>().distances(metric, x, Y.row(a), count, Y.d, bound, away);
+    for (i64 i = 0; i < count; ++i)
+      if (away[i] <= bound) best.offer(away[i], a + i);
+  }
+}
+
+// f(chunk) for all chunks, on a team; between rounds of chunks Ctrl-C is answered
+template <class F> void for_chunks(i64 chunks, int threads, const F& f) {
+  const i64 round = kTurns * threads;
+  for (i64 first = 0; first < chunks; first += round) {
+    check_interrupt();
+    const i64 last = std::min(chunks, first + round);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (i64 c = first; c < last; ++c) f(c, omp_get_thread_num());
+  }
+}
+
+// Positions of the `wanted` smallest of `values`, of equal ones the first, in order of position.
+i64 smallest(const std::uint16_t* values, i64 n, i64 bits, i64 wanted, std::vector<i64>& counts,
+             std::int32_t* out) {
+  counts.assign(static_cast<std::size_t>(bits + 1), 0);
+  for (i64 i = 0; i < n; ++i) ++counts[values[i]];
+  i64 limit = 0, below = 0;
+  while (below + counts[limit] < wanted) below += counts[limit++];
+  i64 equal = wanted - below, held = 0;
+  for (i64 i = 0; i < n && held < wanted; ++i) {
+    if (values[i] > limit) continue;
+    if (values[i] == limit && equal-- <= 0) continue;
+    out[held++] = static_cast<std::int32_t>(i);
+  }
+  return held;
+}
+
+}  // namespace
+
+template <class T>
+void metric_nearest(const Metric& metric, const DenseRows<T>& X, const DenseRows<T>& Y, i64 k,
+                    std::int32_t* index, double* distances, int threads) {
+  const i64 row_bytes = std::max<i64>(1, Y.d * static_cast<i64>(sizeof(T)));
+  const i64 block = std::max<i64>(kAtOnce, kBlockBytes / row_bytes / kAtOnce * kAtOnce);
+  const i64 chunk = std::clamp<i64>(ceil_div(X.n, threads), 1, kChunk);
+  const Scratch<Found> heaps(threads, chunk * k);
+  for_chunks(ceil_div(X.n, chunk), threads, [&](i64 c, int thread) {
+    const i64 first = c * chunk, last = std::min(X.n, first + chunk);
+    Found* heap = heaps.block(thread);
+    std::vector<KBest> best;
+    best.reserve(static_cast<std::size_t>(last - first));
+    for (i64 i = first; i < last; ++i) best.emplace_back(heap + (i - first) * k, k);
+    for (i64 a = 0; a < Y.n; a += block)
+      for (i64 i = first; i < last; ++i)
+        offer_rows(metric, X.row(i), Y, a, std::min(Y.n, a + block), best[static_cast<std::size_t>(i - first)]);
+    for (i64 i = first; i < last; ++i)
+      best[static_cast<std::size_t>(i - first)].write(index + i * k, distances + i * k);
+  });
+}
+
+template <class T>
+void hashed_nearest(const DenseRows<T>& X, const DenseRows<T>& Y, const Codes& of_x, const Codes& of_y,
+                    i64 candidates, i64 k, std::int32_t* index, double* distances, int threads) {
+  const Metric squares{kSquares, 2.0, 0};
+  const Scratch<std::uint16_t> differing(threads, of_y.n);
+  const Scratch<std::int32_t> chosen(threads, candidates);
+  const Scratch<Found> heaps(threads, k);
+  std::vector<std::vector<i64>> counts(static_cast<std::size_t>(threads));
+  for (auto& count : counts) count.reserve(static_cast<std::size_t>(64 * of_y.words + 1));
+  for_chunks(X.n, threads, [&](i64 i, int thread) {
+    std::uint16_t* bits = differing.block(thread);
+    std::int32_t* at = chosen.block(thread);
+    code_loops().differences(of_y.data, of_y.n, of_y.words, of_x.data + i * of_x.words, bits);
+    const i64 held = smallest(bits, of_y.n, 64 * of_y.words, candidates,
+                              counts[static_cast<std::size_t>(thread)], at);
+    KBest best(heaps.block(thread), k);
+    for (i64 c = 0; c < held; ++c) {
+      double away;
+      const double bound = best.bound();
+      neighbor_loops<T>().distances(squares, X.row(i), Y.row(at[c]), 1, Y.d, bound, &away);
+      if (away <= bound) best.offer(away, at[c]);
+    }
+    best.write(index + i * k, distances + i * k);
+  });
+}
+
+template void metric_nearest<float>(const Metric&, const DenseRows<float>&, const DenseRows<float>&,
+                                    i64, std::int32_t*, double*, int);
+template void metric_nearest<double>(const Metric&, const DenseRows<double>&, const DenseRows<double>&,
+                                     i64, std::int32_t*, double*, int);
+template void hashed_nearest<float>(const DenseRows<float>&, const DenseRows<float>&, const Codes&,
+                                    const Codes&, i64, i64, std::int32_t*, double*, int);
+template void hashed_nearest<double>(const DenseRows<double>&, const DenseRows<double>&, const Codes&,
+                                     const Codes&, i64, i64, std::int32_t*, double*, int);
+
+}  // namespace kg
