@@ -82,20 +82,19 @@ class NeighborsBase(Estimator):
         """Tables are coded as numbers under Gower's metric, which takes missing values too."""
         if not (isinstance(self.metric, str) and self.metric == "gower"):
             return super()._validate(X, y, sample_weight, **checks)
-        names = None
-        if is_table(X):
-            names = column_names(X) if is_frame(X) else None
+        names = column_names(X) if is_frame(X) else None
+        if not is_table(X):
             if checks.get("reset", True):
-                self._columns: MixedColumns | None = MixedColumns.of(X, self.metric_params or {})
-            elif getattr(self, "_columns", None) is None:
-                raise ValueError("the fit had an array of numbers, not a table: give numbers.")
-            else:
-                d = self._columns.n if names is None else len(names)
-                record_columns(self, d, names, reset=False)
-                return ValidatedData(self._columns.encoded(X), y, sample_weight)
-            X = self._columns.encoded(X)
+                self._columns: MixedColumns | None = None
         elif checks.get("reset", True):
-            self._columns = None
+            self._columns = MixedColumns.of(X, self.metric_params or {})
+            X = self._columns.encoded(X)
+        else:
+            known: MixedColumns | None = getattr(self, "_columns", None)
+            if known is None:
+                raise ValueError("the fit had an array of numbers, not a table: give numbers.")
+            record_columns(self, known.n if names is None else len(names), names, reset=False)
+            return ValidatedData(known.encoded(X), y, sample_weight)
         found = super()._validate(X, y, sample_weight, finite="allow-nan", **checks)
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)

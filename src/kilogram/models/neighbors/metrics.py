@@ -136,14 +136,18 @@ class DirectSearch(BlockSearch):
         metric: str,
         pairwise: Callable[[Any, Any], Array],
         back: Callable[[Array], Array] = lambda d: d,
-        **options: float,
+        *,
+        p: float = 2.0,
+        numbers: int = 0,
     ):
         super().__init__(np.ascontiguousarray(X), pairwise)
-        self.metric, self.back, self.options = metric, back, options
+        self.metric, self.back, self.p, self.numbers = metric, back, p, numbers
 
     def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
         queries = np.asarray(_dense(queries), dtype=self.X.dtype)
-        found, places = metric_nearest(self.metric, queries, self.X, k, **self.options)
+        found, places = metric_nearest(
+            self.metric, queries, self.X, k, p=self.p, numbers=self.numbers
+        )
         return self.back(found), places.astype(np.int64)
 
 

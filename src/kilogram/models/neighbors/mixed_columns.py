@@ -131,7 +131,7 @@ def _ordered_levels(X: Any, j: int) -> list[Any] | None:
     if not is_frame(X):
         return None
     wrapped = nw.from_native(X, eager_only=True)
-    dtype = getattr(nw.to_native(wrapped.get_column(wrapped.columns[j])), "dtype", None)
+    dtype: Any = getattr(nw.to_native(wrapped.get_column(wrapped.columns[j])), "dtype", None)
     return list(dtype.categories) if getattr(dtype, "ordered", False) is True else None
 
 
