@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import sklearn.utils.validation as scikit_learn
+from sklearn.base import BaseEstimator
 
 
-def check_is_fitted(estimator: Any, attributes: Any = None) -> None:
+def check_is_fitted(estimator: BaseEstimator, attributes: Any = None) -> None:
     """Raise NotFittedError for an estimator without a completed fit.
 
     Fits are atomic, so the number of features is known to fitted estimators only; scikit-learn's
