@@ -5,6 +5,7 @@
                                               Bayesian, halving; paths and closed forms used
     make_splits, bootstrap_error              cross-validation splits; .632+ and out-of-bag error
     corrected_cross_validate, covariance_penalty, learning_curve, permutation_test
+    stability_selection                       features that random halves of the rows agree on
     curve, auc_interval, best_threshold       ranking, its intervals, costs
     reliability, fit_scaling                  calibration of probabilities
     confusion, class_report, r_squared        confusion matrix, its measures, errors
@@ -55,6 +56,7 @@ _MODULES = {
         "linear_penalty", "ridge_degrees_of_freedom",
     ),
     "permutation_tests": ("ChanceTest", "exchange_test", "held_out_test", "permutation_test"),
+    "stability_selection": ("StabilitySelection", "stability_selection"),
     "learning_curves": ("LearningCurve", "MoreRows", "learning_curve"),
     "calibration": ("Reliability", "brier", "reliability", "wilson"),
     "confusion_matrix": (

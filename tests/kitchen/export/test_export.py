@@ -41,6 +41,8 @@ NUMBERS = {
     "pursuit": kg.OrthogonalMatchingPursuit(n_nonzero_coefs=2),
     "groups": kg.GroupLasso([1, 2], alpha=0.1),
     "log link": kg.PoissonRegressor(alpha=0.1),
+    "robust lasso": kg.PenalizedRegressor("huber", alpha=0.1),
+    "log link, sparse": kg.PenalizedRegressor("gamma", alpha=0.1),
     "identity": kg.TweedieRegressor(alpha=0.1),
     "least squares": kg.LinearRegression(),
     "kernel": kg.KernelRidge(0.1, kernel=kg.Gaussian(1.5), fit_intercept=True),
@@ -71,6 +73,8 @@ NUMBERS = {
 CLASSES = {
     "logistic": kg.LogisticRegression(),
     "boosting": kg.HistGradientBoostingClassifier(max_iter=10),
+    "sparse logistic": kg.PenalizedClassifier(alpha=0.02),
+    "sparse margins": kg.PenalizedClassifier("squared_hinge", alpha=0.02),
     "lda": kg.LinearDiscriminantAnalysis(),
     "qda": kg.QuadraticDiscriminantAnalysis(),
     "fisher": kg.FisherDiscriminant(),
@@ -93,7 +97,7 @@ CLASSES = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name):
-    model = NUMBERS[name].fit(X, np.exp(0.1 * Y) if name == "log link" else Y)
+    model = NUMBERS[name].fit(X, np.exp(0.1 * Y) if name.startswith("log link") else Y)
     found = run(export_estimator(model, X, dtype=np.float64), {"X": X})
     assert found["prediction"][:, 0] == pytest.approx(model.predict(X), abs=1e-6)
 

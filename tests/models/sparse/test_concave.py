@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
-from kilogram.models.sparse.concave import penalty_slope
+from kilogram.functions.penalties import penalty_slope
 from tests.models.sparse.test_elastic_net import data
 
 

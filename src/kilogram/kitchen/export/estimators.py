@@ -8,7 +8,7 @@ classes    scores (n, K), the largest wins; or one column, positive for the seco
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -44,6 +44,7 @@ from kilogram.models.neural.classifier import MLPClassifier
 from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
 from kilogram.models.ridge.kernel_predictor import KernelPredictor
+from kilogram.models.sparse.penalized import PenalizedClassifier, PenalizedRegressor
 from kilogram.models.svm.multiclass import unpacked
 from kilogram.models.svm.svc import SVC
 from kilogram.models.svm.svr import SVR
@@ -114,7 +115,18 @@ def _linear(g: Graph, model: BaseEstimator, x: str) -> Scores:
     return Scores(g.affine(x, W.T, b[None, :]), W.shape[0], soft)
 
 
-def _generalized(g: Graph, model: GeneralizedLinearModel, x: str) -> Scores:
+def _penalized_classes(g: Graph, model: PenalizedClassifier, x: str) -> Scores:
+    """Of several classes sigmoids divided by their sum: the softmax of their logarithms."""
+    found = _linear(g, model, x)
+    if model.loss != "logistic":
+        return found
+    if found.columns == 1:
+        return replace(found, soft=True)
+    logs = g.add("Neg", g.add("Softplus", g.add("Neg", found.name)))
+    return Scores(logs, found.columns, soft=True)
+
+
+def _generalized(g: Graph, model: GeneralizedLinearModel | PenalizedRegressor, x: str) -> Scores:
     found = _linear(g, model, x)
     return Scores(g.add("Exp", found.name), 1) if model.link_ == "log" else found
 
@@ -297,6 +309,7 @@ _MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
 }  # fmt: skip
 _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelPredictor: _dual, GeneralizedLinearModel: _generalized, SVR: _svr, SVC: _svc,
+    PenalizedRegressor: _generalized, PenalizedClassifier: _penalized_classes,
     GaussianProcessRegressor: _process,
     FisherDiscriminant: _fisher, QuadraticDiscriminantAnalysis: _quadratic,
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,

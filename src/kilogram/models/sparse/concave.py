@@ -24,6 +24,7 @@ from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
+from kilogram.functions.penalties import penalty_slope
 from kilogram.models.sparse.problem import designs_of
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design, ScaledDesign
@@ -201,13 +202,3 @@ class ConcaveRegressor(LinearPredictor):
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         seconds = 60.0 * n * d / rates(4 if dtype == "float32" else 8).multiply_adds
         return self._costs(n, d, "coordinate descent", seconds, 8.0 * n * d)
-
-
-def penalty_slope(size: Array, alpha: float, gamma: float, kind: str) -> Array:
-    """P'(t) at t = size > 0."""
-    if kind == "mcp":
-        return np.maximum(alpha - size / gamma, 0.0)
-    if kind == "scad":
-        falling = np.maximum(gamma * alpha - size, 0.0) / (gamma - 1)
-        return np.where(size <= alpha, alpha, falling)
-    return np.full(size.shape, alpha)

@@ -230,20 +230,30 @@ def _descend(
     penalty = Penalty(strengths, l2, options.positive, options.penalty, options.gamma)
     own = np.ascontiguousarray(q[work.columns])
     b, h = np.ascontiguousarray(work.b), np.ascontiguousarray(work.h)
-    epochs = 0
-    settled = False
-    while before + epochs < options.max_iter:
-        most = min(PATIENCE, options.max_iter - before - epochs)
-        taken, change = gram_descent(work.gram, own, penalty, b, h, tol=tol, max_epochs=most)
+    work.b, work.h, epochs, settled = descend_quadratic(
+        work.gram, own, penalty, (b, h), tol=tol, max_epochs=options.max_iter - before
+    )
+    return epochs, settled
+
+
+def descend_quadratic(
+    G: Array, q: Array, penalty: Penalty, start: tuple[Array, Array], *, tol: float, max_epochs: int
+) -> tuple[Array, Array, int, bool]:
+    """Minimise 1/2 b'G b - q'b + penalty(b) by coordinate descent with direct steps.
+
+    From b and h = q - G b, which are changed; b, h, the epochs and whether moves fell below tol.
+    """
+    b, h = start
+    epochs, settled = 0, False
+    while epochs < max_epochs and not settled:
+        most = min(PATIENCE, max_epochs - epochs)
+        taken, change = gram_descent(G, q, penalty, b, h, tol=tol, max_epochs=most)
         epochs += taken
         settled = change <= tol
-        if settled:
-            break
-        if options.penalty == "l1":
-            b = _direct_step(work.gram, own, strengths, l2, b)
-            h = own - work.gram @ b
-    work.b, work.h = b, h
-    return epochs, settled
+        if not settled and penalty.kind == "l1":
+            b = _direct_step(G, q, penalty.l1, penalty.l2, b)
+            h = q - G @ b
+    return b, h, epochs, settled
 
 
 def _direct_step(G: Array, q: Array, l1: Array, l2: float, b: Array) -> Array:
