@@ -5,10 +5,10 @@
 Each repetition draws a table, cooks it, and judges the delivered model on rows it has never seen:
 many fresh ones where the table is simulated, all that were not drawn where it is resampled.
 
-    score        share of repetitions whose 95 % interval holds the score on the rows kept aside
+    score        fraction of repetitions whose 95 % interval holds the score on the rows kept aside
     allowing     the same, the interval widened by the error that the score kept aside has itself
-    answers      share of rows kept aside inside the 90 % prediction intervals (numbers)
-    area         share of repetitions whose 95 % interval holds the ROC area there (two classes)
+    answers      fraction of rows kept aside inside the 90 % prediction intervals (numbers)
+    area         fraction of repetitions whose 95 % interval holds the ROC area there (two classes)
     probability  mean gap between probabilities and what came true there (two classes)
 
 At least 90 % of the score intervals are to hold. The score kept aside has an error of its own, so a

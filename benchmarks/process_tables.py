@@ -81,9 +81,9 @@ def _drawn(n: int) -> Iterator[np.ndarray]:
 
 def ours(X: np.ndarray, y: np.ndarray) -> Any:
     kernel = 1.0 * kg.Stretched(kg.Gaussian(1.0), [2.0] * X.shape[1]) + kg.White(0.1)
-    road = None if len(X) <= EXACT_UP_TO else "nystroem"
+    approximation = None if len(X) <= EXACT_UP_TO else "nystroem"
     model = kg.GaussianProcessRegressor(
-        kernel, normalize_y=True, approximation=road, n_components=500, random_state=0
+        kernel, normalize_y=True, approximation=approximation, n_components=500, random_state=0
     )
     return model.fit(X, y)
 

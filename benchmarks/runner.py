@@ -17,7 +17,7 @@ from kilogram.registry import PUBLIC
 
 LIMIT = 900  # seconds for one contestant, data included
 # of scikit-learn, those with a peer in some task
-ROOMS = (
+MODULES = (
     "cluster",
     "cross_decomposition",
     "decomposition",
@@ -56,7 +56,7 @@ def _reset_peak() -> None:
 def _import_all(who: str) -> None:
     """Modules a contestant may use, so that a run that happens once does not time their import."""
     ours = "kilogram" in who
-    names = sorted(set(PUBLIC.values())) if ours else [f"sklearn.{room}" for room in ROOMS]
+    names = sorted(set(PUBLIC.values())) if ours else [f"sklearn.{module}" for module in MODULES]
     for name in names:
         importlib.import_module(name)
     for name in ("sklearnex", "faiss", "cca_zoo", "daal4py", "glum"):

@@ -50,7 +50,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Case:
-    """What is learnt from, what is kept aside, the target, and what `kg cook` is told besides."""
+    """What is learnt from, what is kept aside, the target, and the other options of `kg cook`."""
 
     train: pd.DataFrame
     test: pd.DataFrame

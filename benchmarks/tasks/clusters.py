@@ -49,7 +49,7 @@ def _fit(module: Any, steps: int) -> Callable[[tuple], Any]:
         X, start = data
         owner = _module(module)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told to stop before it has finished
+            warnings.simplefilter("ignore")  # max_iter is too small on purpose
             model = owner.KMeans(len(start), init=start, n_init=1, max_iter=steps, tol=0.0)
             return model.fit(X).cluster_centers_
 

@@ -20,7 +20,7 @@ BATCH = 10  # one timing of small data is this many fits
 
 def _quietly(fit: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # told to stop before it has finished
+        warnings.simplefilter("ignore")  # max_iter is too small on purpose
         return fit()
 
 

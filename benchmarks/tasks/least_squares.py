@@ -73,7 +73,7 @@ def _digits() -> Task:
 
 
 def _near(n: int = 100_000, d: int = 50) -> Task:
-    """A column that is almost another: the road that squares kappa would lose ten digits."""
+    """A column that is almost another: a method that squares kappa would lose ten digits."""
 
     def make() -> tuple:
         X, _, new, _ = smooth(n, d - 1)

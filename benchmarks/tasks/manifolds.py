@@ -31,7 +31,7 @@ def _fit(owner: str, name: str, params: dict[str, Any]) -> Callable[[Any], Any]:
 
 
 def _kept_neighbours(Z: Any, X: np.ndarray) -> dict[str, float]:
-    """The share of the 10 nearest rows that are still among them, of 300 rows."""
+    """The fraction of the 10 nearest rows that are still among them, of 300 rows."""
     some = np.linspace(0, len(X) - 1, 300).astype(int)
     near = [
         NearestNeighbors(n_neighbors=11).fit(A).kneighbors(A[some], return_distance=False)[:, 1:]

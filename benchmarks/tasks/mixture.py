@@ -50,7 +50,7 @@ def _fit(owner: str, kind: str) -> Callable[[tuple], Any]:
 
         module: Any = kg if owner == "kilogram" else mixture
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told to stop before it has finished
+            warnings.simplefilter("ignore")  # max_iter is too small on purpose
             model = module.GaussianMixture(
                 K, covariance_type=kind, tol=0.0, max_iter=STEPS, **_given(data, kind)
             )

@@ -54,7 +54,7 @@ def _nystroem_ridge(data: tuple) -> Any:
 
 
 def _kernel_ridge_double(data: tuple) -> Any:
-    """The road that is taken when float32 breaks down; this process has no other use."""
+    """The solver used when float32 breaks down; this process has no other use."""
     from kilogram.solvers.linear import positive_definite as positive
 
     positive.MIXED_FROM = sys.maxsize

@@ -68,8 +68,8 @@ def test_M6_3_a_surrogate_predicts_the_next_setting():
 def test_M6_4_train_validation_test():
     """Choose on the validation part, learn again from both parts, test once."""
     X, y = line(n=100)
-    (rest, test) = make_splits(y, "holdout", test_share=0.2)[0]
-    (inner, valid) = make_splits(y[rest], "holdout", test_share=0.25, seed=1)[0]
+    (rest, test) = make_splits(y, "holdout", test_size=0.2)[0]
+    (inner, valid) = make_splits(y[rest], "holdout", test_size=0.25, seed=1)[0]
     train, valid = rest[inner], rest[valid]
     assert (len(train), len(valid), len(test)) == (60, 20, 20)  # validation as large as test
     alphas = (0.1, 10.0, 1000.0)
@@ -184,7 +184,7 @@ def test_M6_9_a_penalty_controls_complexity():
     for alpha in (1e-10, 1e-2):
         model = Pipeline([
             ("powers", PolynomialFeatures(12, include_bias=False)), ("scale", StandardScaler()),
-            ("ridge", Ridge(alpha)),
+            ("ridge", kg.Ridge(alpha)),
         ]).fit(x, y)  # fmt: skip
         errors[alpha] = (
             np.mean((model.predict(x) - y) ** 2),

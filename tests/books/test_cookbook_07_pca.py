@@ -49,6 +49,9 @@ def test_0_4_an_entry_is_a_scalar_and_R_plus_holds_zero():
     assert np.shape(X[3, 5]) != (X.shape[1],)
     assert (X >= 0).all()
     assert not (X > 0).all()
+    assert kg.NMF(1).fit(X[:20]).components_.shape == (1, 64)  # zeros are counts too
+    with pytest.raises(ValueError, match="Negative values"):
+        kg.NMF(1).fit(-X[:20])
 
 
 @covers("cookbook M7.1")

@@ -144,6 +144,8 @@ def test_E10_1_the_covariance_of_two_views_runs_over_the_points():
     with pytest.raises(ValueError, match="mismatch"):
         X.T @ Y  # X_i'X_j contracts over dimensions: 4 against 3
     assert (X @ Y.T).shape == (4, 3)
+    centred = X - X.mean(axis=1, keepdims=True)
+    assert np.allclose(run(cca.two_views(X.T, Y.T))["C_xy"], centred @ Y.T / 200)
     printed = X[:3].T @ Y  # even with equal dimensions it has the shape of the points
     assert printed.shape == (200, 200)
 

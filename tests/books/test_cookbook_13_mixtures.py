@@ -327,7 +327,7 @@ def test_L24_X1_shares_are_the_expectation_the_weights_belong_to_the_maximisatio
     for nudge in ([0.01, -0.01, 0.0], [0.0, 0.02, -0.02]):
         assert expected(phi) > expected(phi + nudge)
     steps = [s.step for s in mixture.em(X, X[:3], 1)]
-    assert steps == ["1 start", "2 E: shares", "3 M: components"]
+    assert steps == ["1 start", "2 E: responsibilities", "3 M: components"]
 
 
 @covers("lecture_notes L24.X2")

@@ -69,7 +69,7 @@ def test_H17_1_lambda_by_leave_one_out():
     lambdas = 10.0 ** np.arange(-4, 5)
     errors = [run(ridge.leave_one_out(X, y, lam)).objective for lam in lambdas]
     best = lambdas[int(np.argmin(errors))]
-    assert best > 1e-3  # some shrinkage pays on 15 noisy points in 10 dimensions
+    assert best > 1e-3  # some shrinkage helps on 15 noisy points in 10 dimensions
     fast = kg.RidgeCV(alphas=lambdas).fit(X, y)
     assert np.isclose(fast.alpha_, best)
 
@@ -184,6 +184,8 @@ def test_E17_3_the_pseudo_inverse_is_transposed():
         np.linalg.pinv(X) @ Y
     right = np.linalg.pinv(X).T @ Y.T
     assert np.allclose(right, np.linalg.solve(X @ X.T, X @ Y.T))
+    fitted = kg.LinearRegression(fit_intercept=False).fit(rows, y)
+    assert np.allclose(right[:, 0], fitted.coef_)
 
 
 @covers("cookbook E17.4")

@@ -112,6 +112,15 @@ def test_M18_3_the_path_is_piecewise_linear_from_least_squares_to_zero():
     assert (np.diff(counts) >= 0).all()
 
 
+@covers("cookbook P18")
+def test_P18_least_angles_find_the_whole_path_at_once():
+    X, y = problem(3, truth=np.array([3.0, -2.0, 1.0, 0.5, -0.2]))
+    book = run(sparse_regression.lars(X, y))
+    model = kg.LassoLars(alpha=0.0, fit_intercept=False).fit(X, y)
+    assert np.allclose(model.alphas_, book["lambdas"] / len(y))
+    assert np.allclose(model.coef_path_.T, book["knots"])
+
+
 @covers("cookbook M18.4")
 def test_M18_4_steps_fall_as_a_power():
     assert online_lasso.step_size(0.4, 1, 0.7) == 0.4

@@ -78,6 +78,15 @@ def test_M22_1_distances_votes_and_the_largest():
             book(new, X, names, k)
 
 
+@covers("cookbook P22")
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree"])
+def test_P22_an_index_finds_the_same_neighbours(algorithm):
+    X, new = line(0, 90)[0], line(1, 30)[0]
+    near = kg.NearestNeighbors(n_neighbors=7, algorithm=algorithm).fit(X).kneighbors(new)[1]
+    brute = kg.NearestNeighbors(n_neighbors=7, algorithm="brute").fit(X).kneighbors(new)[1]
+    assert np.array_equal(near, brute)
+
+
 @covers("cookbook M22.2")
 def test_M22_2_any_distance():
     X, labels = line(2, 81)

@@ -178,6 +178,11 @@ def test_EA_6_back_from_the_dual_without_a_transpose():
     F = Ft.T
     assert not np.allclose(E * S, X @ F.T, atol=0.1)
     assert np.allclose(E * S, X @ F)
+    rows = X.T - X.T.mean(axis=0)
+    E, S, Ft = np.linalg.svd(rows.T, full_matrices=False)
+    fitted = kg.PCA(5).fit(rows)
+    back = fitted.components_.T * fitted.singular_values_
+    assert np.allclose(np.abs(back), np.abs(rows.T @ Ft.T)[:, :5])
 
 
 @covers("cookbook EA.7")

@@ -28,8 +28,9 @@ def closed_form(X, y):
 @covers("first_encounter FE7.1", "first_encounter T7.5", "first_encounter E7.5")
 def test_T7_5_the_offset_is_a_distance_only_for_a_unit_w():
     X, y = clouds(0)
-    *w, alpha = closed_form(X, y)
-    w = np.array(w)
+    fitted = kg.LinearRegression().fit(X, y)
+    w, alpha = fitted.coef_, -fitted.intercept_
+    assert np.allclose([*w, alpha], closed_form(X, y))
     foot = alpha * w / (w @ w)  # the point of the boundary nearest to the origin
     assert np.isclose(w @ foot, alpha)
     assert np.isclose(np.linalg.norm(foot), abs(alpha) / np.linalg.norm(w))
@@ -139,6 +140,8 @@ def test_T7_3_least_squares_on_the_labels_is_fishers_direction_also_unbalanced()
     S = sum(np.cov(X[y == s].T, ddof=0) * np.sum(y == s) for s in (1, -1))
     fisher = np.linalg.solve(S, means[0] - means[1])
     assert np.isclose(w @ fisher / np.linalg.norm(w) / np.linalg.norm(fisher), 1)
+    ours = kg.LinearDiscriminantAnalysis().fit(X, y).coef_[0]
+    assert np.isclose(w @ ours / np.linalg.norm(w) / np.linalg.norm(ours), 1)
 
 
 @covers("first_encounter T7.4", "first_encounter T7.6", "first_encounter E7.6")

@@ -90,7 +90,7 @@ def test_T8_2_every_condition_holds(fit_svm, slack):
 
 @covers("first_encounter FE8.6")
 def test_FE8_6_two_quadratic_penalties():
-    """C sum xi^2 puts 1/(2C) on the diagonal; C (sum xi)^2 bounds alpha by D at a price D^2/4C."""
+    """C sum xi^2 puts 1/(2C) on the diagonal; C (sum xi)^2 bounds alpha by D and costs D^2/4C."""
     X, y = blobs(1, 30)
     C = 0.5
     s = run(svm_dual.svm(X @ X.T, y, C, slack=2))
@@ -199,6 +199,11 @@ def test_T8_10_the_planes_and_their_distances_for_every_offset():
         assert np.isclose(np.linalg.norm(plus - middle), 1 / 5)  # also for b in (-1, 0)
         assert np.isclose(np.linalg.norm(middle - minus), 1 / 5)  # and for b in (0, 1)
         assert np.isclose(np.linalg.norm(plus - minus), 2 / 5)
+    for shift in (-2.0, 0.0, 2.0):  # two points: the planes go through them
+        X = np.array([[0.0, 0.0], [3.0, 4.0]]) + shift
+        fitted = kg.SVC(kernel="linear", C=1e6, tol=1e-8).fit(X, [-1, 1])
+        assert np.isclose(2 / np.linalg.norm(fitted.coef_), 5)
+        assert np.allclose(fitted.decision_function(X), [-1, 1])
 
 
 @covers("first_encounter T8.11", "first_encounter FE8.3", "first_encounter E8.8")

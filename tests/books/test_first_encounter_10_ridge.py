@@ -57,6 +57,11 @@ def test_T10_2_the_identity_that_swaps_spaces():
     inv = np.linalg.inv
     left = inv(inv(P) + B.T @ inv(R) @ B) @ B.T @ inv(R)
     assert np.allclose(left, P @ B.T @ inv(B @ P @ B.T + R))
+    y = rng.standard_normal(7)  # P = I, R = alpha I: ridge regression in both spaces
+    primal = kg.Ridge(0.5, fit_intercept=False).fit(B, y).coef_
+    dual = kg.KernelRidge(0.5, kernel="linear").fit(B, y).dual_coef_
+    assert np.allclose(primal, B.T @ dual)
+    assert np.allclose(primal, B.T @ inv(B @ B.T + 0.5 * np.eye(7)) @ y)
 
 
 @covers("first_encounter T10.3")
@@ -87,7 +92,11 @@ def test_T10_4_the_best_lambda_of_the_dual_meets_the_norm():
 def test_T10_5_no_eigenvalue_below_lambda():
     X = cloud(5, 6, 20)
     assert np.linalg.eigvalsh(X.T @ X).min() < 1e-8
-    assert np.linalg.eigvalsh(X.T @ X + 0.7 * np.eye(20)).min() > 0.7 - 1e-10
+    A = X.T @ X + 0.7 * np.eye(20)
+    assert np.linalg.eigvalsh(A).min() > 0.7 - 1e-10
+    y = X[:, 0] - X[:, 1]  # so one solution, although there are fewer rows than columns
+    fitted = kg.Ridge(0.7, fit_intercept=False).fit(X, y)
+    assert np.allclose(fitted.coef_, np.linalg.solve(A, X.T @ y))
 
 
 @covers("first_encounter T10.6", "first_encounter FE10.4")
@@ -190,6 +199,7 @@ def test_E10_3_the_model_gives_one_output_per_case():
     assert outputs.shape == (6,)
     assert np.unique(outputs).size == 6  # no single y could stand on the left
     assert np.allclose(outputs, X @ w[1:] + w[0])
+    assert np.allclose(kg.LinearRegression().fit(X, outputs).predict(X), outputs)
 
 
 @covers("first_encounter E10.4")
@@ -221,6 +231,8 @@ def test_E10_5_the_missing_half_cancels_only_if_it_is_missing_twice():
     assert np.linalg.norm(one_half) > 0.1
     dual = np.linalg.solve(X @ X.T + lam * np.eye(20), y)
     assert np.allclose(X.T @ dual, both)
+    assert np.allclose(kg.Ridge(lam, fit_intercept=False).fit(X, y).coef_, both)
+    assert np.allclose(kg.KernelRidge(lam, kernel="linear").fit(X, y).dual_coef_, dual)
 
 
 @covers("first_encounter E10.6")

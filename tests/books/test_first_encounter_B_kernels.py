@@ -127,6 +127,8 @@ def test_EB_2_the_root_covers_the_coefficient_only():
     cross_term = 2 * x[0] * x[1] * y[0] * y[1]  # of (x'y)^2
     assert np.isclose(right, cross_term)
     assert not np.isclose(printed, cross_term)
+    value = kg.Polynomial(2, gamma=1.0, coef0=0.0)(x[None], y[None])[0, 0]
+    assert np.isclose(value, (x[0] * y[0]) ** 2 + right + (x[1] * y[1]) ** 2)
 
 
 @covers("first_encounter EB.3")

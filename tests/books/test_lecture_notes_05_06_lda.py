@@ -33,6 +33,10 @@ def test_L05_M1_the_likelihood_is_largest_at_mean_and_covariance():
         -25 * np.linalg.slogdet(2 * np.pi * S)[1] - np.sum((X - m) @ np.linalg.inv(S) * (X - m)) / 2
     )
     assert np.isclose(likelihood(m, S), direct)
+    one = kg.GaussianMixture(1, reg_covar=0.0).fit(X)
+    assert np.allclose(one.means_[0], m)
+    assert np.allclose(one.covariances_[0], S)
+    assert np.isclose(50 * one.score(X), direct)
     assert np.abs(numerical_gradient(lambda t: likelihood(t, S), m)).max() < 1e-4
     assert max(likelihood(m, c * S) for c in (0.9, 1.1)) < likelihood(m, S)
     A = S + 0.1 * np.triu(np.ones((3, 3)), 1)

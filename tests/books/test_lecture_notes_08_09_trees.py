@@ -192,7 +192,7 @@ def test_L09_M4_draws_have_the_margins_and_the_leaves_of_the_model():
     boxes, c = model.copula_.leaf_boxes_, model.copula_.leaf_densities_
     share = np.bincount(model.copula_.apply(u), minlength=len(c)) / 3000
     assert np.abs(share - c * volumes(boxes)).max() < 0.03
-    reference = run(copula.walk(boxes, c, rng.random((3000, 3))))
+    reference = run(copula.descend(boxes, c, rng.random((3000, 3))))
     there = np.bincount(reference["leaf"], minlength=len(c)) / 3000
     assert np.abs(there - reference["mass"]).max() < 0.03
     assert (reference["u"] >= boxes[reference["leaf"], 0]).all()

@@ -174,7 +174,7 @@ def test_L12_E1_near_duplicate_columns(fit_ridge):
     assert np.abs(huge.W).max() > 50
     assert huge.W[0] * huge.W[1] < 0  # they cancel
     assert np.allclose(calm.W, 1, atol=0.3)
-    # the two columns part a little on new data: least squares pays for it
+    # the two columns part a little on new data: least squares loses by it
     new = np.column_stack([x, x + 0.1 * rng.standard_normal((30, 1))])
     truth = new @ [1.0, 1.0]
     lost = [np.mean((f.predict(new) - truth) ** 2) for f in (huge, calm)]

@@ -45,7 +45,7 @@ def test_L11_T2_lsqr_needs_products_only():
 
 @covers("lecture_notes L11.X3")
 def test_L11_X3_the_bidiagonal_matrix_is_taller_than_wide():
-    """X V = U B with V (d, t), B (t + 1, t) lower: a square B has no room for the residual."""
+    """X V = U B with V (d, t), B (t + 1, t) lower: a square B cannot express the residual."""
     X, y = problem(2)
     states = list(least_squares.lsqr(lambda b: X @ b, lambda r: X.T @ r, y, 3))
     U = np.column_stack([s["u"] for s in states])

@@ -129,7 +129,7 @@ def test_L21_M1_new_rows_get_the_best_loadings_and_a_lasso_leaves_few():
     for row, w in zip(new, reference["W"], strict=True):
         np.testing.assert_allclose(w, nnls(model.components_.T, row)[0], atol=1e-6)
     np.testing.assert_allclose(model.transform(new), reference["W"], atol=1e-3)
-    alpha = 0.1  # for each column; with no price on H the parts would grow and W vanish
+    alpha = 0.1  # for each column; with no penalty on H the parts would grow and W vanish
     how = {"alpha_W": alpha / 12, "alpha_H": 1e-3, "l1_ratio": 1.0, "tol": 1e-6}
     sparse = kg.NMF(4, random_state=0, max_iter=5000, **how).fit(X)
     free, lasso = (run(nmf.loadings(new, sparse.components_, a))["W"] for a in (0.0, alpha))

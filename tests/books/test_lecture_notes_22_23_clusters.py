@@ -41,6 +41,8 @@ def test_L23_T1_distances_within_and_between_add_up():
     D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     between = D[c[:, None] != c[None]].sum() / 2
     assert D.sum() / 2 == pytest.approx(D_in + between)
+    model = kg.KMeans(5, n_init=1, random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(within(X, model.labels_)[1])
 
 
 @covers("lecture_notes L23.X1")

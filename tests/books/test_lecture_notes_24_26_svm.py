@@ -68,7 +68,7 @@ def test_L24_T3_slack_is_the_hinge(fit_svm):
     beta = X.T @ (f.alpha * y)
     primal = beta @ beta / 2 + C * xi.sum()
     assert np.isclose(primal, svm_dual.dual_value(f.K, y, f.alpha), rtol=1e-5)
-    X, y = blobs(2, gap=3.0)  # separable: the price stops to matter
+    X, y = blobs(2, gap=3.0)  # separable: the penalty stops to matter
     planes = [fit_svm(kernels.linear, X, y, C).decide(X) for C in (1e2, 1e6)]
     assert np.allclose(*planes, atol=1e-4)
     assert (np.sign(planes[0]) == np.sign(7 * planes[0])).all()  # scaling: the same rule
@@ -100,6 +100,8 @@ def test_L24_X3_the_squared_hinge_is_smooth_once():
 def test_L24_T2_lines_shatter_three_points_and_no_four():
     three = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert all(separable(three, np.array(y)) for y in product([-1.0, 1.0], repeat=3))
+    for y in list(product([-1.0, 1.0], repeat=3))[1:-1]:
+        assert kg.SVC(kernel="linear", C=1e4).fit(three, y).score(three, y) == 1
     rng = np.random.default_rng(3)
     for _ in range(5):
         four = rng.standard_normal((4, 2))
@@ -226,7 +228,7 @@ def test_L26_T1_a_line_errs_on_a_quarter_of_compact_blobs():
         for a in angles:
             z = X @ [np.cos(a), np.sin(a)]
             order = np.argsort(z)
-            right = np.cumsum(y[order]) / len(y)  # share won by a threshold after each point
+            right = np.cumsum(y[order]) / len(y)  # fraction won by a threshold after each point
             total = right[-1]
             gain = np.abs(2 * np.r_[0, right] - total).max()
             lowest = min(lowest, 0.5 - gain / 2)
@@ -235,6 +237,8 @@ def test_L26_T1_a_line_errs_on_a_quarter_of_compact_blobs():
     for std, low, high in ((0.1, 0.24, 0.26), (0.5, 0.27, 0.33)):
         centre = np.array(list(product([-1.0, 1.0], repeat=2)) * 500)
         X = centre + std * rng.standard_normal(centre.shape)
-        assert low < best_line(X, centre[:, 0] * centre[:, 1]) < high
+        y = centre[:, 0] * centre[:, 1]
+        assert low < best_line(X, y) < high
+        assert kg.LogisticRegression().fit(X, y).score(X, y) < 1 - low  # no line is better
     Q = rng.uniform(-1, 1, (2000, 2))
     assert 0.29 < best_line(Q, np.sign(Q[:, 0] * Q[:, 1])) < 0.35  # quadrants: not 25 %

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from book_checks import covers
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LinearRegression, SGDClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
@@ -52,7 +52,7 @@ def fitted(model, texts, party, train):
 @covers("slides B5.7", "slides B5.8")
 def test_B5_8_the_richer_model_is_better_and_overfits_more():
     texts, party = debates()
-    ((train, test),) = make_splits(party, "holdout", test_share=0.2, classes=True)
+    ((train, test),) = make_splits(party, "holdout", test_size=0.2, classes=True)
     assert round(8736 / (34943 + 8736), 2) == len(test) / len(party) == 0.2
     found = {}
     for model in (kg.NearestCentroid(), kg.OnlineClassifier(random_state=0)):
@@ -96,15 +96,15 @@ def test_FE3_4_more_rows_pay_for_more_complexity():
             y = np.sin(1.5 * x[:, 0]) + 0.5 * rng.normal(size=n)
             new = np.linspace(-3, 3, 200)[:, None]
             for degree in range(9):
-                model = make_pipeline(PolynomialFeatures(degree), LinearRegression()).fit(x, y)
+                model = make_pipeline(PolynomialFeatures(degree), kg.LinearRegression()).fit(x, y)
                 miss = (model.predict(new) - np.sin(1.5 * new[:, 0])) ** 2
                 errors[draw, degree] = np.mean(miss)
         best.append(int(np.argmin(np.median(errors, axis=0))))
     assert best[0] < best[2]
     assert best == sorted(best)
-    rigid = learning_curve(LinearRegression(), x, y, scoring="r2")
+    rigid = learning_curve(kg.LinearRegression(), x, y, scoring="r2")
     supple = learning_curve(
-        make_pipeline(PolynomialFeatures(8), LinearRegression()), x, y, scoring="r2"
+        make_pipeline(PolynomialFeatures(8), kg.LinearRegression()), x, y, scoring="r2"
     )
     # the rigid model has learnt all it can from few rows, the supple one has not
     assert supple.means[-1] - supple.means[0] > rigid.means[-1] - rigid.means[0]
@@ -119,7 +119,7 @@ def test_E3_1_the_mean_of_unstable_fits_is_not_about_right():
     for _ in range(200):
         x = rng.uniform(0, 6, (20, 1)) / 3 - 1
         y = np.sin(3 * (x[:, 0] + 1)) + 0.3 * rng.normal(size=20)
-        model = make_pipeline(PolynomialFeatures(12), LinearRegression()).fit(x, y)
+        model = make_pipeline(PolynomialFeatures(12), kg.LinearRegression()).fit(x, y)
         fits.append(model.predict(grid / 3 - 1))
     truth = np.sin(grid[:, 0])
     mean, median = np.mean(fits, axis=0), np.median(fits, axis=0)

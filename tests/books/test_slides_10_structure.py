@@ -165,8 +165,8 @@ def test_B10_7_distances():
     A = rng.standard_normal((6, 5))
     np.testing.assert_allclose(city_block(A), cdist(A, A, "cityblock"))
     far = np.vstack([A, A[0] + 50.0 * np.eye(5)[0]])
-    share = cdist(far, far, "cityblock")[0, -1] / cdist(far, far, "sqeuclidean")[0, -1]
-    assert share < 0.1  # an outlier weighs less by the city block than by squares
+    fraction = cdist(far, far, "cityblock")[0, -1] / cdist(far, far, "sqeuclidean")[0, -1]
+    assert fraction < 0.1  # an outlier weighs less by the city block than by squares
     words = np.array([[0, 1, 2], [0, 2, 2], [1, 0, 0]])
     np.testing.assert_array_equal(hamming(words)[0], [0, 1, 3])
     np.testing.assert_allclose(ordinal(np.array([1, 2, 3]), 3), [1 / 3, 2 / 3, 1])  # low to high
@@ -185,10 +185,10 @@ def test_L23_M5_elbow_and_a_case_without_one():
     assert s["choice"] == 3
     found = kg.choose_k(X, 6, criteria=["elbow"], random_state=0)
     assert found.k == 3
-    np.testing.assert_allclose(found.table["elbow"][:3], s["share"][:3], rtol=1e-6)
+    np.testing.assert_allclose(found.table["elbow"][:3], s["fraction"][:3], rtol=1e-6)
     flat = np.random.default_rng(0).uniform(size=(90, 2))
-    smooth = run(choose_k.elbow(flat, 6, np.random.default_rng(0)))["share"]
-    fall, even = -np.diff(s["share"]), -np.diff(smooth)
+    smooth = run(choose_k.elbow(flat, 6, np.random.default_rng(0)))["fraction"]
+    fall, even = -np.diff(s["fraction"]), -np.diff(smooth)
     assert (fall[:-1] / fall[1:]).max() > 10  # after the third cluster hardly anything is left
     assert (even[:-1] / even[1:]).max() < 5  # no step stands out
     assert s["sharpest"] == 3  # the other reading of an elbow: where it bends most
@@ -197,17 +197,17 @@ def test_L23_M5_elbow_and_a_case_without_one():
 
 @covers("lecture_notes L23.X2")
 def test_L23_X2_held_out_D_in_falls_with_every_cluster():
-    """D_in / D on held-out points favours ever more clusters: it needs an elbow or a price."""
-    shares = run(choose_k.held_out(X, 8, 3, np.random.default_rng(0)))["share"]
-    assert shares[0] == pytest.approx(1.0)
-    assert (np.diff(shares[[0, 2, 4, 7]]) < 0).all()  # in trend: the most clusters seem the best
-    assert 1 + np.argmin(shares) > 3
-    assert 2 + np.argmax(np.diff(shares, 2)) == 3  # its elbow knows better
+    """D_in / D on held-out points favours ever more clusters: it needs an elbow or a penalty."""
+    fractions = run(choose_k.held_out(X, 8, 3, np.random.default_rng(0)))["fraction"]
+    assert fractions[0] == pytest.approx(1.0)
+    assert (np.diff(fractions[[0, 2, 4, 7]]) < 0).all()  # in trend: the most clusters seem the best
+    assert 1 + np.argmin(fractions) > 3
+    assert 2 + np.argmax(np.diff(fractions, 2)) == 3  # its elbow knows better
     bits = [
         run(choose_k.two_part_code(X, kg.KMeans(k, n_init=5, random_state=0).fit(X).labels_))
         for k in (1, 3, 6, 12)
     ]
-    assert np.argmin([s.objective for s in bits]) == 1  # the code pays for clusters: 3
+    assert np.argmin([s.objective for s in bits]) == 1  # the code charges for clusters: 3
 
 
 def test_the_code_of_choose_k_is_the_books():

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from book_checks import cloud, covers, numerical_gradient, ridge_sides, rotated_cloud
 
+import kilogram as kg
+from kilogram.textbook import ridge
+
 
 def problem(seed: int, n: int = 40, d: int = 3):
     X = cloud(seed, n, d)
@@ -18,6 +21,8 @@ def test_B2_11_derivatives_as_columns():
     A, u, x = rng.standard_normal((4, 4)), rng.standard_normal(4), rng.standard_normal(4)
     assert np.allclose(numerical_gradient(lambda v: u @ v, x), u)
     assert np.allclose(numerical_gradient(lambda v: v @ v, x), 2 * x, atol=1e-6)
+    cost = numerical_gradient(lambda v: ridge.cost(A, u, v, 0.3), x)  # both of them at once
+    assert np.allclose(cost, ridge.gradient(A, u, x, 0.3), atol=1e-5)
     quadratic = numerical_gradient(lambda v: v @ A @ v, x)
     assert np.allclose(quadratic, (A + A.T) @ x, atol=1e-6)
     assert not np.allclose(quadratic, 2 * A @ x, atol=0.1)
@@ -56,6 +61,9 @@ def test_B8_3_the_recipe_for_a_correlated_cloud():
     assert not np.allclose(X.T @ X, [[5, 4], [4, 5]], rtol=10)
     turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
     assert np.allclose(turn @ np.diag([9.0, 1.0]) @ turn.T, [[5, 4], [4, 5]])
+    found = kg.PCA().fit(X)  # takes the recipe back: variances 9 and 1, turned by 45 degrees
+    assert np.allclose(found.explained_variance_, [9, 1], rtol=0.02)
+    assert np.allclose(np.abs(found.components_), np.abs(turn.T), atol=0.01)
 
 
 @covers("slides B8.6", "summary C4")

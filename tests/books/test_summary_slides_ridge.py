@@ -68,6 +68,8 @@ def test_A2_8_a_row_is_not_a_column():
     column = X.T @ y[:, None] - X.T @ X @ beta
     assert row.shape != column.shape
     assert np.allclose(row.T, column)
+    fitted = kg.LinearRegression(fit_intercept=False).fit(X, y)
+    assert np.allclose(X.T @ (y - X @ fitted.coef_), 0, atol=1e-8)  # the column, at its zero
 
 
 @covers("summary A2.9", "summary A2.3")

@@ -50,6 +50,12 @@ def test_A3_1_signed_distances_to_a_plane():
     on = p0 + n / 25  # functional value 1
     assert np.isclose(on @ n + d, 1)
     assert np.isclose(np.linalg.norm(on - p0), 1 / 5)
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [4.0, 6.0], [5.0, 6.0]])
+    model = kg.LinearSVC().fit(X, [0, 0, 1, 1])
+    w, value = model.coef_[0], model.decision_function(X)
+    feet = X - np.outer(value, w) / (w @ w)  # the nearest points of the plane
+    assert np.allclose(model.decision_function(feet), 0, atol=1e-10)
+    assert np.allclose(np.linalg.norm(X - feet, axis=1), np.abs(value) / np.linalg.norm(w))
 
 
 @covers("summary A3.2", "summary A3.10", "summary A3.12")

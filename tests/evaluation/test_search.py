@@ -38,23 +38,27 @@ def height(point):
 
 
 def walked(method, count, seed=0):
-    """Scores of a walk on a hill whose top is known."""
-    walk, scores, shares = METHODS[method](HILL, count, np.random.default_rng(seed), ()), [], []
+    """Scores of a search on a function whose maximum is known."""
+    search, scores, fractions = (
+        METHODS[method](HILL, count, np.random.default_rng(seed), ()),
+        [],
+        [],
+    )
     try:
-        trial = next(walk)
+        trial = next(search)
         while True:
             scores.append(height(trial.params))
-            shares.append(trial.share)
-            trial = walk.send(scores[-1])
+            fractions.append(trial.fraction)
+            trial = search.send(scores[-1])
     except StopIteration:
-        return np.array(scores), np.array(shares)
+        return np.array(scores), np.array(fractions)
 
 
 @pytest.mark.parametrize("method", ["grid", "random", "coarse", "bayes"])
 def test_walks_keep_their_number(method):
-    scores, shares = walked(method, 24)
+    scores, fractions = walked(method, 24)
     assert 4 <= len(scores) <= 27
-    assert set(shares) == {1.0}
+    assert set(fractions) == {1.0}
 
 
 def test_bayes_climbs_higher_than_random_draws():
@@ -70,8 +74,8 @@ def test_coarse_to_fine_gets_finer():
 
 
 def test_halving_gives_more_rows_to_fewer_points():
-    _, shares = walked("halving", 9)
-    assert [int(np.sum(shares == s)) for s in (1 / 9, 1 / 3, 1.0)] == [9, 3, 1]
+    _, fractions = walked("halving", 9)
+    assert [int(np.sum(fractions == s)) for s in (1 / 9, 1 / 3, 1.0)] == [9, 3, 1]
 
 
 def test_space_places_and_lists():

@@ -1,4 +1,4 @@
-"""Kernels to test, each with its formula for two rows, told in plain NumPy."""
+"""Kernels to test, each with its formula for two rows, in plain NumPy."""
 
 from __future__ import annotations
 

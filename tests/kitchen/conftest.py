@@ -1,4 +1,4 @@
-"""Two small tables, cooked once for all tests of the room.
+"""Two small tables, cooked once for all tests of this package.
 
 Numbers are cooked with the search of columns, as by default; classes with their penalties alone,
 as is whatever a test needs only some model for (`QUICK`).

@@ -101,7 +101,7 @@ NUMBERS = [
     ("LocallyLinearEmbedding", ("reg", "tol")),
     ("HistogramDensity", ("alpha",)),
     ("KernelDensity", ("atol", "rtol")),
-    ("DensityTree", ("min_samples_leaf", "min_density", "min_width", "epsilon", "min_share")),
+    ("DensityTree", ("min_samples_leaf", "min_density", "min_width", "epsilon", "min_fraction")),
     ("DensityForest", ("max_samples", "min_samples_split")),
     ("KMeans", ("tol", "batch_size")),
     ("GaussianMixture", ("learning_decay",)),

@@ -15,14 +15,14 @@ def plain(X, means, F, constants, w):
     y = z * F if diagonal else np.einsum("kij,nkj->nki", F, z)
     joint = constants - 0.5 * (y**2).sum(axis=2)
     norms = np.logaddexp.reduce(joint, axis=1)
-    shares = np.exp(joint - norms[:, None])
-    r = shares * w[:, None]
+    responsibilities = np.exp(joint - norms[:, None])
+    r = responsibilities * w[:, None]
     first = np.einsum("nk,nkd->kd", r, z)
     if diagonal:
         second = np.einsum("nk,nkd->kd", r, z**2)
     else:
         second = np.einsum("nk,nki,nkj->kij", r, z, z).reshape(len(means), -1)
-    return joint, norms, shares, np.c_[r.sum(axis=0), first, second], float(w @ norms)
+    return joint, norms, responsibilities, np.c_[r.sum(axis=0), first, second], float(w @ norms)
 
 
 def mixture(n, d, k, dtype, diagonal, apart):
@@ -42,16 +42,16 @@ def mixture(n, d, k, dtype, diagonal, apart):
 @pytest.mark.parametrize("apart", [1.0, 8.0])
 def test_pass(machine, size, dtype, diagonal, apart):
     X, means, F, c, w = mixture(*size, dtype, diagonal, apart)
-    joint, norms, shares, sums, loglik = plain(X, means, F, c, w)
+    joint, norms, responsibilities, sums, loglik = plain(X, means, F, c, w)
     tol = 1e-10 if dtype == np.float64 else 2e-4
     for x in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         got = mixture_pass(x, means, F, c, w, sums=True, norms=True)
         assert got.loglik == pytest.approx(loglik, rel=tol)
         np.testing.assert_allclose(got.norms, norms, rtol=tol, atol=tol * np.abs(norms).max())
         np.testing.assert_allclose(got.sums, sums, rtol=0, atol=tol * np.abs(sums).max())
-        asked = mixture_pass(x, means, F, c, shares=True).shares
-        np.testing.assert_allclose(asked, shares, rtol=0, atol=50 * tol)
-        logs = mixture_pass(x, means, F, c, joint=True).shares
+        asked = mixture_pass(x, means, F, c, responsibilities=True).responsibilities
+        np.testing.assert_allclose(asked, responsibilities, rtol=0, atol=50 * tol)
+        logs = mixture_pass(x, means, F, c, joint=True).responsibilities
         np.testing.assert_allclose(logs, joint, rtol=0, atol=tol * np.abs(joint).max())
 
 
@@ -89,9 +89,9 @@ def test_rows_at_the_end_of_the_numbers_stay_finite(machine, dtype):
     got = mixture_pass(X, np.zeros((2, 2)), np.stack([np.eye(2)] * 2), np.log([1.0, 1e-300]))
     assert np.isfinite(got.loglik)
     dead = mixture_pass(
-        X[1:], np.zeros((2, 2)), np.ones((2, 2)), np.array([0.0, -np.inf]), shares=True
+        X[1:], np.zeros((2, 2)), np.ones((2, 2)), np.array([0.0, -np.inf]), responsibilities=True
     )
-    np.testing.assert_array_equal(dead.shares, [[1.0, 0.0]])
+    np.testing.assert_array_equal(dead.responsibilities, [[1.0, 0.0]])
 
 
 def test_shapes_are_checked():
@@ -99,5 +99,10 @@ def test_shapes_are_checked():
         mixture_pass(np.zeros((3, 2)), np.zeros((2, 3)), np.ones((2, 3)), np.zeros(2))
     with pytest.raises(ValueError, match="not both"):
         mixture_pass(
-            np.zeros((3, 2)), np.zeros((2, 2)), np.ones((2, 2)), np.zeros(2), shares=True, sums=True
+            np.zeros((3, 2)),
+            np.zeros((2, 2)),
+            np.ones((2, 2)),
+            np.zeros(2),
+            responsibilities=True,
+            sums=True,
         )

@@ -160,15 +160,15 @@ def test_ties_are_merged_in_some_order(machine):
 
 
 @TYPES
-@pytest.mark.parametrize("room", [0, 1 << 25], ids=["rounds", "matrix"])
-def test_clouds_grow_the_trees_of_their_distances(machine, room, dtype):
+@pytest.mark.parametrize("limit", [0, 1 << 25], ids=["rounds", "matrix"])
+def test_clouds_grow_the_trees_of_their_distances(machine, limit, dtype):
     """Rounds over the rows before a matrix is stored, or the matrix at once: SciPy's trees."""
     gaps = np.c_[1.07 ** np.arange(150), np.zeros((150, 2))]
     for X in (rows(2, 1), rows(3, 2), rows(65, 1), rows(333, 7), np.r_[rows(200, 3), gaps + 5]):
         for name in ("complete", "average"):
             Z = linkage(pdist(X), name)
             for x in (X.astype(dtype), np.asfortranarray(X, dtype)):
-                tree = link_cloud(x, complete=name == "complete", room=room)
+                tree = link_cloud(x, complete=name == "complete", memory_limit=limit)
                 rtol = 1e-9 if dtype == np.float64 else 1e-3
                 np.testing.assert_allclose(tree.heights, Z[:, 2], rtol=rtol)
                 if dtype == np.float64:
@@ -179,14 +179,19 @@ def test_clouds_grow_the_trees_of_their_distances(machine, room, dtype):
 def test_weights_and_ties_in_clouds(machine):
     X = rows(60, 3)
     w = np.random.default_rng(2).integers(1, 4, 60)
-    for room in (0, 1 << 25):
+    for limit in (0, 1 << 25):
         for complete in (True, False):
-            ours = link_cloud(X, w.astype(float), complete=complete, room=room).heights
-            many = link_cloud(np.repeat(X, w, axis=0), complete=complete, room=room).heights
+            ours = link_cloud(X, w.astype(float), complete=complete, memory_limit=limit).heights
+            many = link_cloud(
+                np.repeat(X, w, axis=0), complete=complete, memory_limit=limit
+            ).heights
             np.testing.assert_allclose(many[-59:], ours, atol=1e-9)
-            assert link_cloud(np.zeros((70, 2)), complete=complete, room=room).heights.max() == 0
+            assert (
+                link_cloud(np.zeros((70, 2)), complete=complete, memory_limit=limit).heights.max()
+                == 0
+            )
             grid = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
-            tree = link_cloud(grid, complete=complete, room=room)
+            tree = link_cloud(grid, complete=complete, memory_limit=limit)
             assert sorted(tree.children.ravel()) == list(range(126))
             assert tree.heights[0] == 1.0
             assert (np.diff(tree.heights) >= 0).all()

@@ -2,7 +2,7 @@
 
 Pages of a mapped file stay counted as the process's memory until the system needs them. A run over
 a file larger than the memory limit therefore hands each block's pages back (`MADV_DONTNEED`); they
-remain in the system's file cache as long as there is room. Copy-on-write maps keep theirs, for
+remain in the system's file cache as long as memory is free. Copy-on-write maps keep theirs, for
 there the pages hold what the user has written.
 """
 

@@ -217,11 +217,11 @@ def _plain(thing: Panel | Frame) -> dict[str, Any]:
 
 
 def limits(values: ArrayLike, pad: float = 0.06) -> tuple[float, float]:
-    """The range of finite values with a little room around it."""
+    """The range of finite values with a small margin."""
     array = np.asarray(values, float)
     array = array[np.isfinite(array)]
     if not array.size:
         return 0.0, 1.0
     lo, hi = float(array.min()), float(array.max())
-    room = (hi - lo) * pad or max(abs(hi), 1.0) * 0.1
-    return lo - room, hi + room
+    margin = (hi - lo) * pad or max(abs(hi), 1.0) * 0.1
+    return lo - margin, hi + margin

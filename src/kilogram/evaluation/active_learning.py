@@ -4,7 +4,7 @@
     margin            1 - (largest - second largest p)
     entropy           -sum_c p_c log p_c
 
-All three agree for two classes. Uncertainty sampling asks near the border it believes in: it pays
+All three agree for two classes. Uncertainty sampling asks near the border it believes in: it helps
 where that border is about right, and can miss a cluster that no labelled row has hinted at, which
 is why the loop starts from rows drawn at random. Reference: Lewis and Gale 1994.
 """
@@ -24,12 +24,12 @@ from kilogram.arrays.rows import row_count, take_rows
 MEASURES = ("least_confident", "margin", "entropy")
 
 
-def uncertainty(shares: Any, measure: str = "margin") -> np.ndarray:
+def uncertainty(probabilities: Any, measure: str = "margin") -> np.ndarray:
     """How unsure class probabilities (n, n_classes) are, (n,); larger is less sure.
 
     Parameters
     ----------
-    shares : array of shape (n, n_classes)
+    probabilities : array of shape (n, n_classes)
     measure : {"margin", "least_confident", "entropy"}, default="margin"
 
     Returns
@@ -42,7 +42,7 @@ def uncertainty(shares: Any, measure: str = "margin") -> np.ndarray:
     >>> uncertainty([[0.9, 0.1], [0.6, 0.4]]).round(3).tolist()
     [0.2, 0.8]
     """
-    p = np.asarray(to_numpy(shares), dtype=np.float64)
+    p = np.asarray(to_numpy(probabilities), dtype=np.float64)
     if p.ndim != 2 or p.shape[1] < 2:
         raise ValueError(f"probabilities of two classes or more are needed, got shape {p.shape}.")
     if measure not in MEASURES:

@@ -58,9 +58,7 @@ def inner_splits(
         return _cut(y, folds, classes, along, seed)
     if isinstance(folds, int):
         kind: Any = "random" if folds > 1 else "holdout"
-        return make_splits(
-            y, kind, folds=max(folds, 2), classes=classes, seed=seed, test_share=0.25
-        )
+        return make_splits(y, kind, folds=max(folds, 2), classes=classes, seed=seed, test_size=0.25)
     groups = along.get("groups") if along else None
     return list(check_cv(folds, y, classifier=classes).split(X, y, groups))
 

@@ -117,8 +117,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         judge = self._judge(space, X, y, along)
         walked = space if judge.axis is None else space.without(judge.axis)
         self.trials_: tuple[Tried, ...] = tuple(self._walk(judge, walked))
-        most = max(tried.share for tried in self.trials_)
-        best = self._winner([t for t in self.trials_ if t.share == most])
+        most = max(tried.fraction for tried in self.trials_)
+        best = self._winner([t for t in self.trials_ if t.fraction == most])
         self.best_score_, self.best_params_ = best.score, dict(best.params)
         self.best_estimator_ = judge.fitted(best)
         if judge.own:
@@ -168,7 +168,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
                 trial = strategy.send(max(one.score for one in found))
             except StopIteration:
                 return
-            if budget.left < found[0].seconds * trial.share / found[0].share:
+            if budget.left < found[0].seconds * trial.fraction / found[0].fraction:
                 self.cut_short_ = True
                 return
 

@@ -39,7 +39,7 @@ class Trial:
     """Parameters to try, on a fraction of the rows to learn from."""
 
     params: Params
-    share: float = 1.0
+    fraction: float = 1.0
 
 
 Walk = Generator[Trial, float, None]
@@ -151,16 +151,16 @@ def expected_improvement(
 def halving(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
     """`count` points on a ninth of the rows; the best third go on to a third, its best to all."""
     points = draws(space, count, rng, start)
-    share = KEEP**-2 if len(points) > 1 else 1.0
+    fraction = KEEP**-2 if len(points) > 1 else 1.0
     while True:
         scores = []
         for params in points:
-            scores.append((yield Trial(params, share)))
-        if share == 1.0:
+            scores.append((yield Trial(params, fraction)))
+        if fraction == 1.0:
             return
         order = np.argsort(-np.asarray(scores), kind="stable")
         points = [points[k] for k in order[: max(1, -(-len(points) // KEEP))]]
-        share = 1.0 if len(points) == 1 or KEEP * share > 0.99 else KEEP * share
+        fraction = 1.0 if len(points) == 1 or KEEP * fraction > 0.99 else KEEP * fraction
 
 
 METHODS: dict[str, Callable[[SearchSpace, int, np.random.Generator, Start], Walk]] = {

@@ -26,7 +26,7 @@ class Tried:
     """A point that was tried, on which fraction of the rows, its score and what it took."""
 
     params: Params
-    share: float
+    fraction: float
     score: float
     seconds: float
 
@@ -54,17 +54,17 @@ class Judge:
         if self.own:
             scores = [self._own(model, trial)]
         elif self.loo:
-            rows = self._fewer(np.arange(len(self.y)), trial.share)
+            rows = self._fewer(np.arange(len(self.y)), trial.fraction)
             scores = list(leave_one_out_scores(model, self.values, take(self.X, rows),
                                                self.y[rows], self.search.scoring))  # fmt: skip
         else:
-            parts = [self._fold(model, train, test, trial.share) for train, test in self.splits]
+            parts = [self._fold(model, train, test, trial.fraction) for train, test in self.splits]
             scores = list(np.mean(parts, axis=0))
         seconds = time.perf_counter() - started
         points = [trial.params] if self.axis is None else [
             trial.params | {self.axis: value} for value in self.values
         ]  # fmt: skip
-        return [Tried(point, trial.share, float(score), seconds)
+        return [Tried(point, trial.fraction, float(score), seconds)
                 for point, score in zip(points, scores, strict=True)]  # fmt: skip
 
     def fitted(self, best: Tried) -> Any:
@@ -76,7 +76,7 @@ class Judge:
         return fit_rows(model, self.X, self.y, self.along)
 
     def _own(self, model: BaseEstimator, trial: Trial) -> float:
-        rows = self._fewer(np.arange(len(self.y)), trial.share)
+        rows = self._fewer(np.arange(len(self.y)), trial.fraction)
         fit_rows(model, take(self.X, rows), self.y[rows], part(self.along, rows))
         score = inner_score(model)
         if score is None:
@@ -84,28 +84,28 @@ class Judge:
                 'cv="own" needs an estimator that tunes itself and has a best_score_ after fit, '
                 f"not {type(self.search.estimator).__name__}."
             )
-        if trial.share == 1.0:
+        if trial.fraction == 1.0:
             found = (score, trial.params, model)
             self.kept.setdefault("first", found)
             if score > self.kept.setdefault("best", found)[0]:
                 self.kept["best"] = found
         return score
 
-    def _fold(self, model: BaseEstimator, train: Any, test: Any, share: float) -> list[float]:
-        train = self._fewer(np.asarray(train), share)
+    def _fold(self, model: BaseEstimator, train: Any, test: Any, fraction: float) -> list[float]:
+        train = self._fewer(np.asarray(train), fraction)
         X, y = take(self.X, train), self.y[train]
         X_test, y_test = take(self.X, test), self.y[test]
         if self.axis is not None:
             return [self.scorer(one, X_test, y_test) for one in fit_along(model, self.values, X, y)]
         return [self.scorer(fit_rows(clone(model), X, y, part(self.along, train)), X_test, y_test)]
 
-    def _fewer(self, rows: np.ndarray, share: float) -> np.ndarray:
+    def _fewer(self, rows: np.ndarray, fraction: float) -> np.ndarray:
         """A random fraction of the rows, all classes among them."""
         y = self.y[rows]
         classes = is_classifier(self.search.estimator)
         least = FEWEST_ROWS if not classes else max(FEWEST_ROWS, 5 * len(np.unique(y)))
-        count = max(round(share * len(rows)), least)
-        if share >= 1.0 or count >= len(rows):
+        count = max(round(fraction * len(rows)), least)
+        if fraction >= 1.0 or count >= len(rows):
             return rows
         rare = classes and np.unique(y, return_counts=True)[1].min() < 2
         keep = y if classes and not rare else None

@@ -53,7 +53,7 @@ def make_splits(
     *,
     folds: int = 5,
     repeats: int = 10,
-    test_share: float = 0.2,
+    test_size: float = 0.2,
     classes: bool = False,
     groups: ArrayLike | None = None,
     moments: ArrayLike | None = None,
@@ -68,7 +68,7 @@ def make_splits(
     if kind == "holdout":
         keep = y if classes else None
         cut = train_test_split(
-            np.arange(len(y)), test_size=test_share, random_state=seed, stratify=keep
+            np.arange(len(y)), test_size=test_size, random_state=seed, stratify=keep
         )
         return [(cut[0], cut[1])]
     if kind == "leave_one_out":

@@ -1,4 +1,4 @@
-"""Chi-squared kernels, for histograms: rows of counts or shares, never negative.
+"""Chi-squared kernels, for histograms: rows of counts or fractions, never negative.
 
     AdditiveChi2   k(x, y) = -sum_j (x_j - y_j)^2 / (x_j + y_j)       with 0/0 = 0
     Chi2           k(x, y) = exp(-gamma sum_j (x_j - y_j)^2 / (x_j + y_j))

@@ -252,10 +252,10 @@ def _(kernel: RationalQuadratic, X: Any, Y: Any, M: Any, K: Any) -> dict[str, An
     xp = namespace(M)
     scale, alpha = float(kernel.length_scale), float(kernel.alpha)
     u = squared_distances(X, Y) / (2.0 * alpha * scale**2)
-    share, P = u / (1.0 + u), M * K
+    ratio, P = u / (1.0 + u), M * K
     return {
-        "length_scale": 2.0 * alpha * dot(P, share),
-        "alpha": alpha * dot(P, share - xp.log1p(u)),
+        "length_scale": 2.0 * alpha * dot(P, ratio),
+        "alpha": alpha * dot(P, ratio - xp.log1p(u)),
     }
 
 

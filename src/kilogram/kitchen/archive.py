@@ -179,7 +179,7 @@ def _expanded(
 def skops() -> Any:
     """skops, when a model is written or read: it looks through all of scikit-learn on import.
 
-    On that walk it would import every array library that scikit-learn has an adapter for, seconds
+    While doing so it would import every array library that scikit-learn has an adapter for, seconds
     of torch for a table of penguins: those adapters are out of sight meanwhile.
     """
     hidden = [name for name in _ADAPTERS if name not in sys.modules]

@@ -87,5 +87,6 @@ def umask() -> int:
 def cannot_write(folder: Path, bad: OSError) -> str:
     """What to say of a folder that cannot be written to."""
     return (
-        f"Cannot write to {folder}: {bad.strerror}. Choose another folder with --out, or make room."
+        f"Cannot write to {folder}: {bad.strerror}. Choose another folder with --out, or free "
+        "some space."
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, run, vector
-from kilogram.native.sums import _room, _root
+from kilogram.native.sums import _empty_sums, _root
 
 
 def _entered(X: Array, codes: Array, shifts: Array) -> tuple[Array, Array, Array]:
@@ -21,7 +21,7 @@ def class_scatter(X: Array, codes: Array, shifts: Array, w: Array | None = None)
     """
     x, codes, shifts = _entered(X, codes, shifts)
     (n, d), K = x.shape, len(shifts)
-    S = np.empty((K, *_room(d + 1).shape))
+    S = np.empty((K, *_empty_sums(d + 1).shape))
     run(_core.class_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S)
     return S[:, : d + 1, : d + 1]
 
@@ -35,7 +35,7 @@ def within_scatter(
     """
     x, codes, shifts = _entered(X, codes, shifts)
     n, d = x.shape
-    S, sums, counts = _room(d), np.empty(shifts.shape), np.empty(len(shifts))
+    S, sums, counts = _empty_sums(d), np.empty(shifts.shape), np.empty(len(shifts))
     run(_core.within_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S, sums, counts)
     return S[:d, :d], sums, counts
 

@@ -94,8 +94,8 @@ def grow_density_tree(
     n = X.shape[1]
     order = np.argsort(X, axis=1, kind="stable").astype(np.int32)
     leaves = min(float(n), max(float(w.sum()) / max(limits[1], 1e-300), 1.0))
-    room = 2 * int(np.ceil(leaves)) + 3
-    links, values = np.empty((3, room), np.int32), np.empty((3, room))
+    capacity = 2 * int(np.ceil(leaves)) + 3
+    links, values = np.empty((3, capacity), np.int32), np.empty((3, capacity))
     w, box, limits = (np.ascontiguousarray(a, dtype=np.float64) for a in (w, box, limits))
     count = _core.grow_density_tree(
         X, order, w, box, likelihood, max_depth, limits, columns, seed, links, values

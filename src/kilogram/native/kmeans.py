@@ -89,11 +89,11 @@ class Bounds:
 
     def __init__(self, n: int, C: Array, size: int):
         line = 64 // C.itemsize  # the bounds of a row are whole cache lines
-        room = -(-len(C) // (size * line)) * line
+        padded = -(-len(C) // (size * line)) * line
         self.size, self.order = size, near_together(C, size)
         self.upper, self.least = np.empty(n, C.dtype), np.empty(n, C.dtype)
-        self.lower = on_line(n * room, C.dtype).reshape(n, room)
-        self.drift = np.zeros(room, C.dtype)
+        self.lower = on_line(n * padded, C.dtype).reshape(n, padded)
+        self.drift = np.zeros(padded, C.dtype)
         self.C: Array | None = None
         self.looked = 1.0
 
@@ -220,9 +220,9 @@ def filtered_pass(
 
 def on_line(size: int, dtype: np.dtype) -> Array:
     """So many numbers, not set, that begin with a cache line."""
-    room = np.empty(size * dtype.itemsize + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    return room[start : start + size * dtype.itemsize].view(dtype)
+    memory = np.empty(size * dtype.itemsize + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size * dtype.itemsize].view(dtype)
 
 
 def near_together(C: Array, size: int) -> Array:

@@ -16,11 +16,11 @@ class FilterBounds:
     """Bounds on the distances of quantised rows from their own and from all other centres."""
 
     def __init__(self, rows: QuantisedRows, k: int):
-        n, room = len(rows.X), -(-k // (FOUR * LINE)) * LINE
+        n, padded = len(rows.X), -(-k // (FOUR * LINE)) * LINE
         self.rows = rows
         self.least = np.empty(n, np.float32)
-        self.lower = on_line(n * room, self.least.dtype).reshape(n, room)
-        self.order, self.drift = np.arange(k, dtype=np.int32), np.zeros(room, np.float32)
+        self.lower = on_line(n * padded, self.least.dtype).reshape(n, padded)
+        self.order, self.drift = np.arange(k, dtype=np.int32), np.zeros(padded, np.float32)
         self.known = False
 
     def reset(self) -> None:

@@ -24,10 +24,10 @@ class SmallKBounds:
         self.coded = False
         self.steps, self.left, self.norms = (np.empty(n, dtype) for _ in range(3))
         self.upper, self.least = np.empty(n, dtype), np.empty(n, dtype)
-        room = (
+        padded = (
             -(-k // _core.SMALL_K_PADDING) * _core.SMALL_K_PADDING
         )  # the bounds of a row are whole cache lines
-        self.lower = on_line(n * room, dtype).reshape(n, room)
+        self.lower = on_line(n * padded, dtype).reshape(n, padded)
         self.drift = np.zeros(k, dtype)
         self.C: Array | None = None
         self.looked = 1.0

@@ -13,12 +13,13 @@ from kilogram.native.buffers import Array, matrix, run, vector
 class MixtureStep(NamedTuple):
     """The weighted sum of log p(x), and what was asked for of the rest; the others are None.
 
-    shares (n, k) are p(c | x), or log p(x, c); norms (n,) log p(x); sums (k, 1 + d + d d) hold the
-    weight, the sums of z = x - mean and its products, sums (k, 1 + 2 d) its squares.
+    responsibilities (n, k) are p(c | x), or log p(x, c); norms (n,) log p(x); sums
+    (k, 1 + d + d d) hold the weight, the sums of z = x - mean and its products, sums (k, 1 + 2 d)
+    its squares.
     """
 
     loglik: float
-    shares: Array | None
+    responsibilities: Array | None
     norms: Array | None
     sums: Array | None
 
@@ -35,15 +36,15 @@ def mixture_pass(
     constants: Array,
     w: Array | None = None,
     *,
-    shares: bool = False,
+    responsibilities: bool = False,
     joint: bool = False,
     norms: bool = False,
     sums: bool = False,
 ) -> MixtureStep:
     """Of rows X (n, d) under log p(x, c) = constants[c] - |F_c (x - means[c])|^2 / 2.
 
-    The factors F are lower triangles (k, d, d), or diagonals (k, d). `sums` and `shares` are not
-    made together: sums carry the weights w.
+    The factors F are lower triangles (k, d, d), or diagonals (k, d). `sums` and `responsibilities`
+    are not made together: sums carry the weights w.
     """
     x = matrix("X", X)
     (n, d), k, diagonal = x.shape, len(means), np.ndim(factors) == 2
@@ -51,7 +52,7 @@ def mixture_pass(
     near = np.ascontiguousarray(means - shift.astype(np.float64), x.dtype)
     F = np.ascontiguousarray(factors, x.dtype).reshape(k, -1)
     c = np.ascontiguousarray(np.maximum(constants, -1e30), x.dtype)  # a weight of 0 is no infinity
-    out = np.empty((n, k), x.dtype) if shares or joint else None
+    out = np.empty((n, k), x.dtype) if responsibilities or joint else None
     found = np.empty(n, x.dtype) if norms else None
     total = np.empty((k, 1 + d + (d if diagonal else d * d))) if sums else None
     work = float(n) * k * (8 * d if diagonal else d * d)

@@ -50,22 +50,22 @@ def medoid_build(D: Array, w: Array | None, k: int) -> Array:
 def link_rows(X: Array, w: Array | None = None, *, ward: bool = False) -> MergeTree:
     """Single or Ward's linkage of the rows of X under squared Euclidean distance, in n d memory."""
     x = matrix("X", X)
-    size, *tree = _room(len(x), w, x.dtype)
+    size, *tree = _empty_tree(len(x), w, x.dtype)
     _core.link_rows(x, size, ward, *tree)
     return MergeTree(*tree)
 
 
 def link_cloud(
-    X: Array, w: Array | None = None, *, complete: bool, room: int = 1 << 25
+    X: Array, w: Array | None = None, *, complete: bool, memory_limit: int = 1 << 25
 ) -> MergeTree:
     """Complete or average linkage of the rows of X under Euclidean distance.
 
-    Up to `room` bytes the matrix of distances is stored at once; else that of the clusters left by
-    a few rounds, in which every two that are each other's nearest merge.
+    Up to `memory_limit` bytes the matrix of distances is stored at once; else that of the
+    clusters left by a few rounds, in which every two that are each other's nearest merge.
     """
     x = matrix("X", X)
-    size, *tree = _room(len(x), w, x.dtype)
-    run(_core.link_cloud, float(len(x)) * x.size, x, size, complete, room, *tree)
+    size, *tree = _empty_tree(len(x), w, x.dtype)
+    run(_core.link_cloud, float(len(x)) * x.size, x, size, complete, memory_limit, *tree)
     return MergeTree(*tree)
 
 
@@ -77,12 +77,12 @@ def link_matrix(D: Array, linkage: str, w: Array | None = None) -> MergeTree:
     """
     if not D.flags.c_contiguous or not D.flags.writeable:
         raise ValueError("D must be C-contiguous and writeable: it is overwritten")
-    size, *tree = _room(len(matrix("D", D)), w, D.dtype)
+    size, *tree = _empty_tree(len(matrix("D", D)), w, D.dtype)
     run(_core.link_matrix, 4.0 * D.size, D, size, linkage, *tree)
     return MergeTree(*tree)
 
 
-def _room(n: int, w: Array | None, dtype: np.dtype) -> tuple[Array, Array, Array, Array]:
+def _empty_tree(n: int, w: Array | None, dtype: np.dtype) -> tuple[Array, Array, Array, Array]:
     size = np.ones(n, dtype) if w is None else vector(w, n, dtype, "w")
     assert size is not None
     weights = np.concatenate([size.astype(np.float64), np.zeros(n - 1)])

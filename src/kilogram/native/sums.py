@@ -37,7 +37,7 @@ def _rows(X: Array, Y: Array | None) -> tuple[Array, Array]:
     return x, y
 
 
-def _room(D: int) -> Array:
+def _empty_sums(D: int) -> Array:
     """Where the sums of D columns go: native code writes whole strips, 48 columns at most."""
     padded = -(-D // 48) * 48
     return np.empty((padded, padded))
@@ -71,7 +71,7 @@ def _scatter(
 ) -> PairSums:
     x, y = _rows(X, Y)
     (n, d), t = x.shape, y.shape[1]
-    S = _room(d + t + 1)
+    S = _empty_sums(d + t + 1)
     shifts = vector(shift_x, d, x.dtype, "shift_x"), vector(shift_y, t, x.dtype, "shift_y")
     run(_core.scatter, n * len(S) ** 2, x, y, *shifts, _root(w, n, x.dtype), S)
     return _split(S, d, t)
@@ -103,7 +103,7 @@ def fourier_scatter(
     x, y = _rows(X, Y)
     W, b = _frequencies(x, W, b)
     n, D, t = x.shape[0], W.shape[1], y.shape[1]
-    S = _room(D + t + 1)
+    S = _empty_sums(D + t + 1)
     work = n * (len(S) ** 2 + D * (x.shape[1] + 16))
     run(_core.fourier_scatter, work, x, W, b, scale, y, _root(w, n, x.dtype), S)
     return _split(S, D, t)

@@ -17,7 +17,7 @@ from kilogram.native.buffers import Array, run
 from kilogram.native.kernels import _MAP_WORK
 from kilogram.native.threads import SMALL_WORK, n_threads
 
-_BINARY_WORK = 200_000  # entries of kernel squares from which a second thread pays
+_BINARY_WORK = 200_000  # entries of kernel squares from which a second thread is faster
 
 
 class PairSteps(NamedTuple):
@@ -67,7 +67,7 @@ def solve_binary_problems(
     b, results = np.empty(problems.at.shape[0]), np.empty((problems.start.shape[0] - 1, 5))
     sizes = np.diff(problems.start)
     threads = 1 if float(np.sum(sizes * sizes)) < _BINARY_WORK else n_threads()
-    _core.smo_duels(K, *problems, slack, tol, visits, b, results, threads)
+    _core.smo_one_vs_one(K, *problems, slack, tol, visits, b, results, threads)
     return BinarySolutions(b, results)
 
 

@@ -145,10 +145,10 @@ def grow_tree(
     """Grow a tree on these rows (m,) with weights w (n,), which must be above 0 there."""
     m = len(rows)
     leaves = max(m // max(limits.min_leaf, 1), 1)
-    room = 2 * (min(leaves, limits.max_leaves) if limits.max_leaves else leaves) + 1
-    links, numbers = np.empty((3, room), np.int32), np.empty((4, room))
-    value, missing_left = np.empty((room, target.width)), np.empty(room, np.uint8)
-    categories = np.empty((room if len(rules.categorical) else 0, CATEGORY_WORDS), np.uint64)
+    capacity = 2 * (min(leaves, limits.max_leaves) if limits.max_leaves else leaves) + 1
+    links, numbers = np.empty((3, capacity), np.int32), np.empty((4, capacity))
+    value, missing_left = np.empty((capacity, target.width)), np.empty(capacity, np.uint8)
+    categories = np.empty((capacity if len(rules.categorical) else 0, CATEGORY_WORDS), np.uint64)
     w = np.ascontiguousarray(w, dtype=np.float64)
     count = _core.grow_tree(
         X.codes,

@@ -18,7 +18,7 @@ from kilogram.base.labels import plain_labels
 from kilogram.base.validation.values import plain
 
 INK, QUIET, FAINT = "#2b2b33", "#8a8a96", "#e3e3e8"
-#: Okabe and Ito 2008: told apart with any kind of colour vision, and in print.
+#: Okabe and Ito 2008: distinguishable with any kind of colour vision, and in print.
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#5C4B3A",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The sums of one pass of a Gaussian mixture over the rows, as a value with `+`.
 
-Under components c with weights p_c, means m_c and covariances C_c, a row's share of c is
+Of components c with weights p_c, means m_c and covariances C_c, the responsibilities are
 
     r_ic = w_i p_c N(x_i; m_c, C_c) / sum_b p_b N(x_i; m_b, C_b)       in logarithms throughout
 
@@ -27,7 +27,7 @@ from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.native.mixture import MixtureStep, mixture_pass
 from kilogram.statistics import mixture_missing, mixture_products
-from kilogram.statistics.mixture_products import norms_and_shares, standard_sums
+from kilogram.statistics.mixture_products import norms_and_responsibilities, standard_sums
 from kilogram.statistics.products import as_floats, weight_unit
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -78,7 +78,7 @@ class MixtureSums:
     def of(cls, X: Any, w: Any, parts: Components) -> MixtureSums:
         """Of the rows X (n, d) with weights w (n,) or None."""
         unit = weight_unit(w)
-        if unit != 1.0:  # shares far below 1 are taken for nothing
+        if unit != 1.0:  # responsibilities far below 1 are taken for nothing
             found = cls.of(X, w / unit, parts)
             return cls(*(unit * part for part in vars(found).values()))
         if is_sparse(X):
@@ -133,12 +133,14 @@ def log_joint(X: Any, parts: Components) -> Any:
     """log p(x, c), (n, k), in the library of X; X has no NaN."""
     X = as_floats(X)
     if is_numpy(X):
-        return mixture_pass(X, parts.means, _factors(parts), parts.constants, joint=True).shares
+        return mixture_pass(
+            X, parts.means, _factors(parts), parts.constants, joint=True
+        ).responsibilities
     return mixture_products.log_joint(X, parts)
 
 
 def row_answers(X: Any, parts: Components, what: str) -> Any:
-    """Of a block of rows: "joint" log p(x, c), "shares" p(c | x), "norms" log p(x)."""
+    """Of a block of rows: "joint" log p(x, c), "responsibilities" p(c | x), "norms" log p(x)."""
     if is_sparse(X):
         return np.concatenate([row_answers(b, parts, what) for b, _ in _dense_blocks(X, None)])
     X = as_floats(X)
@@ -151,10 +153,10 @@ def row_answers(X: Any, parts: Components, what: str) -> Any:
             parts.means,
             _factors(parts),
             parts.constants,
-            shares=what == "shares",
+            responsibilities=what == "responsibilities",
             norms=what == "norms",
         )
-        return step.shares if what == "shares" else step.norms
+        return step.responsibilities if what == "responsibilities" else step.norms
     return like(_row_output(log_joint(X, parts), what), X)
 
 
@@ -173,7 +175,7 @@ def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
 def _row_output(joint: Any, what: str) -> Any:
     if what == "joint":
         return joint
-    norms, R = norms_and_shares(joint)
+    norms, R = norms_and_responsibilities(joint)
     return norms if what == "norms" else R
 
 

@@ -7,8 +7,9 @@ N(x_o; m_o, C_oo), and given a component the hidden part has the moments
 
 (the first is x_o - m_o itself in the columns shown, the second 0 there). EM needs the expected sums
 of z = x - m and of z z', so a row's z is completed by the first and the second is added once for
-every row: with shares r, sum r z and sum r (z z' + Cov). Rows with equal holes are taken together.
-Diagonal covariances need no grouping: hidden columns are left out, and their variance is added.
+every row: with responsibilities r, sum r z and sum r (z z' + Cov). Rows with equal holes are taken
+together. Diagonal covariances need no grouping: hidden columns are left out, and their variance
+is added.
 Reference: Ghahramani and Jordan 1994.
 """
 

@@ -52,7 +52,7 @@ def standard_sums(X: Any, w: Any, parts: Any, joint: Any) -> tuple:
     """The fields of `MixtureSums`, from log p(x, c)."""
     xp = namespace(X)
     X = xp.astype(X, sum_dtype(X, xp))
-    norms, R = norms_and_shares(xp.astype(joint, X.dtype))
+    norms, R = norms_and_responsibilities(xp.astype(joint, X.dtype))
     total = float(X.shape[0])
     if w is not None:
         u = like(w, X)
@@ -61,7 +61,7 @@ def standard_sums(X: Any, w: Any, parts: Any, joint: Any) -> tuple:
 
 
 def weighted_sums(X: Any, R: Any, parts: Any) -> tuple:
-    """weights, first and second of rows X under given shares R (n, k), about the means."""
+    """weights, first and second of rows X with responsibilities R (n, k), about the means."""
     (k, d), near = parts.means.shape, _about_origin(parts)[1]
     blocks = (_sums(X[rows, :], R[rows, :], parts) for rows in _slices(X, parts))
     flat: Any = np.zeros(k * (1 + d + d * d)) if X.shape[0] == 0 else to_numpy(sum(blocks))
@@ -89,7 +89,7 @@ def _sums(x: Any, R: Any, parts: Any) -> Any:
     return xp.concat([xp.reshape(part, (-1,)) for part in found])
 
 
-def norms_and_shares(joint: Any) -> tuple[Any, Any]:
+def norms_and_responsibilities(joint: Any) -> tuple[Any, Any]:
     """log p(x), (n,), and p(c | x), (n, k), not taken from the first: far away it has no digits."""
     xp = namespace(joint)
     most = xp.max(joint, axis=1)

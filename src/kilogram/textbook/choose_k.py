@@ -21,7 +21,7 @@ from kilogram.textbook.state import Array, States, begin, run
 
 
 def clustering_distance(a: Array, b: Array) -> float:
-    """The least share of points with different labels over all renamings of the clusters."""
+    """The least fraction of points with different labels over all renamings of the clusters."""
     table = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
     np.add.at(table, (a, b), 1)
     return float(1 - table[linear_sum_assignment(table, maximize=True)].sum() / len(a))
@@ -55,18 +55,20 @@ def instability(
 
 def elbow(X: Array, K: int, rng: np.random.Generator, starts: int = 5) -> States:
     """SSE_k / SSE_1 for k = 1..K: the point nearest to the origin, and the sharpest bend."""
-    shares: list[float] = []
+    fractions: list[float] = []
     yield (s := begin("1 all points in one cluster", k=np.arange(1, K + 1)))
     for k in range(1, K + 1):
         mu = _centres(X, k, starts, rng)
         sse = float(((X[:, None] - mu[None]) ** 2).sum(axis=2).min(axis=1).sum())
-        shares.append(sse if k == 1 else sse / shares[0])
+        fractions.append(sse if k == 1 else sse / fractions[0])
         yield (s := s.then("2 one more cluster", objective=sse))
-    shares[0] = 1.0
-    away = np.linspace(0, 1, K) ** 2 + np.array(shares) ** 2
-    yield (s := s.then("3 nearest to the origin", share=shares, choice=1 + int(away.argmin())))
+    fractions[0] = 1.0
+    away = np.linspace(0, 1, K) ** 2 + np.array(fractions) ** 2
+    yield (
+        s := s.then("3 nearest to the origin", fraction=fractions, choice=1 + int(away.argmin()))
+    )
     if K > 2:
-        bend = np.diff(shares, 2)  # at k = 2..K - 1
+        bend = np.diff(fractions, 2)  # at k = 2..K - 1
         yield (s := s.then("4 the sharpest bend", bend=bend, sharpest=2 + int(bend.argmax())))
     return s
 
@@ -78,26 +80,30 @@ def thumb(N: int) -> int:
 
 def held_out(X: Array, K: int, folds: int, rng: np.random.Generator, starts: int = 5) -> States:
     """D_in / D of held-out points for k = 1..K; k-means on the others, then nearest centres."""
-    fold, shares = rng.permutation(len(X)) % folds, np.zeros(K)
+    fold, fractions = rng.permutation(len(X)) % folds, np.zeros(K)
     yield (s := begin("1 folds", fold=fold))
     for k in range(1, K + 1):
         for f in range(folds):
             mu, test = _centres(X[fold != f], k, starts, rng), X[fold == f]
             c = ((test[:, None] - mu[None]) ** 2).sum(axis=2).argmin(axis=1)
             D = ((test[:, None] - test[None]) ** 2).sum(axis=2)
-            shares[k - 1] += D[c[:, None] == c[None]].sum() / D.sum() / folds
-        yield (s := s.then("2 one more cluster", float(shares[k - 1]), share=shares[:k].copy()))
+            fractions[k - 1] += D[c[:, None] == c[None]].sum() / D.sum() / folds
+        yield (
+            s := s.then(
+                "2 one more cluster", float(fractions[k - 1]), fraction=fractions[:k].copy()
+            )
+        )
     return s
 
 
 def two_part_code(X: Array, labels: Array) -> States:
     """Bits to send points: who belongs where, the clusters, and the points around them.
 
-    N H(shares) + N/2 log2 det S + (k - 1 + k D)/2 log2 N, less what every clustering pays alike.
+    N H(fractions) + N/2 log2 det S + (k - 1 + k D)/2 log2 N, less a constant.
     """
     N, D = X.shape
     p = np.bincount(labels) / N
-    yield (s := begin("1 shares", p=p))
+    yield (s := begin("1 fractions", p=p))
     which = -N * float((p[p > 0] * np.log2(p[p > 0])).sum())
     mu = np.array([X[labels == k].mean(axis=0) for k in range(len(p))])
     S = (X - mu[labels]).T @ (X - mu[labels]) / N

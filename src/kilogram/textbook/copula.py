@@ -44,7 +44,7 @@ def copula(X: Array, x_new: Array, bins: int, boxes: Array, c: Array) -> States:
     return s
 
 
-def walk(boxes: Array, c: Array, draws: Array) -> States:
+def descend(boxes: Array, c: Array, draws: Array) -> States:
     """Draw u: leaves in order, each with probability c_l V_l; draws (M, 1 + d) are uniform.
 
     Going left with probability p_L V_L / (p_L V_L + p_R V_R) at every node ends in leaf l with

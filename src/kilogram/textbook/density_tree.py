@@ -1,7 +1,7 @@
 """Density trees and forests: lecture_notes L08, as corrected.
 
 p_l = N_l / (N V_l)                leaves tile the bounding box; outside it the density is 0
-a cut at t gives shares q = N_L/N_l of the points and s of the volume to its left child
+a cut at t gives fractions q = N_L/N_l of the points and s of the volume to its left child
 gain   (N_l/N)^2 / V_l [q^2/s + (1-q)^2/(1-s) - 1]       print: (1-s)^2 below; and called a loss
 places x_i + eps and x_{i+1} - eps of every gap, 2 N_l - 2 for each feature
 stop   depth, points in the node, density below p_min, gain too small; and a least leaf: thin
@@ -50,7 +50,7 @@ def density_tree(
 ) -> States:
     """The stack of the notes: boxes (L, 2, d) and densities p (L,) of the leaves so far.
 
-    least: points of a leaf; width: least side of a leaf, as a share of the root's.
+    least: points of a leaf; width: least side of a leaf, as a fraction of the root's.
     """
     N, root = len(X), np.stack([X.min(axis=0), X.max(axis=0)])
     thin, V_0 = width * (root[1] - root[0]), np.prod(root[1] - root[0])

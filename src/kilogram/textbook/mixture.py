@@ -56,7 +56,7 @@ def em(
         a = np.log(phi) + np.stack([log_gaussian(X, mu[k], Sigma[k]) for k in range(K)], axis=1)
         log_p = np.logaddexp.reduce(a, axis=1)
         gamma, L = np.exp(a - log_p[:, None]), float(log_p.sum())
-        yield (s := s.then("2 E: shares", objective=-L, gamma=gamma, L=L))
+        yield (s := s.then("2 E: responsibilities", objective=-L, gamma=gamma, L=L))
         if L - before < tol * abs(L):
             break
         before = L
@@ -80,7 +80,7 @@ def em_as_printed(X: Array, mu: Array, m: int = 20) -> States:
                 [phi[k] * np.exp(log_gaussian(X, mu[k], Sigma[k])) for k in range(K)], axis=1
             )
             gamma = p / p.sum(axis=1, keepdims=True)
-        yield (s := s.then("2 shares", p=p, gamma=gamma))
+        yield (s := s.then("2 responsibilities", p=p, gamma=gamma))
         if not np.isfinite(gamma).all():
             break  # 0 / 0: every density of a row has underflowed
         N_k = gamma.sum(axis=0)
@@ -108,7 +108,9 @@ def em_missing(X: Array, phi: Array, mu: Array, Sigma: Array, m: int = 100) -> S
                 C[n, k][np.ix_(h, h)] = S[np.ix_(h, h)] - A @ S[np.ix_(o, h)]
         log_p = np.logaddexp.reduce(a, axis=1)
         gamma, L = np.exp(a - log_p[:, None]), float(log_p.sum())
-        yield (s := s.then("2 E: shares and what is hidden", objective=-L, gamma=gamma, L=L))
+        yield (
+            s := s.then("2 E: responsibilities and what is hidden", objective=-L, gamma=gamma, L=L)
+        )
         N_k = gamma.sum(axis=0)
         phi, mu = N_k / N, np.einsum("nk,nkd->kd", gamma, x_hat) / N_k[:, None]
         Z = x_hat - mu[None]
@@ -122,20 +124,20 @@ def em_of(
     X: Array, gamma: Array, fit: Callable[[Array, Array], Array],
     log_p: Callable[[Array, Array], Array], m: int = 100, tol: float = 1e-9,
 ) -> States:  # fmt: skip
-    """EM of any family, from shares gamma (N, K): 0 and 1 if labels are known.
+    """EM of any family, from responsibilities gamma (N, K): 0 and 1 if labels are known.
 
     fit(X, w) finds the parameters of largest likelihood of points with weights w (N,);
     log_p(X, theta) are the log-densities (N,).
     """
     before = -np.inf
-    yield (s := begin("1 shares", gamma=gamma))
+    yield (s := begin("1 responsibilities", gamma=gamma))
     for _ in range(m):
         phi, theta = gamma.mean(axis=0), np.array([fit(X, w) for w in gamma.T])
         yield (s := s.then("2 M: components", s.objective, phi=phi, theta=theta))
         a = np.log(phi) + np.stack([log_p(X, parameters) for parameters in theta], axis=1)
         log_total = np.logaddexp.reduce(a, axis=1)
         gamma, L = np.exp(a - log_total[:, None]), float(log_total.sum())
-        yield (s := s.then("3 E: shares", objective=-L, gamma=gamma, L=L))
+        yield (s := s.then("3 E: responsibilities", objective=-L, gamma=gamma, L=L))
         if L - before < tol * abs(L):
             break
         before = L
@@ -147,7 +149,7 @@ def gradient(X: Array, phi: Array, mu: Array, Sigma: Array) -> States:
     a = np.log(phi) + np.stack([log_gaussian(X, mu[k], Sigma[k]) for k in range(len(mu))], axis=1)
     log_p = np.logaddexp.reduce(a, axis=1)
     gamma = np.exp(a - log_p[:, None])
-    yield (s := begin("1 shares", objective=-float(log_p.sum()), gamma=gamma))
+    yield (s := begin("1 responsibilities", objective=-float(log_p.sum()), gamma=gamma))
     slope = np.stack([np.linalg.solve(Sigma[k], (X - mu[k]).T).T for k in range(len(mu))], axis=1)
     yield (s := s.then("2 each component's own slope", slope=slope))
     yield (s := s.then("3 weighted", g=np.einsum("nk,nkd->kd", gamma, slope)))

@@ -41,8 +41,8 @@ def bernoulli_posterior(X: Array, prior: Array, p: Array) -> States:
     score = np.where(X[:, None, :] > 0, yes, no).sum(axis=2) + np.log(prior)
     yield (s := begin("1 log scores", score=score))
     top = score.max(axis=1, keepdims=True)
-    share = np.exp(score - top)
-    yield (s := s.then("2 posterior", posterior=share / share.sum(axis=1, keepdims=True)))
+    likelihood = np.exp(score - top)
+    yield (s := s.then("2 posterior", posterior=likelihood / likelihood.sum(axis=1, keepdims=True)))
     return s
 
 
@@ -58,7 +58,7 @@ def categorical(X: Array, labels: Array, values: Array, a: float = 1.0) -> State
     inside = np.arange(counts.shape[2]) < np.asarray(values)[:, None]
     divisor = counts.sum(axis=2) + a * np.asarray(values)
     p = np.where(inside, (counts + a) / divisor[:, :, None], 0.0)
-    yield (s := s.then("2 shares", prior=prior, p=p))
+    yield (s := s.then("2 fractions", prior=prior, p=p))
     return s
 
 

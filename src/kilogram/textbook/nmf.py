@@ -6,7 +6,7 @@ multiplied H <- H * (W'X) / (W'WH)            the additive step with eta = H / (
 Poisson    W <- W * ((X / WH) H') / (1 H')    the ratio inside the sum; then H, with the new W
 columns    w_j <- max(0, w_j + (XH' - WHH')_j / (HH')_jj)      the exact minimum over one column
 new rows   min_{w >= 0} 1/2 |x - w H|^2 + alpha sum_j w_j       alpha > 0: few parts, the lasso
-PLSA       p(x, z, y) = p(z) p(x|z) p(y|z); EM: q(z|x, y), then its weighted shares
+PLSA       p(x, z, y) = p(z) p(x|z) p(y|z); EM: q(z|x, y), then its weighted fractions
 X (n, d) holds one data point per row; the cookbook's X is its transpose, which swaps W and H.
 """
 
@@ -112,7 +112,7 @@ def plsa(X: Array, W: Array, H: Array, m: int = 200) -> States:
     x_z, y_z = W / W.sum(axis=0), H.T / H.sum(axis=1)
     z = W.sum(axis=0) * H.sum(axis=1)
     z = z / z.sum()
-    yield (s := begin("1 shares", p_z=z, p_x=x_z, p_y=y_z))
+    yield (s := begin("1 fractions", p_z=z, p_x=x_z, p_y=y_z))
     for _ in range(m):
         p = (x_z * z) @ y_z.T
         q = (x_z * z)[:, None, :] * y_z[None] / np.maximum(p, TINY)[:, :, None]
@@ -121,7 +121,7 @@ def plsa(X: Array, W: Array, H: Array, m: int = 200) -> States:
         c = X[:, :, None] * q
         z = c.sum(axis=(0, 1)) / X.sum()
         x_z, y_z = (c.sum(axis=a) / np.maximum(c.sum(axis=(0, 1)), TINY) for a in (1, 0))
-        yield (s := s.then("3 shares", p_z=z, p_x=x_z, p_y=y_z))
+        yield (s := s.then("3 fractions", p_z=z, p_x=x_z, p_y=y_z))
     return s
 
 

@@ -27,11 +27,11 @@ def system_matrix(K: int, angles: Array, n: int | None = None) -> sp.csr_array:
     for t, angle in enumerate(angles):
         place = x * np.cos(angle) + z * np.sin(angle) + (n - 1) / 2  # on the line of sensors
         first = np.floor(place).astype(int)
-        for sensor, share in ((first, 1 - (place - first)), (first + 1, place - first)):
-            seen = (sensor >= 0) & (sensor < n) & (share > 0)
+        for sensor, weight in ((first, 1 - (place - first)), (first + 1, place - first)):
+            seen = (sensor >= 0) & (sensor < n) & (weight > 0)
             rows.append(sensor[seen] + n * t)
             columns.append(np.nonzero(seen)[0])
-            entries.append(share[seen])
+            entries.append(weight[seen])
     shape = (n * len(angles), K * K)
     parts = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
     return sp.coo_array(parts, shape=shape).tocsr()

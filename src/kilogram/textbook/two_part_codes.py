@@ -2,8 +2,8 @@
 
     total(M) = bits(M) + bits(data given M)        choose the model M with the smallest total
 
-For N things of the same kind the model is sent once: total = L + N c. The larger model pays from
-N = (L' - L) / (c - c') on, so the best size grows with the amount of data.
+For N things of the same kind the model is sent once: total = L + N c. The larger model is shorter
+from N = (L' - L) / (c - c') on, so the best size grows with the amount of data.
 
 Picture    pixel = majority of its neighbours, except at an edge; only the failures are sent. The
            neighbours are those already sent (left, above, above right): the receiver has no others
@@ -114,9 +114,9 @@ def contexts(bits: Array, orders: Sequence[int]) -> States:
         )
         table = np.zeros((2**k, 2))
         np.add.at(table, (before, b[longest:]), 1)
-        share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+        fraction = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
         L[m] = 2**k * np.log2(n) / 2
-        c[m] = -(table * np.log2(np.where(table > 0, share, 1))).sum()
-        yield (s := s.then(f"2 order {k}", L[m] + c[m], L=L.copy(), c=c.copy(), p=share[:, 1]))
+        c[m] = -(table * np.log2(np.where(table > 0, fraction, 1))).sum()
+        yield (s := s.then(f"2 order {k}", L[m] + c[m], L=L.copy(), c=c.copy(), p=fraction[:, 1]))
     yield (s := s.then("3 the smallest total", best=orders[int((L + c).argmin())]))
     return s

@@ -10,10 +10,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
-import kilogram.kitchen.explain as room
 from kilogram.base.budget import Budget
 from kilogram.cli import app
-from kilogram.kitchen import KitchenError, cook
+from kilogram.kitchen import KitchenError, cook, explain
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.explain.dependence import dependence, grid
 from kilogram.kitchen.explain.importance import importance, promising
@@ -71,7 +70,7 @@ def test_a_picture_shows_the_effect_and_whether_rows_agree(cooked):
     assert np.diff(straight.mean[:, 0]) == pytest.approx(2 * np.diff(straight.values))
     assert straight.unlike == pytest.approx(0, abs=1e-12)
     frame = curved(100, seed=1)
-    found = room.explain_model(cooked.model, frame, shuffles=3)
+    found = explain.explain_model(cooked.model, frame, shuffles=3)
     (x,) = (one for one in found.dependences if one.column.name == "x")
     assert np.corrcoef(x.mean[:, 0], np.cos(1.5 * x.values))[0, 1] > 0.98
     (word,) = (one for one in found.dependences if one.column.name == "word")
@@ -116,7 +115,7 @@ def test_gaps_and_scales_do_not_hide_neighbours():
 def test_the_page_is_whole_small_and_alone(which, request, tmp_path):
     model = request.getfixturevalue(which).model
     frame = curved(60, seed=2) if which == "cooked" else classes(60, seed=2)
-    found = room.explain_model(model, frame, shuffles=2)
+    found = explain.explain_model(model, frame, shuffles=2)
     files = found.save(tmp_path)
     page = files["explanation.html"].read_text()
     assert len(page) < 600_000
@@ -134,59 +133,59 @@ def test_the_page_is_whole_small_and_alone(which, request, tmp_path):
 
 
 def test_without_the_truth_answers_move(cooked, sorted_classes):
-    found = room.explain_model(cooked.model, curved(50, seed=2).drop(columns="y"), shuffles=2)
+    found = explain.explain_model(cooked.model, curved(50, seed=2).drop(columns="y"), shuffles=2)
     assert not found.importance.known
     assert found.score is None
     assert "change of the predictions" in " ".join(found.notes)
-    found = room.explain_model(sorted_classes.model, classes(50)[["a", "b"]], shuffles=2, top=0)
+    found = explain.explain_model(sorted_classes.model, classes(50)[["a", "b"]], shuffles=2, top=0)
     assert found.importance.losses[0].mean > 0.1
     assert "no table" not in as_html(found).decode()
 
 
 def test_rows_of_the_model_or_of_its_table(cooked):
-    alone = room.explain_model(cooked.model, shuffles=2, rows=[3])
+    alone = explain.explain_model(cooked.model, shuffles=2, rows=[3])
     assert "optimistic" in alone.notes[0]
     assert [one.row for one in alone.examples] == [3]
-    whole = room.explain_model(cooked.model, curved(20, seed=4), training=curved(), shuffles=1)
+    whole = explain.explain_model(cooked.model, curved(20, seed=4), training=curved(), shuffles=1)
     assert "remembers" not in " ".join(whole.notes)
     # rows without truth keep their numbers, and can be shown
     gap = curved(20, seed=4)
     gap.loc[0, "y"] = np.nan
-    found = room.explain_model(cooked.model, gap, rows=[0, 5], shuffles=1)
+    found = explain.explain_model(cooked.model, gap, rows=[0, 5], shuffles=1)
     assert found.examples[0].truth is None
     assert found.examples[1].truth == gap["y"][5]
     bare = replace(cooked.model, use={})
     with pytest.raises(KitchenError, match="no example rows"):
-        room.explain_model(bare)
-    assert room.explain_model(bare, curved(20), shuffles=1).examples[0].neighbours == ()
+        explain.explain_model(bare)
+    assert explain.explain_model(bare, curved(20), shuffles=1).examples[0].neighbours == ()
 
 
 def test_bad_tables_are_told(cooked, tmp_path):
     with pytest.raises(KitchenError, match="lacks the column 'x'"):
-        room.explain_model(cooked.model, curved(20).drop(columns="x"))
+        explain.explain_model(cooked.model, curved(20).drop(columns="x"))
     with pytest.raises(KitchenError, match="one row"):
-        room.explain_model(cooked.model, curved(20).head(1))
+        explain.explain_model(cooked.model, curved(20).head(1))
     with pytest.raises(KitchenError, match="no row '99'"):
-        room.explain_model(cooked.model, curved(20), rows=[99])
+        explain.explain_model(cooked.model, curved(20), rows=[99])
     with pytest.raises(KitchenError, match="not numbers"):
-        room.explain_model(cooked.model, curved(20).assign(y="a"))
+        explain.explain_model(cooked.model, curved(20).assign(y="a"))
     with pytest.raises(KitchenError, match="shuffles"):
-        room.explain_model(cooked.model, curved(20), shuffles=0)
+        explain.explain_model(cooked.model, curved(20), shuffles=0)
     (tmp_path / "m.skops").write_text("no model")
     with pytest.raises(KitchenError, match="not a model file"):
-        room.explain_model(tmp_path / "m.skops")
+        explain.explain_model(tmp_path / "m.skops")
 
 
 def test_text_and_a_model_that_answers_always_the_same():
     frame = classes(60)
     frame["story"] = [f"{kind} was seen near {kind}{kind} again" for kind in frame["kind"]]
     found = cook(frame, "kind", text=["story"], accept=["KG-A07"], **QUICK)
-    said = room.explain_model(found.model, frame, shuffles=2)
+    said = explain.explain_model(found.model, frame, shuffles=2)
     assert {one.column.name for one in said.dependences} <= {"a", "b"}
     assert "story" in [found.model.layout.used[k].name for k in said.importance.columns]
     plain = found.judged[0].first_round[0].model
     use = {name: found.model.use[name] for name in ("examples", "distribution")}
-    dull = room.explain_model(replace(found.model, pipeline=plain, use=use), frame, shuffles=1)
+    dull = explain.explain_model(replace(found.model, pipeline=plain, use=use), frame, shuffles=1)
     assert sentences(dull)[0].startswith("No column has")
 
 

@@ -1,4 +1,4 @@
-"""ONNX graphs answer as the models do, with gaps, new words and odd scales; the rest is told."""
+"""ONNX graphs predict as the models do, with gaps, new words and odd scales, or are refused."""
 
 from dataclasses import replace
 

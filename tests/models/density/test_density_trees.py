@@ -47,7 +47,7 @@ def test_a_tree_of_many_columns_does_not_overflow():
 
 def test_min_share_keeps_the_tree_in_balance():
     X = rows(500, 2)
-    tree = kg.DensityTree(min_share=0.3).fit(X).tree_
+    tree = kg.DensityTree(min_fraction=0.3).fit(X).tree_
     inner = tree.feature >= 0
     small = np.minimum(tree.mass[tree.left[inner]], tree.mass[tree.right[inner]])
     assert (small >= 0.3 * tree.mass[inner] - 1e-9).all()
@@ -80,7 +80,7 @@ def test_awkward_rows(make):
         ({"criterion": "gini"}, "criterion"),
         ({"max_depth": 0}, "max_depth"),
         ({"min_samples_leaf": -1}, "min_samples_leaf"),
-        ({"min_share": 0.5}, "min_share"),
+        ({"min_fraction": 0.5}, "min_fraction"),
         ({"max_features": 0}, "max_features"),
         ({"box": [[0.0, 0.0], [1.0, 1.0]]}, "outside"),
         ({"box": [[0.0], [1.0]]}, "box"),

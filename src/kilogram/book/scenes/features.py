@@ -311,7 +311,7 @@ SCENES = (
         controls=(slider("depth", "depth of the tree", 4, 1, 10, export=(1, 2, 4, 8)), slider("trees", "trees in the forest", 50, 1, 100, export=(1, 50))),
         breaks=(Break("A diagonal border becomes stairs", "long", {"depth": 6}), Break("Exclusive or: the first split gains nothing", "xor", {"depth": 2}), Break("Grown to the end: every point its own box", "overlap", {"depth": 10})),
         question="Exclusive or: why does a greedy first split gain almost nothing?",
-        answer="Each half still holds both classes half and half. Only the second level pays, which greed cannot see.",
+        answer="Each half still holds both classes half and half. Only the second level gains, which a greedy choice cannot see.",
         names=("DecisionTreeClassifier", "RandomForestClassifier"), min_points=4,
     ),
     Scene(

@@ -51,8 +51,8 @@ class MethodInfo:
             return getattr(import_module(PUBLIC[self.name]), self.name)(**self.settings)
         if not self.elsewhere:
             return None
-        room, _, name = self.elsewhere.rpartition(".")
-        return getattr(import_module(room), name)()
+        module, _, name = self.elsewhere.rpartition(".")
+        return getattr(import_module(module), name)()
 
     def rated(self) -> dict[str, bool | None]:
         """The row of table 6.1, aspect by aspect."""

@@ -87,7 +87,7 @@ class CopulaModel(Estimator):
                 U[:, j] = places[at]
         else:
             U = margins.cdf(X)
-        base = DensityTree(prune="cv", min_share=0.2) if self.tree is None else self.tree
+        base = DensityTree(prune="cv", min_fraction=0.2) if self.tree is None else self.tree
         params = base.get_params(deep=False)
         params["box"] = np.stack([np.zeros(d), np.ones(d)])
         if params["random_state"] is None:
@@ -111,7 +111,7 @@ default="freedman_diaconis"
     max_bins : int, default=256
         At most this many bins for one column.
     tree : DensityTree or None, default=None
-        The copula's tree, on the unit cube; None is `DensityTree(prune="cv", min_share=0.2)`.
+        The copula's tree, on the unit cube; None is `DensityTree(prune="cv", min_fraction=0.2)`.
     uniform : {"ranks", "histogram"}, default="ranks"
         How the rows come into the unit cube: by rank, or by F_j, which is better for columns of
         few distinct values.
@@ -201,7 +201,7 @@ default="freedman_diaconis"
     max_bins : int, default=256
         At most this many bins for one column.
     tree : DensityTree or None, default=None
-        The copulas' tree, on the unit cube; None is `DensityTree(prune="cv", min_share=0.2)`.
+        The copulas' tree, on the unit cube; None is `DensityTree(prune="cv", min_fraction=0.2)`.
     uniform : {"ranks", "histogram"}, default="ranks"
         How the rows come into the unit cube: by rank, or by F_j, which is better for columns of
         few distinct values.

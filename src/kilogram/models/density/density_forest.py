@@ -37,7 +37,7 @@ class DensityForest(DensityTreeModel):
     max_samples : float, default=0.632
         The fraction of the rows that each tree is grown on, drawn without replacement.
     criterion, max_depth, min_samples_split, min_samples_leaf, min_density, min_improvement, \
-min_width, epsilon, min_share : see `DensityTree`
+min_width, epsilon, min_fraction : see `DensityTree`
     max_features : None, "sqrt", int or float, default=0.7
         Features that a split considers.
     box : array of shape (2, d) or None, default=None
@@ -88,7 +88,7 @@ min_width, epsilon, min_share : see `DensityTree`
         min_improvement: float = 0.0,
         min_width: float = 1e-3,
         epsilon: float = 1e-6,
-        min_share: float = 0.0,
+        min_fraction: float = 0.0,
         max_features: Any = 0.7,
         box: Any = None,
         random_state: Any = None,
@@ -103,7 +103,7 @@ min_width, epsilon, min_share : see `DensityTree`
         self.min_improvement = min_improvement
         self.min_width = min_width
         self.epsilon = epsilon
-        self.min_share = min_share
+        self.min_fraction = min_fraction
         self.max_features = max_features
         self.box = box
         self.random_state = random_state

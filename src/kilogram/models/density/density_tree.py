@@ -65,7 +65,7 @@ class DensityTreeModel(DensityEstimator):
     min_improvement: float
     min_width: float
     epsilon: float
-    min_share: float
+    min_fraction: float
     max_features: Any
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         "criterion": OneOf(*CRITERIA),
@@ -77,7 +77,7 @@ class DensityTreeModel(DensityEstimator):
         # a leaf without width would have an infinite density
         "min_width": Real(0.0, 0.5, "neither"),
         "epsilon": Real(0.0, 0.5, "neither"),
-        "min_share": Real(0.0, 0.5, "left"),
+        "min_fraction": Real(0.0, 0.5, "left"),
         "max_features": MAX_FEATURES,
         "box": ArrayLike() | Null(),
         "random_state": RandomState(),
@@ -93,7 +93,7 @@ class DensityTreeModel(DensityEstimator):
             float(self.min_improvement),
             float(self.min_width),
             float(self.epsilon),
-            float(self.min_share),
+            float(self.min_fraction),
             features_per_split(self.max_features, n_features),
         )
 
@@ -121,7 +121,7 @@ class DensityTree(DensityTreeModel):
         Smallest side of a leaf, as a fraction of the root's.
     epsilon : float, default=1e-6
         Distance of a threshold from a value, as a fraction of the node's side.
-    min_share : float, default=0.0
+    min_fraction : float, default=0.0
         Smallest fraction of a node's rows on either side of its split. Where no single split gains,
         as among ranks, the best one cuts off an edge; about 0.2 keeps the tree balanced.
     max_features : None, "sqrt", "log2", int or float, default=None
@@ -178,7 +178,7 @@ class DensityTree(DensityTreeModel):
         min_improvement: float = 0.0,
         min_width: float = 1e-3,
         epsilon: float = 1e-6,
-        min_share: float = 0.0,
+        min_fraction: float = 0.0,
         max_features: Any = None,
         prune: str | None = None,
         box: Any = None,
@@ -192,7 +192,7 @@ class DensityTree(DensityTreeModel):
         self.min_improvement = min_improvement
         self.min_width = min_width
         self.epsilon = epsilon
-        self.min_share = min_share
+        self.min_fraction = min_fraction
         self.max_features = max_features
         self.prune = prune
         self.box = box

@@ -39,7 +39,7 @@ class DensitySplitRules:
     min_improvement: float = 0.0
     min_width: float = 1e-3
     epsilon: float = 1e-6
-    min_share: float = 0.0
+    min_fraction: float = 0.0
     columns: int | None = None
 
 
@@ -66,7 +66,7 @@ def grown(
             rules.min_improvement,
             rules.min_width,
             rules.epsilon,
-            rules.min_share,
+            rules.min_fraction,
         ]
     )
     found = grow_density_tree(

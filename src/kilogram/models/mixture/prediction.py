@@ -93,7 +93,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
     def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the row, (n, n_components)."""
-        return self._by_rows(partial(row_answers, what="shares"), X)
+        return self._by_rows(partial(row_answers, what="responsibilities"), X)
 
     def transform(self, X: Any) -> Any:
         """The responsibilities as features: the same as `predict_proba`."""

@@ -72,7 +72,7 @@ class KernelRidge(KernelPredictor):
         Fit an offset that is not penalised. With it and the linear kernel the model is `Ridge`.
     solver : {"auto", "cholesky", "cg", "falkon"}, default="auto"
         "cholesky" factors K + alpha I (in float32 with refinement to float64 accuracy where that
-        pays) and raises MemoryError if it does not fit in memory; "cg" runs preconditioned
+        is faster) and raises MemoryError if it does not fit in memory; "cg" runs preconditioned
         conjugate gradients on the same equations; "falkon" solves for `n_components` centres.
         "auto" is exact while K fits: by conjugate gradients to the accuracy of a factor where alpha
         makes them quick, else by "cholesky"; beyond, it is "falkon", with a warning.

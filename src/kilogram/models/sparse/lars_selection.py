@@ -191,8 +191,8 @@ def _between(knots: Array, R: Array, alphas: Array) -> Array:
     place = np.interp(alphas, knots[::-1], np.arange(len(knots), dtype=np.float64)[::-1])
     low = np.floor(place).astype(np.int64)
     high = np.minimum(low + 1, len(knots) - 1)
-    share = place - low
-    return np.asarray(R[:, low] * (1 - share) + R[:, high] * share)
+    fraction = place - low
+    return np.asarray(R[:, low] * (1 - fraction) + R[:, high] * fraction)
 
 
 class LassoLarsCV(LarsCV):

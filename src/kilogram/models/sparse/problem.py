@@ -78,12 +78,12 @@ def from_rows(
     n = X.shape[0]
     total = float(n) if w is None else float(np.sum(w, dtype=np.float64))
     root = np.full(n, 1.0 / np.sqrt(total)) if w is None else np.sqrt(w / total)
-    share = root**2
-    mean_y = share @ y if fit_intercept else 0.0 * y[0]
+    proportions = root**2
+    mean_y = proportions @ y if fit_intercept else 0.0 * y[0]
     centred = (root * (y - mean_y).T).T
     if is_sparse(X):
         C = sp.csc_array(X).astype(np.float64)
-        mean = np.asarray(C.T @ share).ravel() if fit_intercept else np.zeros(X.shape[1])
+        mean = np.asarray(C.T @ proportions).ravel() if fit_intercept else np.zeros(X.shape[1])
         scaled = sp.csc_array(sp.diags_array(root) @ C)
         centring = Centring(mean, mean_y, fit_intercept, total)
         return SparseDesign(scaled, centred, mean, root), centring
@@ -94,7 +94,7 @@ def from_rows(
     largest = float(np.abs(y - mean_y).max(initial=0.0))
     single = X.dtype == np.float32 and largest < FLOAT32_TARGET
     dtype = np.float32 if single else np.float64
-    mean = np.asarray(share @ X, dtype=np.float64) if fit_intercept else np.zeros(X.shape[1])
+    mean = np.asarray(proportions @ X, dtype=np.float64) if fit_intercept else np.zeros(X.shape[1])
     Z: Array = np.array(X, dtype=dtype, order="F")
     Z -= mean.astype(dtype)
     Z *= root.astype(dtype)[:, None]

@@ -63,7 +63,7 @@ class ElasticNetOptions:
 
 @dataclass
 class WorkingSet:
-    """Columns, their Gram matrix with room to grow, coefficients, correlations."""
+    """Columns, their Gram matrix with spare capacity, coefficients, correlations."""
 
     columns: Array
     G: Array
@@ -86,8 +86,8 @@ class WorkingSet:
         """Columns `new` enter at 0."""
         m, k = self.size, len(new)
         if m + k > len(self.G):
-            room = min(max(2 * (m + k), 64), max(m + k, len(design.q)))
-            grown = np.zeros((room, room))
+            capacity = min(max(2 * (m + k), 64), max(m + k, len(design.q)))
+            grown = np.zeros((capacity, capacity))
             grown[:m, :m] = self.gram
             self.G = grown
         cross = design.gram(self.columns, new) if m else np.empty((0, k))

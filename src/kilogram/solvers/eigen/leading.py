@@ -153,14 +153,14 @@ class KrylovBasis:
 
     def _orthonormal(self, W: Any, scale: float) -> tuple[Any, Any]:
         """W = P B with orthonormal P, orthogonal to Q even where W has lost rank."""
-        room = min(W.shape[1], self.n - self.c)
-        P, R = qr(W[:, :room])
+        width = min(W.shape[1], self.n - self.c)
+        P, R = qr(W[:, :width])
         B = to_numpy(R).astype(np.float64)
         left = np.abs(np.diag(B))
         lost = left <= 10 * self.eps * scale
         self.fresh = bool(lost.any())
         # what little is left of a column is rounding in part, and that part may lie along Q
-        if room == W.shape[1] and bool((left > WEAK * scale).all()):
+        if width == W.shape[1] and bool((left > WEAK * scale).all()):
             return P, B
         # an invariant subspace is found: the columns without a direction of their own take new,
         # random ones, so that what is orthogonal to this subspace is not missed

@@ -125,7 +125,7 @@ def _newton(found: ContrastSums, W: np.ndarray) -> np.ndarray:
     return np.asarray(G, dtype=np.float64) - slope[:, None] * W
 
 
-class Share:
+class StepLength:
     """The part of Newton's step that is taken, 1 unless it would go back and forth.
 
     Near-Gaussian sources make Newton's step oscillate, W to W' and from there to W again: a step
@@ -154,14 +154,14 @@ def turned(new: np.ndarray, old: np.ndarray) -> float:
 
 def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -> Solution:
     """All directions together, from W (k, k)."""
-    W, message, step, share = orthonormal(W), "", 0, Share()
+    W, message, step, step_length = orthonormal(W), "", 0, StepLength()
     for step in range(1, max_iter + 1):
         found = sums(W)
         new = orthonormal(_newton(found, W))
         away = turned(new, W)
         if away < tol:
             return Solution(new, step, float(found.value.sum() / found.weight))
-        part = share.of(W, new, away)
+        part = step_length.of(W, new, away)
         if part < 1:
             new = orthonormal((1 - part) * W + part * _same_side(new, W))
         W = new
@@ -180,12 +180,12 @@ def deflation(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -
     """One direction after the other, from the rows of W (k, k); n_iter is the longest of them."""
     found, longest, message = np.zeros_like(W), 0, ""
     for j in range(len(W)):
-        before, share = found[:j], Share()
+        before, step_length = found[:j], StepLength()
         w = _unit(W[j], before)
         for step in range(1, max_iter + 1):
             new = _unit(_newton(sums(w[None]), w[None])[0], before)
             away = turned(new[None], w[None])
-            part = share.of(w[None], new[None], away)
+            part = step_length.of(w[None], new[None], away)
             if part < 1 and away >= tol:
                 new = _unit((1 - part) * w + part * _same_side(new[None], w[None])[0], before)
             w, longest = new, max(longest, step)

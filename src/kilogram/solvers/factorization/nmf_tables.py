@@ -98,7 +98,7 @@ class SparseTable:
     """X (n, d) in CSR and its transpose; both factors are rows of k numbers, padded.
 
     Three buffers hold components: the best, those extrapolated from it, and the next. What is given
-    is a view of a room, which is written to again only when no step reads it any more.
+    is a view of a buffer, which is written to again only when no step reads it any more.
     """
 
     def __init__(self, X: Any, W: Any, s: Any):
@@ -112,7 +112,7 @@ class SparseTable:
         self.k = W.shape[1]
         self.gram = np.empty((self.k, self.k + 1))
         shape = (X.shape[1], self._W.shape[1])
-        self._rooms = [np.zeros(shape, dtype=X.dtype) for _ in range(3)]
+        self._buffers = [np.zeros(shape, dtype=X.dtype) for _ in range(3)]
         self._best: Any = None
 
     def loadings(self, H: Any, rule: HalfUpdateRule, measure: bool = False) -> tuple[float, float]:
@@ -149,18 +149,18 @@ class SparseTable:
         B.flat[:: k + 1] += rule.l2
         return gram, B.astype(F.dtype), (gram[:, k] + rule.l1).astype(F.dtype)
 
-    def _given_order(self, room: np.ndarray) -> np.ndarray:
-        return room[:, : self.k].T  # column by column in memory
+    def _given_order(self, buffer: np.ndarray) -> np.ndarray:
+        return buffer[:, : self.k].T  # column by column in memory
 
     def _room(self, H: Any) -> np.ndarray:
-        """The room that H is a view of, or a copy of components from elsewhere."""
-        for room in self._rooms:
-            if getattr(H, "base", None) is room:
-                return room
+        """The buffer that H is a view of, or a copy of components from elsewhere."""
+        for buffer in self._buffers:
+            if getattr(H, "base", None) is buffer:
+                return buffer
         return padded(np.asarray(H.T, dtype=self._W.dtype))
 
     def _free(self, *used: Any) -> np.ndarray:
-        return next(room for room in self._rooms if not any(room is u for u in used))
+        return next(buffer for buffer in self._buffers if not any(buffer is u for u in used))
 
     @property
     def W(self) -> np.ndarray:

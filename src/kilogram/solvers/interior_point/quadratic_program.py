@@ -149,11 +149,11 @@ def _solved(p: QuadraticProgram, x: Array, z: Array, v: Array, tol: float) -> bo
         return False
     terms = (p.P @ x, p.q, p.G.T @ z, p.A.T @ v)
     force = 1.0 + max(float(np.abs(t).max()) for t in terms)
-    room = 1.0 + max(float(np.abs(t).max(initial=0.0)) for t in (p.h, p.b, p.G @ x, p.A @ x))
+    scale = 1.0 + max(float(np.abs(t).max(initial=0.0)) for t in (p.h, p.b, p.G @ x, p.A @ x))
     k = violations(p, x, z, v)
     return (
         k.stationarity <= tol * force
-        and max(k.inequalities, k.equalities) <= tol * room
+        and max(k.inequalities, k.equalities) <= tol * scale
         and k.multipliers <= tol * force
         and k.slackness <= tol * (1.0 + abs(p.objective(x)))
     )

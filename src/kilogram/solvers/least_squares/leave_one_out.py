@@ -59,7 +59,7 @@ class LinearPath:
     mean_x: Any
     mean_y: Any
     alphas: Any
-    share: float
+    intercept_leverage: float
 
     @classmethod
     def of(
@@ -69,17 +69,19 @@ class LinearPath:
         xp = namespace(l)
         l = xp.where(l > 0, l, xp.zeros_like(l))  # S has no negative ones but for rounding
         grid = like(namespace().asarray(list(alphas)), l)
-        share = 1.0 / weight if fit_intercept else 0.0
-        return cls(V, l, V.T @ normal.C, normal.mean_x, normal.mean_y, grid, share)
+        intercept_leverage = 1.0 / weight if fit_intercept else 0.0
+        return cls(V, l, V.T @ normal.C, normal.mean_x, normal.mean_y, grid, intercept_leverage)
 
     @classmethod
-    def from_triangle(cls, R: Any, normal: Normal, alphas: Any, share: float) -> LinearPath:
+    def from_triangle(
+        cls, R: Any, normal: Normal, alphas: Any, intercept_leverage: float
+    ) -> LinearPath:
         """From the SVD of the triangle R (k, d + t) of the centred, weighted rows [X_c, Y_c]."""
         d = normal.mean_x.shape[0]
         U, sv, Vt = svd(R[:, :d])
         grid = like(namespace().asarray(list(alphas)), sv)
         q = sv[:, None] * (U.T @ R[:, d:])
-        return cls(Vt.T, sv * sv, q, normal.mean_x, normal.mean_y, grid, share)
+        return cls(Vt.T, sv * sv, q, normal.mean_x, normal.mean_y, grid, intercept_leverage)
 
     @property
     def shrink(self) -> Any:
@@ -97,7 +99,7 @@ class LinearPath:
         X = X.toarray() if is_sparse(X) else X
         Z = (X - self.mean_x) @ self.V
         v = xp.ones_like(Z[:, 0]) if w is None else xp.astype(w, Z.dtype)
-        h = v[:, None] * ((Z * Z) @ self.shrink + self.share)
+        h = v[:, None] * ((Z * Z) @ self.shrink + self.intercept_leverage)
         left = 1.0 - h
         left = xp.where(left > 0, left, float(xp.finfo(left.dtype).eps) * xp.ones_like(left))
         R = (Y - self.mean_y)[:, :, None] - _each(Z, self.shrink, self.q)

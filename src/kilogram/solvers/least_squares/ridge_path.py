@@ -60,7 +60,9 @@ def tall_path(
         moments, _ = joint_moments(rows)
         normal = Normal.of(moments, fit_intercept)
     if by_svd:
-        path = LinearPath.from_triangle(triangle_of(normal, rows), normal, alphas, path.share)
+        path = LinearPath.from_triangle(
+            triangle_of(normal, rows), normal, alphas, path.intercept_leverage
+        )
     residuals = path.residuals(*rows[:3]) if keep else None
     if residuals is None:
         press = reduce_rows(path.press, *rows[:3], block_rows=BLOCK)

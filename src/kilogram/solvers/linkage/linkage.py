@@ -24,35 +24,39 @@ LINKAGES = ("ward", "complete", "average", "single", "centroid", "medoid")
 MEANS = ("ward", "centroid")  # of rows: no other distance has them
 
 
-def grow(X: Any, w: np.ndarray | None, distance: Distance, linkage: str, room: int) -> MergeTree:
-    """The tree of the rows X, or of distances; `room` bytes may be used for a matrix of them."""
+def grow(
+    X: Any, w: np.ndarray | None, distance: Distance, linkage: str, memory_limit: int
+) -> MergeTree:
+    """The tree of the rows X, or of distances; a matrix of them has up to `memory_limit` bytes."""
     n, size = X.shape[0], 4 if str(X.dtype).endswith("float32") else 8
-    strategy = tree_strategy(linkage, distance, X.shape, size, room)
+    strategy = tree_strategy(linkage, distance, X.shape, size, memory_limit)
     if strategy in ("rows", "rounds") and not is_numpy(X):
         strategy = "matrix"
     if strategy == "rows":
         tree = link_rows(X - X.mean(axis=0), w, ward=linkage == "ward")
         return tree if distance.squared else tree._replace(heights=np.sqrt(tree.heights))
     if strategy == "rounds":
-        return _of_rounds(X, w, linkage, room)
-    if square_bytes(strategy, n, size) > room:
+        return _of_rounds(X, w, linkage, memory_limit)
+    if square_bytes(strategy, n, size) > memory_limit:
         raise MemoryError(_too_large(linkage, n, square_bytes(strategy, n, size), "rows"))
     return _of_matrix(X, w, distance, linkage)
 
 
-def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, room: int) -> MergeTree:
+def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, memory_limit: int) -> MergeTree:
     """Of rows in which squares of distances are in range, in float64."""
     scale = common_scale(X, dtype=np.float64)
     rows = divided(X, scale)
     rows = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
     _check_finite(rows)
     n = len(rows)
-    if square_bytes("rounds", n, 8) > room:
+    if square_bytes("rounds", n, 8) > memory_limit:
         left = surely_left(rows)
-        if square_bytes("rounds", left, 8) > room:
+        if square_bytes("rounds", left, 8) > memory_limit:
             what = "rows" if left == n else "clusters that the first mergers leave"
             raise MemoryError(_too_large(linkage, left, square_bytes("rounds", left, 8), what))
-    tree = link_cloud(rows, w, complete=linkage == "complete", room=min(AT_ONCE, room))
+    tree = link_cloud(
+        rows, w, complete=linkage == "complete", memory_limit=min(AT_ONCE, memory_limit)
+    )
     if scale != 1.0:
         with np.errstate(over="ignore"):
             tree = tree._replace(heights=tree.heights * scale)

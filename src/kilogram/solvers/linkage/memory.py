@@ -25,8 +25,8 @@ from kilogram.solvers.lloyd.pairwise_distances import BLOCK, Distance
 
 FEW_COLUMNS = 64  # beyond, one product of matrices is cheaper than distances taken singly
 AT_ONCE = 2**25  # bytes of a matrix that is stored without any rounds
-# A round over n rows pays while SPARED m^2 > (BASE + COLUMN d) n^2, and is the last one if fewer
-# than one of FEW_PAIRS clusters merge: as in native/src/linkage/euclidean.cpp.
+# A round over n rows saves time while SPARED m^2 > (BASE + COLUMN d) n^2; it is the last one if
+# fewer than one of FEW_PAIRS clusters merge: as in native/src/linkage/euclidean.cpp.
 SPARED, BASE, COLUMN = 8.0, 1.0, 0.12
 FEW_PAIRS = 24
 SURE = 1e-11  # nearer than the next neighbour by this fraction of the squares: so for any rounding
@@ -36,11 +36,15 @@ Strategy = Literal["rows", "rounds", "matrix", "medoids"]
 
 
 def tree_strategy(
-    linkage: str, distance: Distance, shape: tuple[int, int], size: int, room: int
+    linkage: str, distance: Distance, shape: tuple[int, int], size: int, memory_limit: int
 ) -> Strategy:
-    """How dense rows on the host are merged: `size` bytes a number, `room` for a matrix."""
+    """How dense rows on the host are merged: `size` bytes a number, `memory_limit` for a matrix."""
     (n, d), plain = shape, distance.euclidean and not distance.given
-    if plain and linkage in ("single", "ward") and (d <= FEW_COLUMNS or size * n * n > room):
+    if (
+        plain
+        and linkage in ("single", "ward")
+        and (d <= FEW_COLUMNS or size * n * n > memory_limit)
+    ):
         return "rows"
     if plain and not distance.squared and linkage in ("complete", "average") and d <= FEW_COLUMNS:
         return "rounds"
@@ -67,7 +71,7 @@ def usually_left(n: int, d: int) -> int:
 def surely_left(rows: np.ndarray) -> int:
     """Clusters left by the first round of these rows (n, d), at most; n^2 d time, n memory."""
     n, d = rows.shape
-    if n < 3 or BASE + COLUMN * d >= SPARED:  # no round pays
+    if n < 3 or BASE + COLUMN * d >= SPARED:  # no round saves time
         return n
     squares, index = nearest_rows(rows, None, 2)
     doubt = SURE * (np.einsum("ij,ij->i", rows, rows).max() + squares[:, 1])

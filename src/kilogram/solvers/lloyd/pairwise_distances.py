@@ -165,12 +165,12 @@ def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
     X = divided(X, scale)
     X = np.asarray(X - X.mean(axis=0), dtype=np.float64)
     n, norms = len(X), np.einsum("ij,ij->i", X, X)
-    room = np.empty(BLOCK * WIDTH)  # one tile, used again: fresh memory is dear
+    buffer = np.empty(BLOCK * WIDTH)  # one tile, used again: fresh memory is slow
     for a in range(0, n, BLOCK):
         b = min(a + BLOCK, n)
         for c in range(a, n, WIDTH):
             e = min(c + WIDTH, n)
-            G = room[: (b - a) * (e - c)].reshape(b - a, e - c)
+            G = buffer[: (b - a) * (e - c)].reshape(b - a, e - c)
             with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is lost
                 np.matmul(X[a:b], X[c:e].T, out=G)
                 G *= -2.0

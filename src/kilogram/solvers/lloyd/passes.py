@@ -50,8 +50,8 @@ MAX_GROUPS = 40  # a bound is kept for each row and group
 # tenth of the time; above it gathering the rows that are left costs more
 SETTLED = 0.02
 FILTER_WORK = 1e8  # products of a pass from which trying the filter costs next to nothing
-# centres up to which each has a bound, features from which that pays (1.7 times the time with 50),
-# and products of a pass
+# centres up to which each has a bound, features from which that is faster (with 50 it takes 1.7
+# times as long), and products of a pass
 SMALL_K, SMALL_K_FEATURES, SMALL_K_WORK = 26, 128, 1e7
 WIDE = 256  # features from which reading a row takes the time, so that bounds pay beside the filter
 # centres from which groups of them are compared first, centres of a group, and the fraction of the
@@ -198,7 +198,7 @@ def memory_bytes(n: int, d: int, k: int, size: int) -> int:
 
 
 def is_small_k(n: int, d: int, k: int) -> bool:
-    """Whether a bound for every centre pays."""
+    """Whether a bound for every centre is faster."""
     return k <= SMALL_K and d >= SMALL_K_FEATURES and float(n) * d * k >= SMALL_K_WORK
 
 

@@ -41,12 +41,12 @@ def _euclidean_sums(X: np.ndarray, Z: np.ndarray, squared: bool) -> np.ndarray:
     X = X / common_scale(X)
     X -= X.mean(axis=0)
     n, norms = len(X), np.einsum("ij,ij->i", X, X)
-    sums, room = np.zeros(Z.shape), np.empty(TILE * TILE)
+    sums, buffer = np.zeros(Z.shape), np.empty(TILE * TILE)
     for a in range(0, n, TILE):
         b = min(a + TILE, n)
         for c in range(a, n, TILE):
             e = min(c + TILE, n)
-            G = room[: (b - a) * (e - c)].reshape(b - a, e - c)
+            G = buffer[: (b - a) * (e - c)].reshape(b - a, e - c)
             np.matmul(X[a:b], X[c:e].T, out=G)
             G *= -2.0
             G += norms[c:e]

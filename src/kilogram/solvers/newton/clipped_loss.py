@@ -24,7 +24,7 @@ from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.functions.robust_losses import Clipped
 from kilogram.statistics import JointMoments
 
-FALL = 1e-5  # share of the predicted fall that a step must bring
+FALL = 1e-5  # fraction of the predicted fall that a step must bring
 LEAST, MOST = 1e-13, 1e10  # damping
 NOISE = 1e-9  # part of a gradient that may be rounding
 SHRINK = 0.3  # of kappa is left after a step at least

@@ -100,12 +100,12 @@ def curvature(X: Any, P: Any, c: Any, shift: Array, kind: str) -> Array:
         H = _scattered(X, P, shift, kind)
         return H[None] if kind == "diagonal" else H
     xp, t = namespace(P), P.shape[1]
-    share = P if c is None else P / xp.where(c > 0, c, xp.ones_like(c))[:, None]
+    ratio = P if c is None else P / xp.where(c > 0, c, xp.ones_like(c))[:, None]
     if kind == "shared":
-        return _scattered(X, xp.sum(P * (1.0 - share), axis=1) / t, shift, kind)
+        return _scattered(X, xp.sum(P * (1.0 - ratio), axis=1) / t, shift, kind)
     if kind == "diagonal":
         return np.stack(
-            [_scattered(X, P[:, k] * (1.0 - share[:, k]), shift, kind) for k in range(t)]
+            [_scattered(X, P[:, k] * (1.0 - ratio[:, k]), shift, kind) for k in range(t)]
         )
     D = X.shape[1] + 1
     H = np.zeros((t * D, t * D))
@@ -114,7 +114,7 @@ def curvature(X: Any, P: Any, c: Any, shift: Array, kind: str) -> Array:
         H[at, at] = _scattered(X, P[:, k], shift, "full")
     for start in range(0, X.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, X.shape[0]))
-        H -= _outer(X[rows, :], P[rows, :], share[rows, :], shift)
+        H -= _outer(X[rows, :], P[rows, :], ratio[rows, :], shift)
     return H
 
 
@@ -136,13 +136,13 @@ def _scattered(X: Any, h: Any, shift: Array, kind: str) -> Array:
     return H
 
 
-def _outer(X: Any, P: Any, share: Any, shift: Array) -> Array:
+def _outer(X: Any, P: Any, ratio: Any, shift: Array) -> Array:
     """sum_i c_i (p_i outer x~_i)(p_i outer x~_i)', the part of the Hessian that ties classes."""
     X = X.toarray() if is_sparse(X) else X
     xp = namespace(X)
     ones = xp.ones_like(X[:, :1])
     rows = xp.concat([X - like(shift, X)[None, :], ones], axis=1)
-    B = xp.reshape(xp.sqrt(P * share)[:, :, None] * rows[:, None, :], (X.shape[0], -1))
+    B = xp.reshape(xp.sqrt(P * ratio)[:, :, None] * rows[:, None, :], (X.shape[0], -1))
     return np.asarray(to_numpy(scatter(B)[0]), dtype=np.float64)
 
 

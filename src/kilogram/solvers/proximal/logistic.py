@@ -25,7 +25,7 @@ from kilogram.solvers.newton.softmax import Array, Problem, SoftmaxIterate
 from kilogram.solvers.solution import Solution
 
 WIDE = 64  # features from which a working set is used
-FULL = 1000  # t D up to which the whole Hessian pays: it needs far fewer iterations
+FULL = 1000  # t D up to which the whole Hessian is used: it needs far fewer iterations
 FIRST = 32  # features in the first working set
 
 

@@ -59,7 +59,7 @@ template <class T> void check_shifts(const In<T>& X, const InC<T>& shifts) {
 
 template <class T, int k> void fits(const Out<T, k>& out, const std::array<i64, k>& shape) {
   for (int a = 0; a < k; ++a)
-    if (i64(out.shape(a)) != shape[a]) throw std::invalid_argument("out has no room for the sums");
+    if (i64(out.shape(a)) != shape[a]) throw std::invalid_argument("out is too small for the sums");
 }
 
 template <class T> const T* at(const std::optional<InV<T>>& w) { return w ? w->data() : nullptr; }
@@ -110,7 +110,7 @@ template <class T> void bind(nb::module_& m) {
     const Rows<T> x = as_long<T>(X, codes, root_w);
     const i64 K = shifts.shape(0), ld = S.shape(2);
     if (i64(S.shape(0)) != K || S.shape(1) != S.shape(2) || ld < x.d + 1 || ld % kPadding)
-      throw std::invalid_argument("S has no room for the sums");
+      throw std::invalid_argument("S is too small for the sums");
     const T* w = root_w ? root_w->data() : nullptr;
     Release release;
     refuse_unless(class_scatter<T>(x, codes.data(), K, shifts.data(), w, S.data(), ld, threads));
@@ -124,7 +124,7 @@ template <class T> void bind(nb::module_& m) {
     const i64 K = shifts.shape(0), ld = S.shape(1);
     if (S.shape(0) != S.shape(1) || ld < x.d || ld % kPadding || i64(sums.shape(0)) != K ||
         i64(sums.shape(1)) != x.d || i64(counts.shape(0)) != K)
-      throw std::invalid_argument("S has no room for the sums");
+      throw std::invalid_argument("S is too small for the sums");
     const T* w = root_w ? root_w->data() : nullptr;
     Release release;
     refuse_unless(within_scatter<T>(x, codes.data(), K, shifts.data(), w, S.data(), ld, sums.data(),
@@ -138,7 +138,7 @@ template <class T> void bind(nb::module_& m) {
     const i64 K = shifts.shape(0);
     const Rows<T> x = labelled<T>(X, codes, K, w);
     if (out.shape(0) < 1 || out.shape(0) > 3 || i64(out.shape(1)) != K || i64(out.shape(2)) != x.d)
-      throw std::invalid_argument("out has no room for the sums");
+      throw std::invalid_argument("out is too small for the sums");
     const T* weights = w ? w->data() : nullptr;
     Release release;
     class_powers<T>(x, codes.data(), K, shifts.data(), weights, out.shape(0), out.data(), threads);

@@ -50,11 +50,11 @@ void bind_density(nb::module_& m) {
                                 In<double, 2> box, bool likelihood, i64 max_depth,
                                 In<double, 1> limits, i64 columns, std::uint64_t seed,
                                 Out<std::int32_t, 2> links, Out<double, 2> values) {
-    const i64 d = X.shape(0), n = X.shape(1), room = links.shape(1);
+    const i64 d = X.shape(0), n = X.shape(1), capacity = links.shape(1);
     refuse(i64(order.shape(0)) != d || i64(order.shape(1)) != n || i64(w.shape(0)) != n ||
                box.shape(0) != 2 || i64(box.shape(1)) != d || limits.shape(0) != 7 ||
-               links.shape(0) != 3 || values.shape(0) != 3 || i64(values.shape(1)) != room ||
-               room < 1 || n < 1 || d < 1,
+               links.shape(0) != 3 || values.shape(0) != 3 || i64(values.shape(1)) != capacity ||
+               capacity < 1 || n < 1 || d < 1,
            "rows, order, box and nodes do not fit together");
     for (i64 i = 0; i < d * n; ++i)
       refuse(order.data()[i] < 0 || order.data()[i] >= n, "order holds a row that is not there");
@@ -64,8 +64,8 @@ void bind_density(nb::module_& m) {
                           seed};
     std::int32_t* link = links.data();
     double* value = values.data();
-    const TreeNodes nodes{room, link, link + room, link + 2 * room, value, value + room,
-                          value + 2 * room};
+    const TreeNodes nodes{capacity, link, link + capacity, link + 2 * capacity, value, value + capacity,
+                          value + 2 * capacity};
     Release release;
     return grow_density_tree(rows, rules, nodes);
   }, "X"_a.noconvert(), "order"_a.noconvert(), "w"_a.noconvert(), "box"_a.noconvert(),

@@ -91,14 +91,14 @@ template <class T> void bind(nb::module_& m) {
     });
   }, "X"_a.noconvert(), "size"_a.noconvert(), "ward"_a, "children"_a.noconvert(),
      "heights"_a.noconvert(), "weights"_a.noconvert());
-  m.def("link_cloud", [](In<T> X, InV<T> size, bool complete, std::int64_t room, Children children,
+  m.def("link_cloud", [](In<T> X, InV<T> size, bool complete, std::int64_t memory_limit, Children children,
                          Heights heights, Heights weights, int threads) {
     const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
     check_square<T>(x.n, x.n, size);
     grow(x.n, children, heights, weights, true, [&](Merge* merges) {
-      link_cloud<T>(x, size.data(), complete ? kComplete : kAverage, room, merges, threads);
+      link_cloud<T>(x, size.data(), complete ? kComplete : kAverage, memory_limit, merges, threads);
     });
-  }, "X"_a.noconvert(), "size"_a.noconvert(), "complete"_a, "room"_a, "children"_a.noconvert(),
+  }, "X"_a.noconvert(), "size"_a.noconvert(), "complete"_a, "memory_limit"_a, "children"_a.noconvert(),
      "heights"_a.noconvert(), "weights"_a.noconvert(), "threads"_a);
   m.def("link_matrix", [](Out<T, 2> D, InV<T> size, const std::string& linkage, Children children,
                           Heights heights, Heights weights, int threads) {

@@ -32,7 +32,7 @@ template <class T> const T* pointer(const std::optional<InV<T>>& v) {
 
 void check_sums(const Out<double>& S, i64 D) {
   const i64 n = S.shape(0), ld = S.shape(1);
-  if (n != ld || ld < D || ld % kPadding) throw std::invalid_argument("S has no room for the sums");
+  if (n != ld || ld < D || ld % kPadding) throw std::invalid_argument("S is too small for the sums");
 }
 
 using Release = nb::gil_scoped_release;

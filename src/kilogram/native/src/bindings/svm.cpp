@@ -105,15 +105,15 @@ template <class S> void bind_pairs(nb::module_& m) {
      "f"_a.noconvert(), "b"_a.noconvert(), "tol"_a, "max_steps"_a);
 }
 
-template <class S> void bind_duels(nb::module_& m) {
-  m.def("smo_duels", [](Matrix<S> K, Vector<i64> at, Vector<i64> start, Vector<double> y,
+template <class S> void bind_one_vs_one(nb::module_& m) {
+  m.def("smo_one_vs_one", [](Matrix<S> K, Vector<i64> at, Vector<i64> start, Vector<double> y,
                         Vector<double> C, int slack, double tol, i64 visits, OutVector<double> b,
                         OutMatrix<double> results, int threads) {
-    const Duels duels{static_cast<i64>(results.shape(0)), at.data(), start.data(), y.data(),
+    const OneVsOneProblems problems{static_cast<i64>(results.shape(0)), at.data(), start.data(), y.data(),
                       C.data()};
     Release release;
-    smo_duels<S>(K.data(), K.shape(0), duels, slack, tol, visits, b.data(),
-                 reinterpret_cast<DuelResult*>(results.data()), threads);
+    smo_one_vs_one<S>(K.data(), K.shape(0), problems, slack, tol, visits, b.data(),
+                 reinterpret_cast<OneVsOneResult*>(results.data()), threads);
   }, "K"_a.noconvert(), "at"_a.noconvert(), "start"_a.noconvert(), "y"_a.noconvert(),
      "C"_a.noconvert(), "slack"_a, "tol"_a, "visits"_a, "b"_a.noconvert(),
      "results"_a.noconvert(), "threads"_a);
@@ -157,8 +157,8 @@ void bind_svm(nb::module_& m) {
   bind_bits<double>(m);
   bind_coordinate<float>(m);
   bind_coordinate<double>(m);
-  bind_duels<float>(m);
-  bind_duels<double>(m);
+  bind_one_vs_one<float>(m);
+  bind_one_vs_one<double>(m);
   bind_pairs<float>(m);
   bind_pairs<double>(m);
   m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,

@@ -124,14 +124,14 @@ void bind_trees(nb::module_& m) {
                         Out<std::int32_t, 2> links, Out<double, 2> numbers, Out<double, 2> value,
                         Out<std::uint8_t, 1> missing_left, Out<std::uint64_t, 2> categories,
                         int threads) {
-    const i64 d = codes.shape(0), n = codes.shape(1), room = links.shape(1);
+    const i64 d = codes.shape(0), n = codes.shape(1), capacity = links.shape(1);
     const auto fits = [d](i64 size) { return size == 0 || size == d; };
     refuse(i64(starts.shape(0)) != d + 1 || i64(missing.shape(0)) != d || limits.shape(0) != 6 ||
                weights.shape(0) != 3 || links.shape(0) != 3 || numbers.shape(0) != 4 ||
-               stop.shape(0) != 1 || i64(numbers.shape(1)) != room || i64(value.shape(0)) != room ||
-               i64(missing_left.shape(0)) != room || room < 1 || criterion < 0 || criterion > 4 ||
+               stop.shape(0) != 1 || i64(numbers.shape(1)) != capacity || i64(value.shape(0)) != capacity ||
+               i64(missing_left.shape(0)) != capacity || capacity < 1 || criterion < 0 || criterion > 4 ||
                !fits(monotone.shape(0)) || !fits(categorical.shape(0)) || rows.shape(0) < 1 ||
-               (categorical.shape(0) && (i64(categories.shape(0)) != room ||
+               (categorical.shape(0) && (i64(categories.shape(0)) != capacity ||
                                          i64(categories.shape(1)) != kCategoryWords)),
            "columns, target and nodes do not fit together");
     const TreeTarget target = target_of(y, label, classes, w, rows, n);
@@ -155,8 +155,8 @@ void bind_trees(nb::module_& m) {
                            threads};
     std::int32_t* link = links.data();
     double* number = numbers.data();
-    const GrownNodes nodes{room, link, link + room, link + 2 * room, number, number + room,
-                           number + 2 * room, number + 3 * room, value.data(), missing_left.data(),
+    const GrownNodes nodes{capacity, link, link + capacity, link + 2 * capacity, number, number + capacity,
+                           number + 2 * capacity, number + 3 * capacity, value.data(), missing_left.data(),
                            categorical.shape(0) ? categories.data() : nullptr};
     Release release;
     return grow_tree(X, target, rules, nodes);

@@ -31,14 +31,14 @@ struct TreeRows {
 struct TreeRules {
   bool likelihood;  // the gain of the log likelihood, or of the integrated squared error
   i64 max_depth;
-  double min_split, min_leaf, min_density, min_gain, min_side, epsilon, min_share;
+  double min_split, min_leaf, min_density, min_gain, min_side, epsilon, min_fraction;
   i64 columns;  // looked at for each split
   std::uint64_t seed;
 };
 
 // Nodes in the order of a stack, left before right; `feature` is -1 in leaves.
 struct TreeNodes {
-  i64 room;
+  i64 capacity;
   std::int32_t *feature, *left, *right;
   double *threshold, *mass, *gain;
 };

@@ -51,7 +51,7 @@ constexpr i64 kLanes = 4;
 constexpr i64 kLanes = 2;
 #endif
 typedef double Lanes __attribute__((vector_size(8 * kLanes), aligned(8)));
-constexpr i64 kParts = kStrip / kLanes;  // on AVX2 half of the registers, with room for the rest
+constexpr i64 kParts = kStrip / kLanes;  // on AVX2 half of the registers, with space for the rest
 
 // t (kStrip) = squared distances of q from the strip that begins at Y
 KG_INLINE void distances(const double* Y, i64 ld, i64 d, const double* q, double* t) {

@@ -1,6 +1,6 @@
 // Growth of a density tree: a stack of nodes, every column sorted once and split in place.
 //
-// A node of weight N_l and box V_l is cut at t of column j into shares q = N_L / N_l of its weight
+// A node of weight N_l and box V_l is cut at t of column j into fractions q = N_L / N_l of its weight
 // and s = (t - lower_j) / side_j of its volume. With N rows in all and V the root's volume,
 //
 //     squared error   (N_l / N)^2 (V / V_l) [q^2 / s + (1 - q)^2 / (1 - s) - 1]
@@ -20,7 +20,7 @@ namespace {
 
 struct Node {
   i64 begin, end, depth, id;
-  double log_share;  // log(V_l / V)
+  double log_fraction;  // log(V_l / V)
   std::vector<double> lower, upper;
 };
 
@@ -50,7 +50,7 @@ class Grower {
       nodes_.feature[node.id] = nodes_.left[node.id] = nodes_.right[node.id] = -1;
       nodes_.mass[node.id] = mass;
       nodes_.threshold[node.id] = nodes_.gain[node.id] = 0;
-      if (is_final(node, mass) || count_ + 2 > nodes_.room) continue;
+      if (is_final(node, mass) || count_ + 2 > nodes_.capacity) continue;
       const Split best = search(node, mass);
       const double gain = best.gain * scale(node, mass);
       if (best.column < 0 || !(gain > rules_.min_gain)) continue;
@@ -71,12 +71,12 @@ class Grower {
 
   bool is_final(const Node& node, double mass) const {
     return node.depth >= rules_.max_depth || node.end - node.begin < 2 ||
-           mass < rules_.min_split || mass / total_ * std::exp(-node.log_share) < rules_.min_density;
+           mass < rules_.min_split || mass / total_ * std::exp(-node.log_fraction) < rules_.min_density;
   }
 
   double scale(const Node& node, double mass) const {
-    const double share = mass / total_;
-    return rules_.likelihood ? share : share * share * std::exp(-node.log_share);
+    const double fraction = mass / total_;
+    return rules_.likelihood ? fraction : fraction * fraction * std::exp(-node.log_fraction);
   }
 
   std::uint64_t draw() {  // splitmix64
@@ -114,7 +114,7 @@ class Grower {
     const double low = node.lower[k], high = node.upper[k], side = high - low;
     const double least = rules_.min_side * (rows_.upper[k] - rows_.lower[k]);
     const double nudge = rules_.epsilon * side, per_side = 1 / side, per_mass = 1 / mass;
-    const double few = std::max(rules_.min_leaf, rules_.min_share * mass);
+    const double few = std::max(rules_.min_leaf, rules_.min_fraction * mass);
     double before = 0;
     for (i64 i = node.begin; i + 1 < node.end; ++i) {
       before += rows_.w[order[i]];
@@ -139,11 +139,11 @@ class Grower {
     i64 middle = node.begin;
     for (i64 k = 0; k < rows_.d; ++k) middle = partition(rows_.order + k * rows_.n, node);
     const double side = node.upper[best.column] - node.lower[best.column];
-    const double share = (best.threshold - node.lower[best.column]) / side;
-    Node left{node.begin, middle, node.depth + 1, count_, node.log_share + std::log(share),
+    const double fraction = (best.threshold - node.lower[best.column]) / side;
+    Node left{node.begin, middle, node.depth + 1, count_, node.log_fraction + std::log(fraction),
               node.lower, node.upper};
     Node right{middle, node.end, node.depth + 1, count_ + 1,
-               node.log_share + std::log1p(-share), node.lower, node.upper};
+               node.log_fraction + std::log1p(-fraction), node.lower, node.upper};
     left.upper[best.column] = right.lower[best.column] = best.threshold;
     nodes_.left[node.id] = static_cast<std::int32_t>(count_);
     nodes_.right[node.id] = static_cast<std::int32_t>(count_ + 1);

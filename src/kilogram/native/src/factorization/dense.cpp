@@ -29,15 +29,15 @@ i64 lane_count(i64 tiles, i64 bytes) {
   return std::max<i64>(1, std::min(most, tiles));
 }
 
-// Rows first .. first + m of X, one after another: where they lie, or copied to `room`.
-template <class T> const T* rows_of(const Rows<T>& X, i64 first, i64 m, T* room, i64& ld) {
+// Rows first .. first + m of X, one after another: where they lie, or copied to `buffer`.
+template <class T> const T* rows_of(const Rows<T>& X, i64 first, i64 m, T* buffer, i64& ld) {
   if (X.cs == 1) {
     ld = X.rs;
     return X.at(first, 0);
   }
-  loops<T>().pack(X.at(first, 0), m, X.d, X.rs, X.cs, nullptr, nullptr, room, X.d);
+  loops<T>().pack(X.at(first, 0), m, X.d, X.rs, X.cs, nullptr, nullptr, buffer, X.d);
   ld = X.d;
-  return room;
+  return buffer;
 }
 
 // tile (k, kTile) = the rows of W (m, k; ld) side by side, zeros beyond the last; and back
@@ -53,12 +53,12 @@ template <class T> void from_tile(const T* tile, i64 m, i64 k, i64 ld, T* W) {
 // One thread's tile of NMF on its way.
 template <class T> class Tile {
  public:
-  static i64 room(const FactorPass<T>& p) { 
+  static i64 buffer_size(const FactorPass<T>& p) { 
     return 3 * p.k * kTile + 2 * kTile * p.X.d + p.k * p.k;
   }
 
-  Tile(const FactorPass<T>& pass, T* room)
-      : p_(pass), f_(factor_loops<T>()), k_(pass.k), d_(pass.X.d), w_(room), a_(w_ + k_ * kTile),
+  Tile(const FactorPass<T>& pass, T* buffer)
+      : p_(pass), f_(factor_loops<T>()), k_(pass.k), d_(pass.X.d), w_(buffer), a_(w_ + k_ * kTile),
         spare_(a_ + k_ * kTile), gram_(spare_ + k_ * kTile), rows_(gram_ + k_ * k_),
         copy_(rows_ + kTile * d_) {}
 
@@ -112,7 +112,7 @@ template <class T> class Tile {
 
   void poisson(const T* x, i64 ld, i64 m, i64 first, T* A, FactorTerms& terms) {
     for (i64 t = 0; t < p_.sweeps; ++t) {
-      shares(x, ld, m, first, p_.measure && t == 0 ? &terms.loss : nullptr);
+      ratios(x, ld, m, first, p_.measure && t == 0 ? &terms.loss : nullptr);
       f_.dots(copy_, d_, m, p_.H, k_, d_, a_);
       const double moved = f_.multiply(w_, a_, nullptr, p_.c, k_, p_.l1, p_.l2, spare_);
       if (t == 0) terms.violation = std::max(terms.violation, moved);
@@ -120,12 +120,12 @@ template <class T> class Tile {
       if (!(moved > double(p_.tol))) break;
     }
     if (!A) return;
-    shares(x, ld, m, first, nullptr);
+    ratios(x, ld, m, first, nullptr);
     weigh(first, m);
     f_.add(w_, k_, copy_, d_, m, d_, A);
   }
 
-  void shares(const T* x, i64 ld, i64 m, i64 first, double* loss) {
+  void ratios(const T* x, i64 ld, i64 m, i64 first, double* loss) {
     gemm_nn<T>(m, d_, k_, T(1), p_.W + first * k_, k_, p_.H, d_, T(0), copy_, d_);
     for (i64 i = 0; i < m; ++i) {
       const double found = f_.ratio(x + i * ld, copy_ + i * d_, d_, p_.floor, loss != nullptr);
@@ -170,14 +170,14 @@ template <class S, class T> void add_lanes(const Scratch<S>& lanes, i64 count, i
 template <class T> FactorTerms factor_pass(const FactorPass<T>& pass, int threads) {
   const i64 n = pass.X.n, k = pass.k, size = pass.A ? k * pass.X.d : 0, tiles = ceil_div(n, kTile);
   const i64 count = lane_count(tiles, size * sizeof(T));
-  const Scratch<T> sums(count, size), rooms(threads, Tile<T>::room(pass));
+  const Scratch<T> sums(count, size), buffers(threads, Tile<T>::buffer_size(pass));
   const Scratch<double> grams(count, k * (k + 1));
   std::vector<FactorTerms> terms(count, {0, 0});
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
     std::fill(sums.block(lane), sums.block(lane) + size, T(0));
     std::fill(grams.block(lane), grams.block(lane) + k * (k + 1), 0.0);
-    Tile<T> mine(pass, rooms.block(omp_get_thread_num()));
+    Tile<T> mine(pass, buffers.block(omp_get_thread_num()));
     for (i64 t = lane * tiles / count; t < (lane + 1) * tiles / count; ++t)
       mine.take(t * kTile, std::min(kTile, n - t * kTile), pass.A ? sums.block(lane) : nullptr,
                 grams.block(lane), terms[lane]);
@@ -199,11 +199,11 @@ template <class T>
 FactorTerms factor_sweep(T* H, const T* A, const T* B, i64 k, i64 d, i64 sweeps, T l1, int threads) {
   const FactorLoops<T>& f = factor_loops<T>();
   const i64 tiles = ceil_div(d, kTile);
-  const Scratch<T> rooms(threads, 2 * k * kTile);
+  const Scratch<T> buffers(threads, 2 * k * kTile);
   std::vector<FactorTerms> found(tiles, {0, 0});
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (i64 t = 0; t < tiles; ++t) {
-    T *w = rooms.block(omp_get_thread_num()), *a = w + k * kTile;
+    T *w = buffers.block(omp_get_thread_num()), *a = w + k * kTile;
     const i64 first = t * kTile, m = std::min(kTile, d - first);
     std::fill(w, w + 2 * k * kTile, T(0));
     for (i64 j = 0; j < k; ++j) {
@@ -228,17 +228,17 @@ void contrast_pass(const Rows<T>& X, const T* M, i64 k, int kind, T alpha, T* G,
   const FactorLoops<T>& f = factor_loops<T>();
   const i64 n = X.n, d = X.d, tiles = ceil_div(n, kTile), count = lane_count(tiles, k * d * sizeof(T));
   const Scratch<double> sums(count, k * d + 2 * k);
-  const Scratch<T> rooms(threads, k * kTile + kTile * d + k * d);
+  const Scratch<T> buffers(threads, k * kTile + kTile * d + k * d);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
     double* mine = sums.block(lane);
     std::fill(mine, mine + k * d + 2 * k, 0.0);
-    T *u = rooms.block(omp_get_thread_num()), *room = u + k * kTile, *part = room + kTile * d;
+    T *u = buffers.block(omp_get_thread_num()), *buffer = u + k * kTile, *part = buffer + kTile * d;
     const i64 last = (lane + 1) * tiles / count;
     for (i64 t = lane * tiles / count; t < last; ++t) {
       const i64 first = t * kTile, m = std::min(kTile, n - first);
       i64 ld;
-      const T* x = rows_of(X, first, m, room, ld);
+      const T* x = rows_of(X, first, m, buffer, ld);
       gemm_nt<T>(k, m, d, T(1), M, d, x, ld, T(0), u, kTile);
       f.contrast(kind, alpha, u, k, m, mine + k * d, mine + k * d + k);
       gemm_nn<T>(k, d, m, T(1), u, kTile, x, ld, T(0), part, d);

@@ -114,23 +114,23 @@ template <class T> double quadratic(const T* w, const T* a, const T* B, i64 k, T
 }
 
 template <class T>
-double multiply(T* w, const T* a, const T* B, const T* c, i64 k, T l1, T l2, T* room) {
+double multiply(T* w, const T* a, const T* B, const T* c, i64 k, T l1, T l2, T* buffer) {
   T moved = 0, size = 0;
   for (i64 j = 0; j < k; ++j)
     for (i64 i = 0; i < kTile; ++i) {
       T under = (c ? c[j] : l1) + l2 * w[j * kTile + i];
-      room[j * kTile + i] = under;
+      buffer[j * kTile + i] = under;
     }
   if (B)
     for (i64 j = 0; j < k; ++j)
       for (i64 l = 0; l < k; ++l) {
         const T b = B[j * k + l];
 #pragma omp simd
-        for (i64 i = 0; i < kTile; ++i) room[j * kTile + i] += b * w[l * kTile + i];
+        for (i64 i = 0; i < kTile; ++i) buffer[j * kTile + i] += b * w[l * kTile + i];
       }
 #pragma omp simd reduction(max : moved, size)
   for (i64 i = 0; i < k * kTile; ++i) {
-    const T under = room[i], old = w[i];
+    const T under = buffer[i], old = w[i];
     const T next = under > 0 ? old * (a[i] / under) : old;
     const T by = next > old ? next - old : old - next;
     moved = by > moved ? by : moved;
@@ -147,15 +147,15 @@ template <class T> double ratio(const T* x, T* p, i64 n, T floor, bool measure) 
     for (i64 i = 0; i < n; ++i) {
       const double v = static_cast<double>(x[i]), under = static_cast<double>(p[i]);
       const double q = under > static_cast<double>(floor) ? under : static_cast<double>(floor);
-      const double share = v > 0 ? v / q : 1.0;
-      const double term = v * log_(share) - v + under;
+      const double ratio = v > 0 ? v / q : 1.0;
+      const double term = v * log_(ratio) - v + under;
       loss += v == v ? term : 0.0;
     }
   }
 #pragma omp simd
   for (i64 i = 0; i < n; ++i) {
-    const T under = p[i] > floor ? p[i] : floor, share = x[i] / under;
-    p[i] = share == share ? share : T(1);
+    const T under = p[i] > floor ? p[i] : floor, ratio = x[i] / under;
+    p[i] = ratio == ratio ? ratio : T(1);
   }
   return loss;
 }
@@ -294,12 +294,12 @@ double gather_ratio(const T* x, const I* c, i64 m, const T* F, i64 k, const T* w
 #pragma omp simd reduction(+ : p)
     for (i64 j = 0; j < k; ++j) p += w[j] * f[j];
     p = p > floor ? p : floor;
-    const T share = x[i] / p;
+    const T ratio = x[i] / p;
 #pragma omp simd
-    for (i64 j = 0; j < k; ++j) a[j] += share * f[j];
-    if (measure && share > 0) {
+    for (i64 j = 0; j < k; ++j) a[j] += ratio * f[j];
+    if (measure && ratio > 0) {
       const double v = static_cast<double>(x[i]);
-      loss += v * log_(static_cast<double>(share)) - v;
+      loss += v * log_(static_cast<double>(ratio)) - v;
     }
   }
   return loss;

@@ -17,9 +17,9 @@ template <class T> struct FactorLoops {
   double (*sweep)(T* w, const T* a, const T* B, std::int64_t k, T l1, std::int64_t most, T tol);
   // the sum of 1/2 w'Bw - a'w + l1 sum w over the rows of the tile
   double (*quadratic)(const T* w, const T* a, const T* B, std::int64_t k, T l1);
-  // w *= a / (c + l2 w), where c (k) is given, or a / (Bw + l1 + l2 w); `room` is one tile.
+  // w *= a / (c + l2 w), where c (k) is given, or a / (Bw + l1 + l2 w); `buffer` is one tile.
   // Returns the largest change relative to the largest entry.
-  double (*multiply)(T* w, const T* a, const T* B, const T* c, std::int64_t k, T l1, T l2, T* room);
+  double (*multiply)(T* w, const T* a, const T* B, const T* c, std::int64_t k, T l1, T l2, T* buffer);
   // p := x / max(p, floor), 1 where x is NaN. With `measure`, returns sum x log(x / p) - x + p.
   double (*ratio)(const T* x, T* p, std::int64_t n, T floor, bool measure);
   // p := x where it is not NaN; returns the sum of (x - p)^2 there

@@ -19,21 +19,21 @@ void gather(const FactorLoops<T>& f, const T* x, const i64* c, i64 m, const T* F
   f.gather_wide(x, c, m, F, k, a);
 }
 template <class T>
-double shares(const FactorLoops<T>& f, const T* x, const std::int32_t* c, i64 m, const T* F, i64 k,
+double ratios(const FactorLoops<T>& f, const T* x, const std::int32_t* c, i64 m, const T* F, i64 k,
               const T* w, T floor, bool measure, T* a) {
   return f.gather_ratio(x, c, m, F, k, w, floor, measure, a);
 }
 template <class T>
-double shares(const FactorLoops<T>& f, const T* x, const i64* c, i64 m, const T* F, i64 k,
+double ratios(const FactorLoops<T>& f, const T* x, const i64* c, i64 m, const T* F, i64 k,
               const T* w, T floor, bool measure, T* a) {
   return f.gather_ratio_wide(x, c, m, F, k, w, floor, measure, a);
 }
 
-// kTile sparse rows; room for three tiles and one row of ld entries.
+// kTile sparse rows; space for three tiles and one row of ld entries.
 template <class T, class I> class SparseTile {
  public:
-  SparseTile(const SparseFactorPass<T, I>& pass, T* room)
-      : p_(pass), f_(factor_loops<T>()), w_(room), a_(w_ + pass.k * kTile),
+  SparseTile(const SparseFactorPass<T, I>& pass, T* buffer)
+      : p_(pass), f_(factor_loops<T>()), w_(buffer), a_(w_ + pass.k * kTile),
         spare_(a_ + pass.k * kTile), row_(spare_ + pass.k * kTile) {}
 
   void take(i64 first, i64 m, FactorTerms& terms) {
@@ -43,7 +43,7 @@ template <class T, class I> class SparseTile {
       for (i64 t = 0; t < p_.sweeps; ++t) {
         for (i64 i = 0; i < m; ++i) {
           const bool measure = p_.measure && t == 0;
-          const double found = shares(f_, at(first + i), columns(first + i), size(first + i), p_.F,
+          const double found = ratios(f_, at(first + i), columns(first + i), size(first + i), p_.F,
                                       p_.ld, p_.W + (first + i) * p_.ld, p_.floor, measure, row_);
           terms.loss += measure ? found : 0.0;
           spread(i);
@@ -98,11 +98,11 @@ template <class T, class I> class SparseTile {
 template <class T, class I>
 FactorTerms factor_sparse(const SparseFactorPass<T, I>& pass, int threads) {
   const i64 n = pass.X.n, tiles = ceil_div(n, kTile);
-  const Scratch<T> rooms(threads, 3 * pass.k * kTile + pass.ld);
+  const Scratch<T> buffers(threads, 3 * pass.k * kTile + pass.ld);
   std::vector<FactorTerms> terms(tiles, {0, 0});
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
   for (i64 t = 0; t < tiles; ++t)
-    SparseTile<T, I>(pass, rooms.block(omp_get_thread_num()))
+    SparseTile<T, I>(pass, buffers.block(omp_get_thread_num()))
         .take(t * kTile, std::min(kTile, n - t * kTile), terms[t]);
   FactorTerms all{0, 0};
   for (const FactorTerms& t : terms) {

@@ -22,12 +22,12 @@ namespace {
 
 constexpr i64 kLook = 8;  // values compared at once
 constexpr i64 kMore = 4;  // rows kept beyond k
-// share of a squared distance within which two are as good as equal
+// fraction of a squared distance within which two are as good as equal
 template <class T> constexpr double kLittle = sizeof(T) == 4 ? 1e-4 : 1e-9;
 
 template <class T> using Entry = std::pair<T, std::int32_t>;  // half a distance, less |x|^2 / 2
 
-// The k smallest of what was offered; `heap` has room for k entries.
+// The k smallest of what was offered; `heap` has space for k entries.
 template <class T> struct Best {
   Entry<T>* heap;
   i64 k, held;

@@ -18,8 +18,8 @@ static_assert(kHalfRows % kPanelRows == 0);
 
 // First row of a part: the area above row r is r^2 / 2.
 i64 part_start(i64 part, i64 n) {
-  const double share = static_cast<double>(part) / static_cast<double>(kParts);
-  const i64 row = static_cast<i64>(std::sqrt(share) * static_cast<double>(n));
+  const double fraction = static_cast<double>(part) / static_cast<double>(kParts);
+  const i64 row = static_cast<i64>(std::sqrt(fraction) * static_cast<double>(n));
   return std::min(n, row / kPanelRows * kPanelRows);
 }
 

@@ -31,12 +31,12 @@ class Coded {
             radius_.data() + at, quads_, 1};
   }
 
-  i64 room() const { return 4 * quads_; }
+  i64 padded() const { return 4 * quads_; }
 
   // The point c, in units, for all centres within `radius` of it. Any thread may set a place of its own, with
-  // `room` bytes of its own.
+  // `padded` bytes of its own.
   void set(i64 at, const double* c, double radius, std::int8_t* one) {
-    std::fill(one, one + room(), std::int8_t(0));
+    std::fill(one, one + padded(), std::int8_t(0));
     double top = 0, longest = 0, halves[2], squares = 0, off = 0;
     for (i64 j = 0; j < d_; ++j) {
       if (j % (4 * grain_.chunk(quads_)) == 0) halves[0] = halves[1] = 0;
@@ -124,7 +124,7 @@ template <class T> class CodedCentres {
     std::fill(exact(), exact() + p.places * ld, T(0));
     const i64 d = p.pass.X.d;
     const Scratch<double> points(threads, d);  // nothing may be thrown by the loops below
-    const Scratch<std::int8_t> codes(threads, coded.room());
+    const Scratch<std::int8_t> codes(threads, coded.padded());
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (i64 at = 0; at < p.places; ++at) {
       if (p.order[at] < 0) continue;

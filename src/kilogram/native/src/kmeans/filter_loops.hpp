@@ -52,7 +52,7 @@ struct FilterLoops {
   bool fast;  // a machine with products of bytes; else these are plain loops, for the tests
   // x: whole lines of numbers, zeros beyond the last
   Code (*encode)(const float* x, std::int64_t lines, std::uint8_t* codes);
-  // the codes of `rows` rows as a strip, which has room for whole lines
+  // the codes of `rows` rows as a strip, which has space for whole lines
   void (*gather)(const std::uint8_t* const* codes, std::int64_t lines, std::uint8_t* strip);
   // scores[place][row] = scale <X, G> - half / step[row]
   void (*score)(const std::uint8_t* strip, const CodedBlocks& centres, const float* inverse,

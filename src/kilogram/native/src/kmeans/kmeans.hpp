@@ -44,7 +44,7 @@ template <class T> struct BoundedPass {
 
 template <class T> PassTerms bounded_pass(const BoundedPass<T>& pass, int threads);
 
-// The same for small k, with a bound for each: lower (n, room) plus what the centre had drifted by then,
+// The same for small k, with a bound for each: lower (n, padded) plus what the centre had drifted by then,
 // infinite for the own one and from k on; least (n) is no more than the least of them. The rows as bytes (n, kLine
 // lines), their steps, what the bytes leave (n) and norms (n) are kept from the first pass on.
 template <class T> struct SmallKPass {

@@ -16,11 +16,11 @@ namespace {
 // One thread's strip of rows on its way.
 template <class T> class Strip {
  public:
-  static i64 room(i64 d) { return 2 * d * loops<T>().strip; }
+  static i64 buffer_size(i64 d) { return 2 * d * loops<T>().strip; }
 
-  Strip(const ClusterPass<T>& pass, const Blocks<T>& blocks, T* room)
-      : pass_(pass), blocks_(blocks), size_(loops<T>().strip), d_(pass.X.d), rows_(room),
-        packed_(room + size_ * d_), index_(size_), listed_(blocks.count) {
+  Strip(const ClusterPass<T>& pass, const Blocks<T>& blocks, T* buffer)
+      : pass_(pass), blocks_(blocks), size_(loops<T>().strip), d_(pass.X.d), rows_(buffer),
+        packed_(buffer + size_ * d_), index_(size_), listed_(blocks.count) {
     std::iota(listed_.begin(), listed_.end(), 0);
   }
 
@@ -80,10 +80,10 @@ template <class T> class Strip {
 template <class T> PassTerms cluster_pass(const ClusterPass<T>& pass, int threads) {
   const i64 n = pass.X.n, d = pass.X.d, strip = loops<T>().strip, strips = ceil_div(n, strip);
   const Blocks<T> blocks(pass.C, pass.k, d);
-  const Scratch<T> rooms(threads, Strip<T>::room(d));
+  const Scratch<T> buffers(threads, Strip<T>::buffer_size(d));
   std::vector<Strip<T>> team;
   team.reserve(threads);
-  for (int t = 0; t < threads; ++t) team.emplace_back(pass, blocks, rooms.block(t));
+  for (int t = 0; t < threads; ++t) team.emplace_back(pass, blocks, buffers.block(t));
   return in_lanes(pass, strips, threads, [&](i64 s, int thread, double* sums) {
     return team[thread].take(s * strip, std::min(strip, n - s * strip), sums);
   });
@@ -95,11 +95,11 @@ void distances_to(const Rows<T>& X, const T* shift, const T* C, i64 k, const T* 
   const Loops<T>& f = loops<T>();
   const i64 n = X.n, d = X.d, strip = f.strip, strips = ceil_div(n, strip);
   const Blocks<T> blocks(C, k, d);
-  const Scratch<T> rooms(threads, strip * (2 * d + kFour));
+  const Scratch<T> buffers(threads, strip * (2 * d + kFour));
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (i64 s = 0; s < strips; ++s) {
     const i64 first = s * strip, m = std::min(strip, n - first);
-    T *rows = rooms.block(omp_get_thread_num()), *packed = rows + strip * d, *found = packed + strip * d;
+    T *rows = buffers.block(omp_get_thread_num()), *packed = rows + strip * d, *found = packed + strip * d;
     f.pack(X.at(first, 0), m, d, X.rs, X.cs, shift, nullptr, rows, d);
     std::fill(packed, packed + strip * d, T(0));
     f.pack_lanes(rows, m, d, d, packed);

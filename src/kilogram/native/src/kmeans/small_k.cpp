@@ -25,7 +25,7 @@ template <class T> class SmallK {
  public:
   SmallK(const SmallKPass<T>& small_k, const SmallKCentres<T>& centres)
       : f_(small_k), p_(small_k.pass), c_(centres), l_(small_k_loops<T>()), d_(p_.X.d), ld_(c_.ld), rows_(1, 2 * ld_),
-        dots_(2 * c_.room, T(0)), score_(c_.room), whole_(2 * c_.room, 0), zeros_(d_, T(0)), listed_(kPiece) {
+        dots_(2 * c_.padded, T(0)), score_(c_.padded), whole_(2 * c_.padded, 0), zeros_(d_, T(0)), listed_(kPiece) {
     std::fill(rows_.block(0), rows_.block(0) + 2 * ld_, T(0));
     if (f_.moved) farthest_ = *std::max_element(f_.moved, f_.moved + p_.k);
   }
@@ -39,7 +39,7 @@ template <class T> class SmallK {
       for (i64 r = 0; r < m; ++r) load(listed_[l + r], rows_.block(0) + r * ld_);
       for (i64 g = 0; g < c_.groups; ++g)
         l_.two_rows(rows_.block(0), ld_, c_.rows(g), c_.size, next(l + 2 + g, std::min(l + 4, count)),
-                    dots_.data() + g * c_.size, c_.room);
+                    dots_.data() + g * c_.size, c_.padded);
       for (i64 r = 0; r < m; ++r) settle(listed_[l + r], r, sums);
     }
     return count;
@@ -53,7 +53,7 @@ template <class T> class SmallK {
   }
 
  private:
-  T* lower(i64 i) const { return f_.lower + i * c_.room; }
+  T* lower(i64 i) const { return f_.lower + i * c_.padded; }
   const std::int8_t* codes(i64 i) const { return f_.codes + i * ld_; }
 
   // lists the rows whose bounds do not keep them where they are
@@ -69,7 +69,7 @@ template <class T> class SmallK {
       upper = (upper + f_.moved[p_.labels[i]]) * kAbove;
       least = (least - farthest_) * kBelow;
       if (upper < least) continue;
-      least = l_.least(lower(i), c_.drift.data(), c_.room);
+      least = l_.least(lower(i), c_.drift.data(), c_.padded);
       count += !(upper < least);
     }
     return count;
@@ -83,9 +83,9 @@ template <class T> class SmallK {
       for (i64 r = l + kAhead; r < std::min(l + kAhead + 2, count); ++r) call(listed_[r]);
       for (i64 g = 0; g < c_.groups; ++g)
         l_.two_codes(codes(listed_[l]), codes(listed_[l + m - 1]), ld_, c_.codes(g), c_.size,
-                     whole_.data() + g * c_.size, c_.room);
+                     whole_.data() + g * c_.size, c_.padded);
       for (i64 r = 0; r < m; ++r)
-        if (!stays(listed_[l + r], whole_.data() + r * c_.room)) listed_[left++] = listed_[l + r];
+        if (!stays(listed_[l + r], whole_.data() + r * c_.padded)) listed_[left++] = listed_[l + r];
     }
     return left;
   }
@@ -94,10 +94,10 @@ template <class T> class SmallK {
   bool stays(i64 i, const std::int32_t* whole) {
     const std::int32_t own = p_.labels[i];
     const Doubt<T> doubt{2 * f_.left[i], 2 * (std::sqrt(f_.norms[i]) + f_.left[i])};
-    l_.code_scores(whole, c_.scale.data(), f_.steps[i], c_.half.data(), c_.room, score_.data());
+    l_.code_scores(whole, c_.scale.data(), f_.steps[i], c_.half.data(), c_.padded, score_.data());
     const T mine = std::exchange(score_[own], -std::numeric_limits<T>::infinity());
-    const T* apart = c_.apart.data() + own * c_.room;
-    const T lead = l_.lead(score_.data(), mine, apart, c_.off.data(), doubt, c_.room);
+    const T* apart = c_.apart.data() + own * c_.padded;
+    const T lead = l_.lead(score_.data(), mine, apart, c_.off.data(), doubt, c_.padded);
     if (!(lead > doubt.reach * c_.off[own] + 2 * slack(i))) return false;
     score_[own] = mine;
     bound(i, own, doubt);
@@ -120,7 +120,7 @@ template <class T> class SmallK {
 
   void settle(i64 i, i64 r, double* sums) {
     const T* x = rows_.block(0) + r * ld_;
-    l_.scores(dots_.data() + r * c_.room, c_.half.data(), c_.room, score_.data());
+    l_.scores(dots_.data() + r * c_.padded, c_.half.data(), c_.padded, score_.data());
     const auto best = std::max_element(score_.begin(), score_.begin() + p_.k);
     const auto label = static_cast<std::int32_t>(best - score_.begin());
     const std::int32_t old = p_.follow ? p_.labels[i] : -1;
@@ -146,11 +146,11 @@ template <class T> class SmallK {
   void bound(i64 i, std::int32_t label, Doubt<T> doubt) {
     const T norm = f_.norms[i], slack = this->slack(i);
     const T off = slack + doubt.left * c_.length[label] + doubt.reach * c_.off[label];
-    l_.bounds(score_.data(), norm - slack, c_.length.data(), c_.off.data(), doubt, c_.drift.data(), c_.room,
+    l_.bounds(score_.data(), norm - slack, c_.length.data(), c_.off.data(), doubt, c_.drift.data(), c_.padded,
               lower(i));
     lower(i)[label] = std::numeric_limits<T>::infinity();
     f_.upper[i] = std::sqrt(std::max(T(0), norm - score_[label]) + off) * kAbove;
-    f_.least[i] = l_.least(lower(i), c_.drift.data(), c_.room);
+    f_.least[i] = l_.least(lower(i), c_.drift.data(), c_.padded);
   }
 
   void add(const T* x, T w, double* sum) const {
@@ -166,7 +166,7 @@ template <class T> class SmallK {
   const i64 d_, ld_;
   const T rounded_ = kEps * (4 + std::sqrt(T(d_)) + T(d_) / T(2 * l_.lanes));  // of sums of d numbers
   Scratch<T> rows_;
-  std::vector<T> dots_, score_;  // [row][room], [room]
+  std::vector<T> dots_, score_;  // [row][padded], [padded]
   std::vector<std::int32_t> whole_;
   std::vector<T> zeros_;
   std::vector<i64> listed_;

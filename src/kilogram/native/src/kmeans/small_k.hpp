@@ -15,8 +15,8 @@ template <class T> class SmallKCentres {
  public:
   explicit SmallKCentres(const SmallKPass<T>& small_k)
       : ld(lines_of(small_k.pass.X.d) * kLine), size(size_of(small_k.pass.k)), groups(ceil_div(small_k.pass.k, size)),
-        room(small_k_padded(small_k.pass.k)), half(room, std::numeric_limits<T>::infinity()), length(room, T(0)),
-        scale(length), off(length), drift(length), apart(small_k.pass.k * room, T(0)),
+        padded(small_k_padded(small_k.pass.k)), half(padded, std::numeric_limits<T>::infinity()), length(padded, T(0)),
+        scale(length), off(length), drift(length), apart(small_k.pass.k * padded, T(0)),
         rows_(1, groups * size * ld), codes_(1, groups * size * ld) {
     const ClusterPass<T>& p = small_k.pass;
     std::fill(rows_.block(0), rows_.block(0) + groups * size * ld, T(0));
@@ -24,18 +24,18 @@ template <class T> class SmallKCentres {
     std::copy(small_k.drift, small_k.drift + p.k, drift.begin());
     for (i64 c = 0; c < p.k; ++c) {
       put(c, p.C + c * p.X.d, p.X.d);
-      for (i64 o = 0; o < c; ++o) apart[c * room + o] = apart[o * room + c] = between(p, c, o);
+      for (i64 o = 0; o < c; ++o) apart[c * padded + o] = apart[o * padded + c] = between(p, c, o);
     }
   }
 
   const T* rows(i64 g) const { return rows_.block(0) + g * size * ld; }
   const std::int16_t* codes(i64 g) const { return codes_.block(0) + g * size * ld; }
 
-  const i64 ld, size, groups, room;
+  const i64 ld, size, groups, padded;
   std::vector<T> half, length;  // |c|^2 / 2, |c|
   std::vector<T> scale, off;           // b, |f|
   std::vector<T> drift;
-  std::vector<T> apart;  // [centre][room], from above
+  std::vector<T> apart;  // [centre][padded], from above
   T largest = 0;         // |c|^2
 
  private:
@@ -56,8 +56,8 @@ template <class T> class SmallKCentres {
       top = std::max(top, std::fabs(double(from[k])));
     }
     // No sum of products with bytes is longer than both lengths; rounding adds up to half a step each.
-    const double room = std::max(2.147e9 - 0.5 * kByte * double(d), 1e-9);
-    const double longest = std::sqrt(square) * kByte * std::sqrt(double(d)) / room;
+    const double headroom = std::max(2.147e9 - 0.5 * kByte * double(d), 1e-9);
+    const double longest = std::sqrt(square) * kByte * std::sqrt(double(d)) / headroom;
     const double most = std::max(top / kWord, longest), step = most > 1e-300 ? most : 1;
     const i64 lanes = small_k_loops<T>().lanes, words = small_k_loops<T>().words;
     T* row = rows_.block(0) + c / size * size * ld;

@@ -134,24 +134,24 @@ template <class T> Rounded<T> round_row(const T* __restrict x, i64 ld, std::int8
 }
 
 template <class T>
-void scores(const T* __restrict dots, const T* __restrict half, i64 room, T* __restrict out) {
+void scores(const T* __restrict dots, const T* __restrict half, i64 padded, T* __restrict out) {
 #pragma omp simd
-  for (i64 c = 0; c < room; ++c) out[c] = 2 * (dots[c] - half[c]);
+  for (i64 c = 0; c < padded; ++c) out[c] = 2 * (dots[c] - half[c]);
 }
 
 template <class T>
 void code_scores(const std::int32_t* __restrict dots, const T* __restrict scale, T step,
-                 const T* __restrict half, i64 room, T* __restrict out) {
+                 const T* __restrict half, i64 padded, T* __restrict out) {
 #pragma omp simd
-  for (i64 c = 0; c < room; ++c) out[c] = 2 * (static_cast<T>(dots[c]) * scale[c] * step - half[c]);
+  for (i64 c = 0; c < padded; ++c) out[c] = 2 * (static_cast<T>(dots[c]) * scale[c] * step - half[c]);
 }
 
 template <class T>
 T lead(const T* __restrict scores, T own, const T* __restrict apart, const T* __restrict off, Doubt<T> doubt,
-       i64 room) {
+       i64 padded) {
   T least = std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(min : least)
-  for (i64 c = 0; c < room; ++c) {
+  for (i64 c = 0; c < padded; ++c) {
     const T here = own - scores[c] - doubt.left * apart[c] - doubt.reach * off[c];
     least = here < least ? here : least;
   }
@@ -167,20 +167,20 @@ template <class T> KG_INLINE T root(T x) {
 
 template <class T>
 void bounds(const T* __restrict scores, T norm, const T* __restrict length, const T* __restrict off,
-            Doubt<T> doubt, const T* __restrict drift, i64 room, T* __restrict lower) {
+            Doubt<T> doubt, const T* __restrict drift, i64 padded, T* __restrict lower) {
   constexpr T eps = std::numeric_limits<T>::epsilon();
 #pragma omp simd
-  for (i64 c = 0; c < room; ++c) {
+  for (i64 c = 0; c < padded; ++c) {
     const T square = norm - scores[c] - doubt.left * length[c] - doubt.reach * off[c];
     const T low = root(square > 0 ? square : T(0)) * (1 - 8 * eps);
     lower[c] = low + drift[c] * (1 - 4 * eps);  // less than what rounding may add
   }
 }
 
-template <class T> T least(const T* __restrict lower, const T* __restrict drift, i64 room) {
+template <class T> T least(const T* __restrict lower, const T* __restrict drift, i64 padded) {
   T found = std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(min : found)
-  for (i64 c = 0; c < room; ++c) {
+  for (i64 c = 0; c < padded; ++c) {
     const T here = lower[c] - drift[c];
     found = here < found ? here : found;
   }

@@ -5,7 +5,7 @@
 namespace kg {
 
 constexpr int kByte = 127, kWord = 32767;  // the largest whole numbers of rows and of centres
-// What is known of k centres has room for so many: whole vectors, and groups of four.
+// What is known of k centres has space for so many: whole vectors, and groups of four.
 constexpr std::int64_t small_k_padded(std::int64_t k) { return (k + 15) / 16 * 16; }
 
 // The step of a row in bytes, and what they leave of it, squared.
@@ -19,7 +19,7 @@ template <class T> struct Doubt {
 };
 
 // Rows have whole lines of numbers, zeros beyond the last; centres come in groups of 4 to 6, [vector]
-// [centre][lane], and what is known of them in arrays of `room`, where those that are not there
+// [centre][lane], and what is known of them in arrays of `padded`, where those that are not there
 // are infinitely far.
 template <class T> struct SmallKLoops {
   std::int64_t lanes, words;  // numbers and 16-bit numbers of a vector
@@ -33,16 +33,16 @@ template <class T> struct SmallKLoops {
                     std::int64_t stride);
   Rounded<T> (*round_row)(const T* x, std::int64_t ld, std::int8_t* codes);
   // twice dots - half, by so much less than |x|^2 is the squared distance; and of dots in steps
-  void (*scores)(const T* dots, const T* half, std::int64_t room, T* out);
+  void (*scores)(const T* dots, const T* half, std::int64_t padded, T* out);
   void (*code_scores)(const std::int32_t* dots, const T* scale, T step, const T* half,
-                      std::int64_t room, T* out);
+                      std::int64_t padded, T* out);
   // the least of own - scores[c], less what either may be off by
-  T (*lead)(const T* scores, T own, const T* apart, const T* off, Doubt<T> doubt, std::int64_t room);
+  T (*lead)(const T* scores, T own, const T* apart, const T* off, Doubt<T> doubt, std::int64_t padded);
   // lower[c] = the distance of every centre from below, plus what it has drifted
   void (*bounds)(const T* scores, T norm, const T* length, const T* off, Doubt<T> doubt, const T* drift,
-                 std::int64_t room, T* lower);
+                 std::int64_t padded, T* lower);
   // the least of them, less what they have drifted since
-  T (*least)(const T* lower, const T* drift, std::int64_t room);
+  T (*least)(const T* lower, const T* drift, std::int64_t padded);
 };
 
 template <class T> const SmallKLoops<T>& small_k_loops();

@@ -32,9 +32,9 @@ template <class T, Linkage linkage> class Cloud {
   T weight(i64 p) const {
     return std::accumulate(w_.data() + starts_[p], w_.data() + starts_[p + 1], T(0));
   }
-  i64 room() const { return panels_ * lanes_ + X_.d; }
+  i64 buffer_size() const { return panels_ * lanes_ + X_.d; }
 
-  // out[q] = how far cluster p is from cluster q, for all of them; away has `room` entries
+  // out[q] = how far cluster p is from cluster q, for all of them; away has `buffer_size()` entries
   void distances(i64 p, T* away, T* out) const {
     const i64 m = clusters();
     T* row = away + panels_ * lanes_;
@@ -56,7 +56,7 @@ template <class T, Linkage linkage> class Cloud {
     const i64 m = clusters();
     near.resize(m);
     least.resize(m);
-    const Scratch<T> away(threads, room()), out(threads, m);
+    const Scratch<T> away(threads, buffer_size()), out(threads, m);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
     for (i64 p = 0; p < m; ++p) {
       T* mine = out.block(omp_get_thread_num());
@@ -69,7 +69,7 @@ template <class T, Linkage linkage> class Cloud {
   // D (m, m), symmetric to the last digit
   void matrix(T* D, int threads) const {
     const i64 m = clusters();
-    const Scratch<T> away(threads, room()), out(threads, m);
+    const Scratch<T> away(threads, buffer_size()), out(threads, m);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
     for (i64 p = 0; p < m; ++p) {
       T* mine = out.block(omp_get_thread_num());
@@ -167,13 +167,13 @@ bool worth(i64 n, i64 m, i64 d) {
 }
 
 template <class T, Linkage linkage>
-void link(const Rows<T>& X, const T* weight, i64 room, Merge* merges, int threads) {
+void link(const Rows<T>& X, const T* weight, i64 memory_limit, Merge* merges, int threads) {
   constexpr i64 few = 24;  // as in linkage/from_matrix.cpp
   Cloud<T, linkage> cloud(X, weight);
   std::vector<i64> near;
   std::vector<T> least;
   i64 t = 0, m = X.n;
-  for (; m * m * i64(sizeof(T)) > room && worth(X.n, m, X.d); m = cloud.clusters()) {
+  for (; m * m * i64(sizeof(T)) > memory_limit && worth(X.n, m, X.d); m = cloud.clusters()) {
     check_interrupt();
     cloud.nearest(near, least, threads);
     const std::vector<Union> all = united(near);
@@ -193,12 +193,12 @@ void link(const Rows<T>& X, const T* weight, i64 room, Merge* merges, int thread
 }  // namespace
 
 template <class T>
-void link_cloud(const Rows<T>& X, const T* size, Linkage linkage, i64 room, Merge* merges,
+void link_cloud(const Rows<T>& X, const T* size, Linkage linkage, i64 memory_limit, Merge* merges,
                 int threads) {
   if (linkage == kComplete)
-    link<T, kComplete>(X, size, room, merges, threads);
+    link<T, kComplete>(X, size, memory_limit, merges, threads);
   else
-    link<T, kAverage>(X, size, room, merges, threads);
+    link<T, kAverage>(X, size, memory_limit, merges, threads);
 }
 
 template void link_cloud<float>(const Rows<float>&, const float*, Linkage, i64, Merge*, int);

@@ -17,9 +17,9 @@ namespace {
 // Rows in panels (simd/loops_linkage.hpp) that can be read, replaced and taken out.
 template <class T> class Panels {
  public:
-  Panels(const Rows<T>& X, i64 room = 0)
+  Panels(const Rows<T>& X, i64 extra = 0)
       : count(X.n), depth_(X.d), lanes_(loops<T>().panel), data_(1, padded(X.n) * X.d),
-        distances_(1, padded(X.n) + room) {
+        distances_(1, padded(X.n) + extra) {
     std::fill(data_.block(0), data_.block(0) + padded(X.n) * depth_, T(0));
     for (i64 i = 0; i < X.n; ++i)
       for (i64 k = 0; k < depth_; ++k) at(i, k) = *X.at(i, k);

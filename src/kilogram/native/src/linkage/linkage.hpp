@@ -44,9 +44,9 @@ template <class T> void ward_of_rows(const Rows<T>& X, const T* size, Merge* mer
 template <class T>
 void chain_of_matrix(T* D, i64 n, const T* size, Linkage linkage, Merge* merges, int threads);
 // Complete and average linkage of rows; the matrix is kept of the clusters that are left when it is
-// smaller than `room` bytes, or smaller than a round over the rows is worth.
+// smaller than `memory_limit` bytes, or smaller than a round over the rows is worth.
 template <class T>
-void link_cloud(const Rows<T>& X, const T* size, Linkage linkage, i64 room, Merge* merges,
+void link_cloud(const Rows<T>& X, const T* size, Linkage linkage, i64 memory_limit, Merge* merges,
                 int threads);
 // The closest pair again and again, for linkages that may bring a merged cluster nearer: centroid on
 // squared distances, which are overwritten; or, with `medoids`, the distance of the medoids.

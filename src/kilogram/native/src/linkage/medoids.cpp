@@ -104,21 +104,21 @@ template <class T> class Nearest {
   std::vector<double> loss;
 };
 
-// Room of each thread for the changes by medoid and the places of the rows that count.
-struct Room {
-  Room(i64 n, i64 k, int threads) : delta(threads, k), at(threads, n) {}
+// Buffers of each thread for the changes by medoid and the places of the rows that count.
+struct Workspace {
+  Workspace(i64 n, i64 k, int threads) : delta(threads, k), at(threads, n) {}
   Scratch<double> delta;
   Scratch<std::int32_t> at;
 };
 
 // Candidates first..first + count, side by side; those that cannot help bring 0.
 template <class T>
-void look_ahead(const Nearest<T>& near, i64 first, i64 count, const Room& room, Swap* found,
+void look_ahead(const Nearest<T>& near, i64 first, i64 count, const Workspace& workspace, Swap* found,
                 int threads) {
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (count > 1)
   for (i64 j = 0; j < count; ++j) {
     const int t = omp_get_thread_num();
-    found[j] = near.takes(first + j) ? near.best_for(first + j, room.delta.block(t), room.at.block(t))
+    found[j] = near.takes(first + j) ? near.best_for(first + j, workspace.delta.block(t), workspace.at.block(t))
                                      : Swap{0.0, 0};
   }
 }
@@ -127,12 +127,12 @@ void look_ahead(const Nearest<T>& near, i64 first, i64 count, const Room& room, 
 
 template <class T> SweepEnd medoid_sweep(const Medoids<T>& m, bool eager, i64 quiet, int threads) {
   Nearest<T> near(m);
-  const Room room(m.n, m.k, threads);
+  const Workspace workspace(m.n, m.k, threads);
   const double least = -1e-12 * near.total();  // less is rounding
   SweepEnd end{0, quiet, 0};
   std::vector<Swap> found(eager ? kMostAhead * threads : m.n);
   if (!eager) {
-    look_ahead(near, 0, m.n, room, found.data(), threads);
+    look_ahead(near, 0, m.n, workspace, found.data(), threads);
     const auto best = std::min_element(found.begin(), found.end(), [](const Swap& a, const Swap& b) {
       return a.change < b.change;
     });
@@ -142,7 +142,7 @@ template <class T> SweepEnd medoid_sweep(const Medoids<T>& m, bool eager, i64 qu
     i64 ahead = 1;  // while swaps come thick, what is seen ahead is stale
     for (i64 c = 0; c < m.n && end.quiet < m.n;) {
       const i64 count = std::min({ahead, m.n - c, m.n - end.quiet});
-      look_ahead(near, c, count, room, found.data(), threads);
+      look_ahead(near, c, count, workspace, found.data(), threads);
       i64 j = 0;
       while (j < count && !(found[j].change < least)) ++j;
       if (j < count) {

@@ -41,7 +41,7 @@ template <class T, Linkage linkage> class Round {
 
   // near becomes the nearest of every union
   void run(std::vector<i64>& near, int threads) {
-    const Scratch<T> fresh(kRows, k_), rooms(threads, square_.m);
+    const Scratch<T> fresh(kRows, k_), buffers(threads, square_.m);
     T* D = square_.row(0);
     near.resize(k_);
     for (i64 first = 0; first < k_; first += kRows) {
@@ -50,7 +50,7 @@ template <class T, Linkage linkage> class Round {
       {
 #pragma omp for schedule(dynamic, 4)
         for (i64 p = first; p < last; ++p)
-          beyond(p, rooms.block(omp_get_thread_num()), fresh.block(p - first));
+          beyond(p, buffers.block(omp_get_thread_num()), fresh.block(p - first));
 #pragma omp for schedule(static)
         for (i64 q = 0; q < last; q += kRows) mirror(D, first, last, q, fresh);
 #pragma omp for schedule(static)
@@ -68,7 +68,7 @@ template <class T, Linkage linkage> class Round {
   static constexpr i64 kRows = 64;  // of the new matrix at a time
 
   // the distances of union p from those after it
-  void beyond(i64 p, T* room, T* out) const {
+  void beyond(i64 p, T* buffer, T* out) const {
     const auto [a, b] = all_[p];
     const T* row = square_.row(a);
     T own = size_[a];
@@ -76,9 +76,9 @@ template <class T, Linkage linkage> class Round {
       const T* other = square_.row(b);
       const T sa = size_[a], sb = size_[b], ab = apart_[p];
       for (i64 k = a; k < square_.m; ++k)
-        room[k] = lance_williams<linkage>(row[k], other[k], sa, sb, ab, size_[k]);
+        buffer[k] = lance_williams<linkage>(row[k], other[k], sa, sb, ab, size_[k]);
       own += sb;
-      row = room;
+      row = buffer;
     }
     out[p] = kFar<T>;
     for (i64 q = p + 1; q < k_; ++q) {

@@ -14,8 +14,8 @@ i64 elastic_step(const double* H, i64 m, const double* g, const double* w, const
     for (i64 j = 0; j < m; ++j) {
       const double* row = H + j * m;
       const double curve = std::max(row[j], 1e-300), now = w[j] + d[j];
-      const double z = now - (g[j] + Hd[j]) / curve, room = l[j] / curve;
-      const double next = z > room ? z - room : z < -room ? z + room : 0.0;
+      const double z = now - (g[j] + Hd[j]) / curve, threshold = l[j] / curve;
+      const double next = z > threshold ? z - threshold : z < -threshold ? z + threshold : 0.0;
       const double step = next - now;
       if (step == 0 || !(std::abs(step) > 0)) continue;
       largest = std::max(largest, std::abs(step) * curve);

@@ -22,8 +22,8 @@ template <class T, class I> i64 lanes_of(const SparseRows<T, I>& X) {
 // The first row of a lane.
 template <class T, class I> i64 first_row(const SparseRows<T, I>& X, i64 lane, i64 lanes) {
   if (lane >= lanes) return X.n;
-  const i64 share = X.starts[0] + (X.starts[X.n] - X.starts[0]) * lane / lanes;
-  return std::lower_bound(X.starts, X.starts + X.n, static_cast<I>(share)) - X.starts;
+  const i64 start = X.starts[0] + (X.starts[X.n] - X.starts[0]) * lane / lanes;
+  return std::lower_bound(X.starts, X.starts + X.n, static_cast<I>(start)) - X.starts;
 }
 
 template <class T, class I> T dot(const T* x, const I* columns, i64 m, const T* w) {
@@ -39,7 +39,7 @@ template <class T, class I> T dot(const T* x, const I* columns, i64 m, const T* 
   return (s0 + s1) + (s2 + s3);
 }
 
-// sums[k] <- the lanes' entries at(k), for the threads' shares of k.
+// sums[k] <- the lanes' entries at(k), for the threads' parts of k.
 template <class At>
 void add_lanes(const Scratch<double>& lanes, i64 count, i64 size, double* sums, int threads, At at) {
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -92,7 +92,7 @@ void density(const T* x, i64 ld, i64 rows, i64 d, const T* factor, T constant, T
   for (i64 r = 0; r < rows; ++r) out[r] = within(constant - out[r] / 2);
 }
 
-template <class T> void share(T* logs, i64 k, i64 ld, i64 rows, const T* w, T* norm) {
+template <class T> void responsibilities(T* logs, i64 k, i64 ld, i64 rows, const T* w, T* norm) {
   constexpr i64 S = 2 * kLanes<T>;
   for (i64 r = 0; r < rows; r += S) {
     alignas(64) T most[S], sum[S], part[S];
@@ -243,7 +243,7 @@ void scatter(const T* x, i64 ld, i64 rows, i64 d, const T* mean, const T* r, T* 
 
 template <class T> constexpr MixtureLoops<T> table() {
   return {kLanes<T>,  kDeep * kLanes<T>, kHigh,    kWide,      load<T>,             gather<T>,
-          density<T>, density_diagonal<T>, share<T>, above<T>,   scatter<T>,           powers<T>};
+          density<T>, density_diagonal<T>, responsibilities<T>, above<T>,   scatter<T>,           powers<T>};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ template <class T> struct MixtureLoops {
   // to `columns`
   void (*load)(const T* X, std::int64_t rows, std::int64_t d, std::int64_t rs, std::int64_t cs,
                const T* shift, std::int64_t padded, std::int64_t columns, T* x, std::int64_t ld);
-  // z[k][j] = x[k][row], j < count, for the rows kept; zeros up to whole vectors. Room beyond: one
+  // z[k][j] = x[k][row], j < count, for the rows kept; zeros up to whole vectors. Space beyond: one
   // vector.
   void (*gather)(const T* x, std::int64_t ld, const Kept* kept, std::int64_t vectors,
                  std::int64_t count, std::int64_t d, T* z);
@@ -30,11 +30,11 @@ template <class T> struct MixtureLoops {
   // the same with F = diag(scale), from x
   void (*density_diagonal)(const T* x, std::int64_t ld, std::int64_t rows, std::int64_t d,
                            const T* mean, const T* scale, T constant, T* out);
-  // logs (k, ld) -> shares exp(log - norm) w[row], norm[row] = log of the sum of the exponentials
-  void (*share)(T* logs, std::int64_t k, std::int64_t ld, std::int64_t rows, const T* w, T* norm);
-  // the rows with r above `least`: how many, and in how many vectors; room for one vector more
+  // logs (k, ld) -> responsibilities exp(log - norm) w[row], norm[row] = log of the sum of the exponentials
+  void (*responsibilities)(T* logs, std::int64_t k, std::int64_t ld, std::int64_t rows, const T* w, T* norm);
+  // the rows with r above `least`: how many, and in how many vectors; space for one vector more
   std::int64_t (*above)(const T* r, std::int64_t rows, T least, Kept* kept, std::int64_t* vectors);
-  // S += [sum r, sum r z, tiles of sum r z x'], z = x - mean; u is room for `wide` columns
+  // S += [sum r, sum r z, tiles of sum r z x'], z = x - mean; u is space for `wide` columns
   void (*scatter)(const T* x, std::int64_t ld, std::int64_t rows, std::int64_t d, const T* mean,
                   const T* r, T* u, double* S);
   // S += [sum r, sum r z (d), sum r z^2 (d)] with z = x - mean

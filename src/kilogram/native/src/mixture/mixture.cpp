@@ -1,7 +1,7 @@
 // Expectation and maximisation in one pass: a block of rows is loaded, every component's density and
-// then its share of every row is found, and the weighted sums about the component's mean are added
+// then its responsibility for every row is found, and the weighted sums about the component's mean are added
 // while the block is in cache. Nothing of n by k by d is made, and n by k only if it is asked for.
-// Rows of a block in which a component has no share worth adding are left out of its sums. Blocks are
+// Rows of a block in which a component has no responsibility worth adding are left out of its sums. Blocks are
 // dealt to fixed lanes and the lanes added in order: the result does not depend on the threads.
 #include "mixture/loops.hpp"
 #include "mixture/mixture.hpp"
@@ -25,7 +25,7 @@ constexpr i64 kLaneCount = 16;
 constexpr i64 kLaneBytes = i64(1) << 26;   // all lanes' sums together
 constexpr i64 kBlockBytes = i64(1) << 15;  // the centred rows of a block: an L1, or part of an L2
 constexpr i64 kMostRows = 512;
-constexpr double kWorth = 0.4;             // share of the rows up to which gathering them pays
+constexpr double kWorth = 0.4;             // fraction of the rows up to which gathering them pays
 
 // Columns of a block and the tiles of one component's scatter.
 template <class T> struct Shape {
@@ -76,10 +76,10 @@ void unpack(const Shape<T>& shape, const double* S, const T* mean, double* out) 
 // One thread's block of rows on its way.
 template <class T> class Block {
  public:
-  static i64 room(const Shape<T>& s, i64 k) { return s.ld * (2 * s.columns + k + s.f.wide + 3); }
+  static i64 buffer_size(const Shape<T>& s, i64 k) { return s.ld * (2 * s.columns + k + s.f.wide + 3); }
 
-  Block(const MixturePass<T>& pass, const Shape<T>& shape, const T* factors, T* room)
-      : pass_(pass), shape_(shape), f_(shape.f), factors_(factors), x_(room),
+  Block(const MixturePass<T>& pass, const Shape<T>& shape, const T* factors, T* buffer)
+      : pass_(pass), shape_(shape), f_(shape.f), factors_(factors), x_(buffer),
         z_(x_ + shape.columns * shape.ld), logs_(z_ + shape.columns * shape.ld),
         u_(logs_ + pass.k * shape.ld), w_(u_ + f_.wide * shape.ld), norm_(w_ + shape.ld),
         kept_(norm_ + shape.ld), list_(shape.rows / shape.f.lanes + 1) {
@@ -95,9 +95,9 @@ template <class T> class Block {
     for (i64 i = 0; i < padded_; ++i) w_[i] = i >= m ? T(0) : pass_.w ? pass_.w[first + i] : T(1);
     for (i64 c = 0; c < pass_.k; ++c) densities(c);
     if (pass_.joint) put(first, m);
-    if (pass_.shares) std::fill(kept_, kept_ + padded_, T(1));  // responsibilities come without weights
-    f_.share(logs_, pass_.k, shape_.ld, padded_, pass_.shares ? kept_ : w_, norm_);
-    if (pass_.shares && !pass_.joint) put(first, m);
+    if (pass_.responsibilities) std::fill(kept_, kept_ + padded_, T(1));  // responsibilities come without weights
+    f_.responsibilities(logs_, pass_.k, shape_.ld, padded_, pass_.responsibilities ? kept_ : w_, norm_);
+    if (pass_.responsibilities && !pass_.joint) put(first, m);
     double sum = 0;
     for (i64 i = 0; i < m; ++i)
       if (w_[i] > 0) sum += double(w_[i]) * double(norm_[i]);
@@ -136,7 +136,7 @@ template <class T> class Block {
   void put(i64 first, i64 m) {
     const i64 k = pass_.k;
     for (i64 i = 0; i < m; ++i)
-      for (i64 c = 0; c < k; ++c) pass_.shares[(first + i) * k + c] = logs_[c * shape_.ld + i];
+      for (i64 c = 0; c < k; ++c) pass_.responsibilities[(first + i) * k + c] = logs_[c * shape_.ld + i];
   }
 
   const MixturePass<T>& pass_;
@@ -163,10 +163,10 @@ template <class T> double mixture_pass(const MixturePass<T>& pass, int threads) 
   const i64 most = std::clamp<i64>(kLaneBytes / (8 * (k * size + 1)), 1, kLaneCount);
   const i64 count = std::max<i64>(1, std::min(most, blocks));
   const Scratch<double> lanes(count, k * size + 1);
-  const Scratch<T> rooms(threads, Block<T>::room(shape, k));
+  const Scratch<T> buffers(threads, Block<T>::buffer_size(shape, k));
   std::vector<Block<T>> team;
   team.reserve(threads);
-  for (int t = 0; t < threads; ++t) team.emplace_back(pass, shape, factors.block(0), rooms.block(t));
+  for (int t = 0; t < threads; ++t) team.emplace_back(pass, shape, factors.block(0), buffers.block(t));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (i64 lane = 0; lane < count; ++lane) {
     double* sums = lanes.block(lane);

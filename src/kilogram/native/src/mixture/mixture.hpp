@@ -16,7 +16,7 @@ template <class T> struct MixturePass {
   const T* factors;    // (k, d, d) or (k, d)
   const T* constants;  // (k)
   bool diagonal;
-  T* shares;    // (n, k): p(c | x), or log p(x, c) if `joint`
+  T* responsibilities;    // (n, k): p(c | x), or log p(x, c) if `joint`
   bool joint;
   T* norms;     // (n): log p(x)
   double* sums;  // (k, 1 + d + d d) or (k, 1 + 2 d): of r, r z and r z z' (or r z^2), z = x - shift - means[c]

@@ -38,7 +38,7 @@ template <class T> struct Loops {
   void (*product)(const T* a, const T* b, std::int64_t depth, std::int64_t strips, T alpha, T* out,
                   std::int64_t ld);
   // S (width, width; ld) += z' z, on and below the diagonal; ld and the rows of S hold whole strips.
-  // The strips of z have room for `stride` >= depth steps. Meanwhile the `bytes` from `next` on are
+  // The strips of z have space for `stride` >= depth steps. Meanwhile the `bytes` from `next` on are
   // brought into cache; 0 for none.
   void (*gram)(const T* z, std::int64_t depth, std::int64_t stride, std::int64_t width, double* S,
                std::int64_t ld, const T* next, std::int64_t bytes);
@@ -95,7 +95,7 @@ template <class T> struct Loops {
   // z[i] = <x_i, w> + b
   void (*row_dots)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
                    std::int64_t cs, const T* w, T b, T* z);
-  // g[k] += sum_i r[i] x[i][k]; `part` is room for cols values
+  // g[k] += sum_i r[i] x[i][k]; `part` is space for cols values
   void (*add_rows)(const T* x, std::int64_t rows, std::int64_t cols, std::int64_t rs,
                    std::int64_t cs, const T* r, T* part, double* g);
   // margins z of labels y = +-1, weights c (null: 1): r = dloss/dz, h = its curvature (may be null);

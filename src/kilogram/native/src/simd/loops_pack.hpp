@@ -78,10 +78,10 @@ void add_powers(const T* x, i64 cols, i64 cs, const T* shift, T w, double* sums,
     for (i64 k = 0; k < cols; ++k) {
       const double v = static_cast<double>(x[k * cs]) - static_cast<double>(shift[k]);
       const bool there = x[k * cs] == x[k * cs];
-      const double share = there ? weight : 0.0, known = there ? v : 0.0;
-      sums[k] += share * known;
-      squares[k] += share * known * known;
-      seen[k] += share;
+      const double mass = there ? weight : 0.0, known = there ? v : 0.0;
+      sums[k] += mass * known;
+      squares[k] += mass * known * known;
+      seen[k] += mass;
     }
   } else if (!squares) {
 #pragma omp simd

@@ -138,7 +138,7 @@ KG_INLINE void add_blocks(const T* z, i64 depth, i64 stride, i64 j, i64 i, i64 e
 }
 
 // S (width, width; ld) += z' z on and below the diagonal (and a little above, to whole vectors), the
-// strips of z with room for `stride` steps; meanwhile `bytes` from `next` on come into cache. The
+// strips of z with space for `stride` steps; meanwhile `bytes` from `next` on come into cache. The
 // last rows, fewer than a block has, get a block of half or three quarters of the height.
 template <class T>
 void gram(const T* z, i64 depth, i64 stride, i64 width, double* S, i64 ld, const T* next,

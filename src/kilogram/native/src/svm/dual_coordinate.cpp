@@ -65,10 +65,10 @@ i64 one_pass(const CoordinateProblem<T>& P, i64* order, i64 active, double far,
     const double v = pull(G, P.eps, b, P.lower[i], P.upper[i]);
     if (v == 0) {
       const bool kink = b <= P.lower[i] || b >= P.upper[i] || b == 0;
-      double room = 1e300;  // how much G must change before b moves
-      if (b < P.upper[i]) room = std::min(room, b >= 0 ? G + P.eps : G - P.eps);
-      if (b > P.lower[i]) room = std::min(room, -(b > 0 ? G + P.eps : G - P.eps));
-      if (kink && room > far) std::swap(order[k--], order[--active]);
+      double margin = 1e300;  // how much G must change before b moves
+      if (b < P.upper[i]) margin = std::min(margin, b >= 0 ? G + P.eps : G - P.eps);
+      if (b > P.lower[i]) margin = std::min(margin, -(b > 0 ? G + P.eps : G - P.eps));
+      if (kink && margin > far) std::swap(order[k--], order[--active]);
       continue;
     }
     worst = std::max(worst, std::abs(v));

@@ -102,8 +102,8 @@ template <class S> PairResult pairs(const PairProblem<S>& P, double tol, i64 max
     eta = eta > kFlat ? eta : kFlat;
     const double rise = P.upper[i] - b[i], fall = b[j] - P.lower[j];
     double d = (f[j] - f[i]) / eta;
-    const double room = rise < fall ? rise : fall;
-    d = d < room ? d : room;
+    const double bound = rise < fall ? rise : fall;
+    d = d < bound ? d : bound;
     // at a bound the value is the bound itself, not a sum that nearly reaches it
     b[i] = d >= rise ? P.upper[i] : b[i] + d;
     b[j] = d >= fall ? P.lower[j] : b[j] - d;

@@ -15,13 +15,13 @@ namespace kg {
 namespace {
 
 // `count` machines: machine k has the points at[start[k], start[k + 1]) with signs y and penalties C.
-struct Duels {
+struct OneVsOneProblems {
   i64 count;
   const i64 *at, *start;
   const double *y, *C;
 };
 
-struct DuelResult {
+struct OneVsOneResult {
   double steps, bias, objective, gap, violation;
 };
 
@@ -41,7 +41,7 @@ void add(const double* const* rows, const double* delta, i64 m, i64 cols, double
   smo_loops().add_f64(rows, delta, m, cols, g);
 }
 
-// out (q, q) = K[at, at], by runs of points that follow one another; ends has room for q numbers
+// out (q, q) = K[at, at], by runs of points that follow one another; ends has space for q numbers
 template <class S> void gather(const S* K, i64 n, const i64* at, i64 q, S* out, i64* ends) {
   i64 runs = 0;
   for (i64 j = 1; j <= q; ++j)
@@ -57,7 +57,7 @@ template <class S> void gather(const S* K, i64 n, const i64* at, i64 q, S* out, 
 template <class S> struct Machine {
   const S* K;
   i64 q;
-  const S** rows;                                    // room for q
+  const S** rows;                                    // space for q
   double *t, *s, *lower, *upper, *f, *b, *g, *work;  // work: 4 q numbers
 
   // soft margins of y = +-1 with penalties C, of linear (1) or quadratic (2) slack
@@ -117,7 +117,7 @@ template <class S> struct Machine {
     return u == 0 ? 0.0 : u * r - 0.5 * s[i] * u * u;
   }
 
-  DuelResult certificate(i64 taken, double violation) const {
+  OneVsOneResult certificate(i64 taken, double violation) const {
     const double at = bias();
     double square = 0, linear = 0, slack = 0, cost = 0;
     for (i64 i = 0; i < q; ++i) {
@@ -131,7 +131,7 @@ template <class S> struct Machine {
             violation};
   }
 
-  DuelResult solve(double tol, i64 most) {
+  OneVsOneResult solve(double tol, i64 most) {
     const PairProblem<S> problem{K, q, s, lower, upper, f, b, work};
     i64 taken = 0;
     double violation = kInfinity;
@@ -145,25 +145,25 @@ template <class S> struct Machine {
 
 // Solve all machines to `tol`, with at most `visits` steps for each of their points; b as at.
 template <class S>
-void smo_duels(const S* K, i64 n, const Duels& duels, int slack, double tol, i64 visits, double* b,
-               DuelResult* results, int threads) {
+void smo_one_vs_one(const S* K, i64 n, const OneVsOneProblems& problems, int slack, double tol, i64 visits, double* b,
+               OneVsOneResult* results, int threads) {
   i64 widest = 1;
-  for (i64 k = 0; k < duels.count; ++k)
-    widest = std::max(widest, duels.start[k + 1] - duels.start[k]);
+  for (i64 k = 0; k < problems.count; ++k)
+    widest = std::max(widest, problems.start[k + 1] - problems.start[k]);
   const Scratch<S> squares(threads, widest * widest);
   const Scratch<double> vectors(threads, 10 * widest);
   const Scratch<const S*> pointers(threads, widest);
   const Scratch<i64> ends(threads, widest);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (i64 k = 0; k < duels.count; ++k) {
-    const i64 from = duels.start[k], q = duels.start[k + 1] - from;
+  for (i64 k = 0; k < problems.count; ++k) {
+    const i64 from = problems.start[k], q = problems.start[k + 1] - from;
     const int me = omp_get_thread_num();
     S* square = squares.block(me);
     double* v = vectors.block(me);
-    gather(K, n, duels.at + from, q, square, ends.block(me));
+    gather(K, n, problems.at + from, q, square, ends.block(me));
     Machine<S> machine{square,    q,         pointers.block(me), v,         v + q,    v + 2 * q,
                        v + 3 * q, v + 4 * q, b + from,           v + 5 * q, v + 6 * q};
-    machine.begin(duels.y + from, duels.C + from, slack);
+    machine.begin(problems.y + from, problems.C + from, slack);
     results[k] = machine.solve(tol, visits * q);
   }
 }

@@ -56,7 +56,7 @@ class Grower {
     while (!stack.empty()) {
       Node node = stack.back();
       stack.pop_back();
-      if (count_ + 1 > nodes_.room) return -1;
+      if (count_ + 1 > nodes_.capacity) return -1;
       Cut best;
       const bool cut = open(node) && find_cut(node, best);
       if (*rules_.stop) return -2;
@@ -88,7 +88,7 @@ class Grower {
       const Candidate next = open_nodes.top();
       open_nodes.pop();
       if (*rules_.stop) return -2;
-      if (count_ + 2 > nodes_.room) return -1;
+      if (count_ + 2 > nodes_.capacity) return -1;
       const auto [left, right] = split(next.node, next.cut);
       consider(left);
       consider(right);
@@ -128,7 +128,7 @@ class Grower {
     return best.column >= 0 && decrease(best) + kRounding >= rules_.min_decrease;
   }
 
-  // The fall of the impurity by this cut, times the node's share of all weight.
+  // The fall of the impurity by this cut, times the node's fraction of all weight.
   double decrease(const Cut& cut) const {
     const double fall = std::max(cut.score - target_.own_score(), 0.0);
     return fall / target_.unit() / rules_.total / static_cast<double>(t_.outputs);

@@ -54,16 +54,16 @@ struct SplitRules {
 
 // Nodes with children after their parents; `feature` is -1 in leaves. value has a number for every
 // output, or for every class of every output. samples counts the rows of a node. categories
-// (room, kCategoryWords), or null, are the bits of the categories that go left.
+// (capacity, kCategoryWords), or null, are the bits of the categories that go left.
 struct GrownNodes {
-  i64 room;
+  i64 capacity;
   std::int32_t *feature, *left, *right;
   double *threshold, *weight, *impurity, *samples, *value;
   std::uint8_t* missing_left;
   std::uint64_t* categories;
 };
 
-// The number of nodes, -1 where `room` does not suffice, -2 where it was cancelled.
+// The number of nodes, -1 where `capacity` does not suffice, -2 where it was cancelled.
 i64 grow_tree(const CodedColumns& X, const TreeTarget& target, const SplitRules& rules,
               const GrownNodes& nodes);
 
