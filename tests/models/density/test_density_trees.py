@@ -45,7 +45,7 @@ def test_a_tree_of_many_columns_does_not_overflow():
     assert model.n_leaves_ > 1
 
 
-def test_min_share_keeps_the_tree_in_balance():
+def test_min_fraction_keeps_the_tree_in_balance():
     X = rows(500, 2)
     tree = kg.DensityTree(min_fraction=0.3).fit(X).tree_
     inner = tree.feature >= 0
