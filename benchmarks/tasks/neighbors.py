@@ -125,10 +125,35 @@ def _accuracy(predicted: Any, data: tuple) -> dict[str, float]:
     return {"accuracy": float(np.mean(predicted == data[1][1::2]))}
 
 
+def _hashed() -> Task:
+    n, m, d, k = 100_000, 2_000, 512, 10
+
+    def run(data: tuple) -> Any:
+        model = import_module("kilogram").LSHNeighbors(n_neighbors=k, random_state=0)
+        return model.fit(data[0]).kneighbors(data[1])
+
+    return Task(
+        name="neighbors_hashed",
+        title=f"LSHNeighbors beside exact search, {m:,} queries of {n:,} rows, d = {d}, k = {k}",
+        make=_rows(n, m, d, "f4"),
+        run={
+            "kilogram": run,
+            "kilogram, exact": _search("kilogram", k, "brute"),
+            "scikit-learn": _search("sklearn.neighbors", k, "brute"),
+        },
+        quality=_distances,
+        floor=lambda rates: rates.floor(flops=2.0 * m * d * 0.005 * n, dtype="f4"),
+        counted="the distances of the candidates",
+        repeats=1,
+        long=True,
+    )
+
+
 TASKS = [
     _brute("f4"),
     _brute("f8"),
     _tree(),
+    _hashed(),
     Task(
         name="small_neighbors",
         title=f"Digits, {BATCH} fits and predictions: KNeighborsClassifier, k = 5",

@@ -50,7 +50,7 @@ def test_gower_leaves_out_what_one_row_does_not_know(machine):
     )
 
 
-@pytest.mark.parametrize("words", [1, 3])
+@pytest.mark.parametrize("words", [1, 2, 3, 4, 8])
 def test_candidates_are_the_rows_of_the_nearest_codes(machine, words):
     X, Y = RNG.standard_normal((6, 5)), RNG.standard_normal((300, 5))
     a, b = (RNG.integers(0, 2**16, (n, words)).astype(np.uint64) for n in (6, 300))

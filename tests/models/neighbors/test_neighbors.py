@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.neighbors as peers
 from scipy.spatial.distance import cdist
+from sklearn.base import clone as sk_clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
@@ -35,8 +37,9 @@ METRICS = [
 @pytest.mark.parametrize(("metric", "settings"), METRICS)
 @pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree"])
 def test_neighbours_equal_scikit_learns(metric, settings, algorithm):
-    ours = kg.NearestNeighbors(metric=metric, algorithm=algorithm, **settings).fit(X)
-    theirs = peers.NearestNeighbors(metric=metric, algorithm="brute", **settings).fit(X)
+    rows = X[:80] if callable(metric) else X
+    ours = kg.NearestNeighbors(metric=metric, algorithm=algorithm, **settings).fit(rows)
+    theirs = peers.NearestNeighbors(metric=metric, algorithm="brute", **settings).fit(rows)
     for queries in (Q, None):
         d, i = ours.kneighbors(queries, 7)
         expected, places = theirs.kneighbors(queries, 7)
@@ -314,3 +317,97 @@ def test_few_queries_find_what_many_find(rows, scale):
     few, places = model.kneighbors(scale * Q[:rows])
     np.testing.assert_allclose(few, d[:rows], rtol=1e-12)
     np.testing.assert_array_equal(places, i[:rows])
+
+
+@pytest.mark.parametrize("name", ["array_api_strict", "torch"])
+def test_queries_of_other_libraries(name):
+    xp = pytest.importorskip(name)
+    model = kg.NearestNeighbors(n_neighbors=3).fit(xp.asarray(X))
+    distances, indices = model.kneighbors(xp.asarray(Q))
+    assert type(distances) is type(indices) is type(xp.asarray(Q))
+    expected, places = kg.NearestNeighbors(n_neighbors=3).fit(X).kneighbors(Q)
+    np.testing.assert_allclose(np.asarray(distances), expected)
+    np.testing.assert_array_equal(np.asarray(indices), places)
+    graph = model.kneighbors_graph(xp.asarray(Q), mode="distance")
+    np.testing.assert_allclose(graph.sum(), expected.sum())
+    assert type(model.kneighbors()[0]) is np.ndarray
+
+
+def test_queries_of_dask():
+    da = pytest.importorskip("dask.array")
+    model = kg.KNeighborsRegressor(4).fit(X, TARGET)
+    queries = da.from_array(Q, chunks=(20, 6))
+    predicted = model.predict(queries)
+    assert predicted.numblocks == (3,)
+    np.testing.assert_allclose(predicted.compute(), model.predict(Q))
+    np.testing.assert_array_equal(model.kneighbors(queries)[1], model.kneighbors(Q)[1])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "correlation", "hamming"])
+def test_sparse_rows_are_dense_rows(metric):
+    rows, queries = np.where(X > 0.3, np.round(X, 1), 0.0), np.where(Q > 0.3, np.round(Q, 1), 0.0)
+    rows[:, 0] += 0.5  # no row of zeros, whose cosine is a convention
+    queries[:, 0] += 0.5
+    dense = kg.NearestNeighbors(metric=metric).fit(rows).kneighbors(queries)[0]
+    sparse = kg.NearestNeighbors(metric=metric).fit(sp.csr_array(rows))
+    np.testing.assert_allclose(sparse.kneighbors(sp.csr_array(queries))[0], dense, atol=1e-7)
+
+
+def test_a_column_of_missing_values_is_refused_or_ignored():
+    rows = X.copy()
+    rows[:, 2] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        kg.KNeighborsClassifier().fit(rows, LABELS)
+    rest = np.delete(X, 2, axis=1)
+    found = kg.NearestNeighbors(metric="gower").fit(rows).kneighbors(rows)[0]
+    expected = kg.NearestNeighbors(metric="gower").fit(rest).kneighbors(rest)[0]
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.uint8, bool, np.int64])
+def test_half_precision_and_whole_numbers(dtype):
+    rows = np.random.default_rng(5).integers(0, 2 if dtype is bool else 100, (80, 4)).astype(dtype)
+    labels = rows[:, 0].astype(float) > rows[:, 0].astype(float).mean()
+    for model in (kg.KNeighborsClassifier(1), kg.MLPClassifier((3,), max_iter=20, solver="lbfgs")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few iterations
+            wide = sk_clone(model).set_params(**_seed(model)).fit(rows.astype(float), labels)
+            narrow = sk_clone(model).set_params(**_seed(model)).fit(rows, labels)
+        np.testing.assert_array_equal(narrow.predict(rows), wide.predict(rows.astype(float)))
+
+
+def _seed(model):
+    return {"random_state": 0} if "random_state" in model.get_params() else {}
+
+
+def test_constant_columns_single_rows_of_a_class_and_labels_that_are_new():
+    rows, labels = np.column_stack([X[:, 0], np.ones(300)]), np.where(np.arange(300) < 1, "a", "b")
+    for model in (kg.KNeighborsClassifier(1), kg.KNeighborsClassifier(1, metric="mahalanobis")):
+        assert model.fit(rows, labels).predict(rows[:1]).tolist() == ["a"]
+        assert model.predict_proba(rows[:1]).tolist() == [[1.0, 0.0]]
+    # accuracy on a class that training did not have: never right, no error
+    assert model.score(rows[:2], ["c", "b"]) == 0.5
+    with pytest.raises(ValueError, match="one class only"):
+        kg.MLPClassifier().fit(rows, ["a"] * 300)
+    with pytest.raises(ValueError, match="has classes not in"):
+        kg.MLPClassifier().partial_fit(rows, labels, classes=["b", "c"])
+    with pytest.raises(ValueError, match="weight"):
+        kg.MLPClassifier().fit(rows, labels, sample_weight=np.zeros(300))
+
+
+def test_distances_whose_inverse_overflows_are_exact_matches():
+    rows = np.array([[0.0], [5e-320], [1.0]])
+    model = kg.KNeighborsRegressor(3, weights="distance").fit(rows, [1.0, 2.0, 9.0])
+    assert model.predict([[0.0]]).tolist() == [1.5]
+
+
+def test_weights_of_zero_in_a_vote():
+    model = kg.KNeighborsClassifier(3, weights=lambda d: np.zeros_like(d)).fit(X, LABELS)
+    with pytest.raises(ValueError, match="weights of the neighbours"):
+        model.predict(Q)
+    with pytest.raises(ValueError, match="weights of the neighbours"):
+        kg.KNeighborsRegressor(3, weights=lambda d: np.zeros_like(d)).fit(X, TARGET).predict(Q)
+    with pytest.raises(ValueError, match="of the shape"):
+        kg.KNeighborsRegressor(3, weights=lambda d: d[:1]).fit(X, TARGET).predict(Q)
+    with pytest.raises(ValueError, match="not negative"):
+        kg.KNeighborsRegressor(3, weights=lambda d: -d).fit(X, TARGET).predict(Q)

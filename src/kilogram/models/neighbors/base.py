@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kilogram.arrays.frames import column_names, is_frame
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import is_array, is_sparse, like, to_numpy
 from kilogram.arrays.row_streams import stack_rows
 from kilogram.arrays.rows import is_streamed, row_blocks
 from kilogram.base import Estimate, Estimator, ValidatedData
@@ -210,8 +210,9 @@ class KNeighborsMixin:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (m, d), default=None
-            The queries; None: the training rows, each without itself.
+        X : array-like, sparse matrix, data frame, Dask or streaming rows (m, d), default=None
+            The queries; None: the training rows, each without itself. Of a torch or CuPy array the
+            results are arrays of its library, on its device; the search is on the host.
         n_neighbors : int, default=None
             How many; None: the parameter of the same name.
         return_distance : bool, default=True
@@ -225,8 +226,10 @@ class KNeighborsMixin:
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_parameter("n_neighbors", k, Integer(1))
-        found = self._neighbors(None if X is None else self._queries(X), int(k))
-        return found if return_distance else found[1]
+        distances, indices = self._neighbors(None if X is None else self._queries(X), int(k))
+        if is_array(X):  # the library and device of the queries
+            distances, indices = like(distances, X), like(indices, X)
+        return (distances, indices) if return_distance else indices
 
     def _leave_one_out(self: Any, max_neighbors: int) -> tuple[Array, Array]:
         """Neighbours of the training rows among the others, at most all of them."""
@@ -239,7 +242,7 @@ class KNeighborsMixin:
     ) -> sp.csr_matrix:
         """The same as a sparse matrix (m, n) of ones, or of distances with ``mode="distance"``."""
         check_parameter("mode", mode, OneOf("connectivity", "distance"))
-        distances, places = self.kneighbors(X, n_neighbors)
+        distances, places = (to_numpy(found) for found in self.kneighbors(X, n_neighbors))
         values = distances if mode == "distance" else np.ones_like(distances)
         m, k = places.shape
         start = k * np.arange(m + 1)
@@ -313,18 +316,39 @@ def vote_weights(weights: Any, distances: Array) -> Array | None:
     if weights in (None, "uniform"):
         return None
     if weights == "distance":
-        exact = distances == 0
-        with np.errstate(divide="ignore"):
-            votes = 1.0 / distances
+        with np.errstate(divide="ignore", over="ignore"):
+            votes = 1.0 / np.asarray(distances, dtype=np.float64)
+        exact = np.isinf(votes)  # 0, or so near that 1 / distance overflows
         return np.where(exact.any(axis=-1, keepdims=True), exact.astype(np.float64), votes)
-    return np.asarray(weights(distances), dtype=np.float64)
+    return _votes_by(weights, distances)
+
+
+def _votes_by(weights: Any, distances: Array) -> Array:
+    """The votes of a callable, checked."""
+    votes = np.asarray(weights(distances), dtype=np.float64)
+    if votes.shape != distances.shape:
+        raise ValueError(
+            f"weights must return an array of the shape {distances.shape} of the distances, got "
+            f"{votes.shape}."
+        )
+    if not (votes >= 0).all():
+        raise ValueError(
+            "The weights of the neighbours must be numbers that are not negative: a negative one "
+            "votes against its class. Return a similarity such as np.exp(-distance)."
+        )
+    if not votes.any(axis=-1).all():
+        raise ValueError(
+            "All weights of the neighbours of some sample are zero: modify 'weights', or use more "
+            "neighbours."
+        )
+    return votes
 
 
 def votes_of_first(weights: Any, distances: Array) -> Iterator[Array]:
     """For k = 1, 2, ...: votes (m,) of the k-th neighbour; of a callable those of all k, (m, k)."""
     if callable(weights):
         for k in range(1, distances.shape[1] + 1):
-            yield np.asarray(weights(distances[:, :k]), dtype=np.float64)
+            yield _votes_by(weights, distances[:, :k])
         return
     votes = vote_weights(weights, distances)  # exact matches come first: they decide for every k
     for k in range(distances.shape[1]):

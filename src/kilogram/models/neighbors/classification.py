@@ -139,7 +139,10 @@ class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
     n_neighbors : int, default=5
         Number of votes k. An odd k avoids ties between two classes.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
-        Votes of the neighbours, from their distances.
+        Votes of the neighbours, from their distances: equal, 1 / distance (exact matches alone
+        where there are any), or a function such as ``lambda d: np.exp(-d**2)`` (a vote weighted by
+        similarity; never negative). Of classes with equal votes the first in `classes_` is
+        predicted, of rows at equal distance the first in X votes.
     algorithm, leaf_size, p, metric, metric_params, n_jobs
         As in `NearestNeighbors`.
 

@@ -46,7 +46,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         Length of the codes, rounded up to a multiple of 64. More bits order candidates better.
     n_candidates : int, float or None, default=None
         Rows that are measured for a query, as a number or as a fraction of the training rows; None
-        is 2 % of them, at least 200. Never fewer than n_neighbors + 1. More raise the recall.
+        is 0.5 % of them, at least 200. Never fewer than n_neighbors + 1. More raise the recall.
     metric : {"euclidean", "cosine"}, default="euclidean"
     random_state : int, RandomState, Generator or None, default=None
         For the hyperplanes.
@@ -133,7 +133,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         rows = np.ascontiguousarray(self._prepared(np.asarray(X)))
         n, d = rows.shape
         bits = 64 * -(-int(self.n_bits) // 64)
-        wanted = 0.02 if self.n_candidates is None else self.n_candidates
+        wanted = 0.005 if self.n_candidates is None else self.n_candidates
         count = int(np.ceil(wanted * n)) if isinstance(wanted, float) else int(wanted)
         least = LEAST_CANDIDATES if self.n_candidates is None else 1
         self.n_candidates_ = min(n, max(count, least))

@@ -90,8 +90,23 @@ void distances(const Metric& m, const T* x, const T* Y, i64 rows, i64 d, double 
   }
 }
 
+// A number of words known to the compiler: no loop over them is left.
+template <i64 words>
+void differing(const std::uint64_t* codes, i64 n, const std::uint64_t* q, std::uint16_t* out) {
+  for (i64 i = 0; i < n; ++i) {
+    i64 bits = 0;
+#pragma GCC unroll 8
+    for (i64 w = 0; w < words; ++w) bits += __builtin_popcountll(codes[i * words + w] ^ q[w]);
+    out[i] = static_cast<std::uint16_t>(bits);
+  }
+}
+
 void differences(const std::uint64_t* codes, i64 n, i64 words, const std::uint64_t* q,
                  std::uint16_t* out) {
+  if (words == 1) return differing<1>(codes, n, q, out);
+  if (words == 2) return differing<2>(codes, n, q, out);
+  if (words == 4) return differing<4>(codes, n, q, out);
+  if (words == 8) return differing<8>(codes, n, q, out);
   for (i64 i = 0; i < n; ++i) {
     int bits = 0;
     for (i64 w = 0; w < words; ++w) bits += __builtin_popcountll(codes[i * words + w] ^ q[w]);

@@ -78,20 +78,27 @@ template <class F> void for_chunks(i64 chunks, int threads, const F& f) {
   }
 }
 
-// Positions of the `wanted` smallest of `values`, of equal ones the first, in order of position.
-i64 smallest(const std::uint16_t* values, i64 n, i64 bits, i64 wanted, std::vector<i64>& counts,
-             std::int32_t* out) {
-  counts.assign(static_cast<std::size_t>(bits + 1), 0);
-  for (i64 i = 0; i < n; ++i) ++counts[values[i]];
+// Positions of the `wanted` smallest of `values`, which are at most `bits`, smallest first and of equal
+// ones the first: by counting. Two counters for each value: increments of one wait for each other.
+void smallest(const std::uint16_t* values, i64 n, i64 bits, i64 wanted, std::vector<i64>& counts,
+              std::int32_t* out) {
+  const i64 size = bits + 1;
+  counts.assign(static_cast<std::size_t>(2 * size), 0);
+  i64 *even = counts.data(), *odd = even + size;
+  for (i64 i = 0; i + 1 < n; i += 2) ++even[values[i]], ++odd[values[i + 1]];
+  if (n % 2) ++even[values[n - 1]];
   i64 limit = 0, below = 0;
-  while (below + counts[limit] < wanted) below += counts[limit++];
-  i64 equal = wanted - below, held = 0;
-  for (i64 i = 0; i < n && held < wanted; ++i) {
-    if (values[i] > limit) continue;
-    if (values[i] == limit && equal-- <= 0) continue;
-    out[held++] = static_cast<std::int32_t>(i);
+  for (; below + even[limit] + odd[limit] < wanted; ++limit) {
+    const i64 held = even[limit] + odd[limit];
+    even[limit] = below;  // now where the next of this value goes
+    below += held;
   }
-  return held;
+  even[limit] = below;
+  for (i64 i = 0, left = wanted; left > 0; ++i) {
+    if (values[i] > limit || (values[i] == limit && even[limit] >= wanted)) continue;
+    out[even[values[i]]++] = static_cast<std::int32_t>(i);
+    --left;
+  }
 }
 
 }  // namespace
@@ -125,15 +132,14 @@ void hashed_nearest(const DenseRows<T>& X, const DenseRows<T>& Y, const Codes& o
   const Scratch<std::int32_t> chosen(threads, candidates);
   const Scratch<Found> heaps(threads, k);
   std::vector<std::vector<i64>> counts(static_cast<std::size_t>(threads));
-  for (auto& count : counts) count.reserve(static_cast<std::size_t>(64 * of_y.words + 1));
+  for (auto& count : counts) count.reserve(static_cast<std::size_t>(2 * (64 * of_y.words + 1)));
   for_chunks(X.n, threads, [&](i64 i, int thread) {
     std::uint16_t* bits = differing.block(thread);
     std::int32_t* at = chosen.block(thread);
     code_loops().differences(of_y.data, of_y.n, of_y.words, of_x.data + i * of_x.words, bits);
-    const i64 held = smallest(bits, of_y.n, 64 * of_y.words, candidates,
-                              counts[static_cast<std::size_t>(thread)], at);
+    smallest(bits, of_y.n, 64 * of_y.words, candidates, counts[static_cast<std::size_t>(thread)], at);
     KBest best(heaps.block(thread), k);
-    for (i64 c = 0; c < held; ++c) {
+    for (i64 c = 0; c < candidates; ++c) {  // likely ones first: others are abandoned early
       double away;
       const double bound = best.bound();
       neighbor_loops<T>().distances(squares, X.row(i), Y.row(at[c]), 1, Y.d, bound, &away);
