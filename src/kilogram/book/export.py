@@ -14,6 +14,7 @@ from typing import Any
 
 from kilogram.book.choose import choose_trees
 from kilogram.book.content import contents, find_page, page_content
+from kilogram.book.costs import page_costs
 from kilogram.book.scene import BookError, Control, Scene, scenes
 from kilogram.book.server import built
 from kilogram.book.tours import tours
@@ -126,7 +127,8 @@ def _packed(slug: str, most: int, own: Own | None) -> str:
             request = {"scene": scene.id, "preset": preset, "controls": controls}
             reply = answer({**request, "points": own.points if own else None})
             runs[_key(scene.id, preset, controls)] = reply
-    text = json.dumps({"page": page, "runs": runs}, separators=(",", ":")).encode()
+    kept = {"page": page, "runs": runs, "costs": page_costs(slug)}
+    text = json.dumps(kept, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode("ascii")
 
 

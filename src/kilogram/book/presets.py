@@ -38,6 +38,10 @@ def _two(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(-1.2, -0.6, 0.6, 40), (1.1, 0.8, 0.6, 40)])
 
 
+def _small(rng: np.random.Generator) -> Drawn:
+    return _groups(rng, [(-1.2, -0.6, 0.6, 14), (1.1, 0.8, 0.6, 14)])
+
+
 def _wrong_labels(rng: np.random.Generator) -> Drawn:
     """Two groups, two points of each with the label of the other."""
     xy, labels = _two(rng)
@@ -98,6 +102,14 @@ def _outlier_class(rng: np.random.Generator) -> Drawn:
     return np.concatenate([xy, [[2.7, -2.6], [2.8, -2.4]]]), np.append(labels, [1, 1])
 
 
+def _aside(rng: np.random.Generator) -> Drawn:
+    return _groups(rng, [(1.0, 1.0, 0.3, 30), (2.2, 2.2, 0.3, 30)])
+
+
+def _unequal_two(rng: np.random.Generator) -> Drawn:
+    return _groups(rng, [(-0.8, -0.3, 0.8, 80), (1.2, 0.6, 0.7, 16)])
+
+
 def _one_group(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(0.0, 0.0, 1.0, 100)])
 
@@ -142,6 +154,7 @@ def _step(x: NDArray[np.float64]) -> NDArray[np.float64]:
 PRESETS: dict[str, Preset] = {
     "blobs": Preset("three groups", _blobs),
     "two": Preset("two groups", _two),
+    "small": Preset("two small groups", _small),
     "wrong_labels": Preset("two groups, wrong labels", _wrong_labels),
     "overlap": Preset("overlapping groups", _overlap),
     "three": Preset("three classes", _three_classes),
@@ -150,12 +163,15 @@ PRESETS: dict[str, Preset] = {
     "moons": Preset("two moons", _moons),
     "circles": Preset("two circles", _circles),
     "xor": Preset("exclusive or", _xor),
+    "aside": Preset("two groups beside the origin", _aside),
+    "unequal_two": Preset("a large and a small class", _unequal_two),
     "outlier_class": Preset("two groups, far points", _outlier_class),
     "one": Preset("one group", _one_group),
     "ellipse": Preset("an ellipse", _ellipse),
     "shifted": Preset("an ellipse off the origin", _shifted),
     "sine": Preset("a sine", _curve(lambda x: 1.3 * np.sin(1.6 * x), 0.25)),
     "line": Preset("a line", _curve(lambda x: 0.6 * x - 0.2, 0.35, 25)),
+    "high": Preset("a line far from zero", _curve(lambda x: 0.25 * x + 2.0, 0.2, 25)),
     "parabola": Preset("a parabola", _curve(lambda x: 0.45 * x**2 - 1.6, 0.25, 25)),
     "few": Preset("ten points of a sine", _curve(lambda x: 1.3 * np.sin(1.6 * x), 0.2, 10)),
     "steps": Preset("steps", _curve(_step, 0.15, 45)),

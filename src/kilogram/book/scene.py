@@ -195,11 +195,12 @@ def _given_points(scene: Scene, given: Sequence[Sequence[float]]) -> Points:
 
 @cache
 def scenes() -> dict[str, Scene]:
-    """Every scene, in the order of the modules of `scenes` and of their `SCENES`."""
+    """Every scene, by module; those made for a page come before the line by line ones."""
     import kilogram.book.scenes as package
 
     found: dict[str, Scene] = {}
-    for module in sorted(info.name for info in iter_modules(package.__path__)):
+    modules = [info.name for info in iter_modules(package.__path__)]
+    for module in sorted(modules, key=lambda name: (name == "textbook", name)):
         for scene in getattr(import_module(f"{package.__name__}.{module}"), "SCENES", ()):
             if scene.id in found:
                 raise ValueError(f"two scenes are called {scene.id!r}")

@@ -70,6 +70,12 @@ def make_app(worker: Worker) -> Any:
     def page(name: str) -> Any:
         return page_content(find_page(name))
 
+    @app.get("/api/cost/{slug}")
+    def cost(slug: str) -> Any:
+        from kilogram.book.costs import page_costs  # measures this machine on its first call
+
+        return page_costs(find_page(slug))
+
     async def run(request: Any) -> Any:
         try:
             if int(request.headers.get("content-length") or 0) > MAX_BYTES:

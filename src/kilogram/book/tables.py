@@ -44,3 +44,16 @@ def bent_sheet(kind: str, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
         return np.stack([angle * np.cos(angle) / 5, height, angle * np.sin(angle) / 5], axis=1), t
     angle = 3 * np.pi * (t - 0.5)
     return np.stack([np.sin(angle), height, np.sign(angle) * (np.cos(angle) - 1)], axis=1), t
+
+
+def positive_target(family: str, slope: float, seed: int, n: int = 120) -> tuple[np.ndarray, ...]:
+    """One column and a target of mean exp(slope x + 1): counts, amounts, or amounts with zeros."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, n)
+    mean = np.exp(slope * x + 1)
+    if family == "poisson":
+        return x, rng.poisson(mean).astype(float)
+    if family == "gamma":
+        return x, rng.gamma(3.0, mean / 3)
+    events = rng.poisson(mean**0.5 / 0.5)  # a Poisson number of gamma amounts: Tweedie, power 1.5
+    return x, rng.gamma(np.maximum(events, 1e-9), 0.5 * mean**0.5)

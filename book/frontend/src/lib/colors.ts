@@ -37,6 +37,6 @@ export function scale(signed: boolean, colors?: string): (byte: number) => Rgb {
       return mix(paper, t < 0 ? low : high, 0.62 * Math.min(1, Math.abs(t)) ** 0.7);
     };
   }
-  const top = colors === 'grey' ? rgb('ink') : rgb('accent');
+  const top = rgb(colors === 'grey' ? 'ink' : (colors ?? 'accent'));
   return (byte) => mix(paper, top, (colors === 'grey' ? 1 : 0.85) * (byte / 255));
 }

@@ -8,6 +8,20 @@ export function show(value: unknown): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** Seconds in the unit that a reader would use. */
+export function seconds(value: number): string {
+  const units: [number, string][] = [[31557600, 'years'], [86400, 'days'], [3600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms']];
+  const [size, unit] = units.find(([s]) => value >= 2 * s) ?? [1e-3, 'ms'];
+  return `${show(Number((value / size).toPrecision(2)))} ${unit}`;
+}
+
+/** Bytes in the unit that a reader would use. */
+export function bytes(value: number): string {
+  const units: [number, string][] = [[1e15, 'PB'], [1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
+  const [size, unit] = units.find(([s]) => value >= s) ?? [1, 'B'];
+  return `${show(Number((value / size).toPrecision(2)))} ${unit}`;
+}
+
 function superscript(digits: string): string {
   return [...digits].map((d) => (d === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(d)])).join('');
 }

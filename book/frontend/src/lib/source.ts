@@ -1,7 +1,7 @@
 /** Where pages and fits come from: the local server, or the recordings of an exported book. */
-import type { Book, Choice, Page, Recording, Request } from './types';
+import type { Book, Choice, Costs, Page, Recording, Request } from './types';
 
-interface Exported { page: Page; runs: Record<string, Recording> }
+interface Exported { page: Page; runs: Record<string, Recording>; costs: Costs }
 interface Static { book: Book; choose: Choice; single?: string; data: Record<string, string> }
 declare global {
   interface Window { KILOGRAM_EXPORT?: Static; kilogramPage?: (slug: string, packed: string) => void }
@@ -23,6 +23,10 @@ export async function choose(): Promise<Choice> {
 
 export async function page(slug: string): Promise<Page> {
   return exported ? (await unpacked(slug)).page : get<Page>(`api/page/${encodeURIComponent(slug)}`);
+}
+
+export async function costs(slug: string): Promise<Costs> {
+  return exported ? (await unpacked(slug)).costs : get<Costs>(`api/cost/${encodeURIComponent(slug)}`);
 }
 
 export function key(request: Request): string {

@@ -12,7 +12,7 @@ export type Layer =
   | { kind: 'segments'; x1: Num[]; y1: Num[]; x2: Num[]; y2: Num[]; color?: string; width?: number; dash?: boolean }
   | { kind: 'band'; x: Num[]; lo: Num[]; hi: Num[]; color?: string }
   | { kind: 'bars'; x: Num[]; y: Num[]; w: number; color?: string; c?: number[] }
-  | { kind: 'text'; x: number; y: number; text: string; anchor?: 'start' | 'middle' | 'end'; color?: string; size?: number }
+  | { kind: 'text'; x: number; y: number; text: string; anchor?: 'start' | 'middle' | 'end'; color?: string; size?: number; bold?: boolean }
   | { kind: 'ellipses'; shapes: number[][]; faint?: boolean; color?: string }
   | { kind: 'data'; c?: number[] | number; r?: number[] | number; ring?: number[]; color?: string };
 
@@ -43,6 +43,10 @@ export interface Page {
   slug: string; title: string; objective: string; when: string; cost: string; limits: string;
   sources: string[]; names: { name: string; summary: string }[]; textbook: Textbook[];
   errata: Erratum[]; scenes: Scene[];
+}
+export interface Costs {
+  rows: number[]; columns: number;
+  methods: { name: string; costs: { seconds: number; bytes: number; fits: boolean; method: string }[] }[];
 }
 export interface Choice {
   question?: string; branches?: [string, Choice][];

@@ -22,6 +22,7 @@ from kilogram.book.drawing import (
 )
 from kilogram.book.recording import (
     Frame,
+    Layer,
     Panel,
     Recording,
     data_points,
@@ -30,13 +31,14 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
-from kilogram.book.textbook_steps import record, thinned
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
+from kilogram.book.textbook_steps import Step, record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.neighbors.classification import KNeighborsClassifier
 from kilogram.models.online.perceptron import Perceptron
 from kilogram.models.svm.svc import SVC
+from kilogram.textbook import begin
 
 _TWO = ("overlap", "two", "moons", "circles", "xor", "outlier_class")
 SIDES = (("c0", "class 0"), ("c1", "class 1"))
@@ -58,9 +60,8 @@ def errors(model: BaseEstimator, data: Points) -> list[tuple[str, Any]]:
 def _svm(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, _signs(data)
     kernel = Gaussian(c["sigma"])
-    steps = thinned(
-        record("smo", np.asarray(kernel(X, X)), y, c["C"], tol=1e-3, max_steps=600, most=601), 16
-    )
+    K = np.asarray(kernel(X, X))
+    steps = thinned(record("smo", K, y, c["C"], tol=1e-3, max_steps=600, most=601), 16)
     linear = SVC(C=c["C"], kernel="linear").fit(X, data.labels)
     model = SVC(C=c["C"], kernel=kernel).fit(X, data.labels)
     grid = data_grid(data, 48)
@@ -71,13 +72,13 @@ def _svm(data: Points, c: Mapping[str, Any]) -> Recording:
     frames = []
     for i, step in enumerate(steps):
         alpha = np.asarray(step.state["alpha"])
-        if i == len(steps) - 1:
+        if i == len(steps) - 1 and not c["printed"]:
             scores = model.decision_function(grid.places)
             support = np.isin(np.arange(len(X)), model.support_)
         else:
             support = alpha > 1e-8
-            free = support & (alpha < c["C"] * (1 - 1e-6))
-            inner = np.asarray(kernel(X, X)) @ (alpha * y)
+            free = support if c["printed"] else support & (alpha < c["C"] * (1 - 1e-6))
+            inner = K @ (alpha * y)
             b = float(np.mean((y - inner)[free])) if free.any() else 0.0
             scores = places @ (alpha * y) + b
         layers = [
@@ -101,7 +102,9 @@ def _svm(data: Points, c: Mapping[str, Any]) -> Recording:
     right = plane(
         data,
         "kernel",
-        f"Gaussian kernel, σ = {c['sigma']:.2g}",
+        "As printed: b from every support vector"
+        if c["printed"]
+        else f"Gaussian kernel, σ = {c['sigma']:.2g}",
         describe="the kernel machine, step by step",
     )
     return Recording(
@@ -153,15 +156,11 @@ def _logistic(data: Points, c: Mapping[str, Any]) -> Recording:
 
 def _perceptron(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, _signs(data)
-    every = record(
-        "perceptron_mistakes",
-        X,
-        y,
-        np.random.default_rng(c["seed"]),
-        eta=c["eta"],
-        max_steps=300,
-        most=302,
-    )
+    every = (
+        _through_the_origin(X, y, c["eta"], c["seed"])
+        if c["printed"]
+        else record("perceptron_mistakes", X, y, np.random.default_rng(c["seed"]), eta=c["eta"], max_steps=300, most=302)
+    )  # fmt: skip
     steps = thinned(every, 60)
     model = Perceptron(max_iter=200, random_state=0, tol=None).fit(X, data.labels)
     grid = data_grid(data, 24)
@@ -172,7 +171,7 @@ def _perceptron(data: Points, c: Mapping[str, Any]) -> Recording:
     frames = []
     for i, step in enumerate(steps):
         w, wrong = step.state["w"], step.state["wrong"]
-        layers = [grid.classes(ones @ w > 0), data_points(ring=np.asarray(wrong, int))]
+        layers = [score_field(grid, np.where(ones @ w > 0, 1.0, -1.0), levels=()), *_line_of(w), data_points(ring=np.asarray(wrong, int))]  # fmt: skip
         layers.append(
             segments(
                 [0],
@@ -206,6 +205,30 @@ def _perceptron(data: Points, c: Mapping[str, Any]) -> Recording:
         python=python_lines("classes", "model = kg.Perceptron(max_iter=200, random_state=0, tol=None).fit(X, y)"),
         code="perceptron_mistakes", fitted={"coef_": model.coef_},
     )  # fmt: skip
+
+
+def _through_the_origin(X: np.ndarray, y: np.ndarray, eta: float, seed: int) -> list[Step]:
+    """Algorithm 1 as the slides print it: without an offset, so the line passes the origin."""
+    rng, w = np.random.default_rng(seed), np.array([0.0, 0.5, 0.5])
+    steps: list[Step] = []
+    for step in range(301):
+        wrong = y * (X @ w[1:]) <= 0
+        state = begin("start" if step == 0 else f"step {step}", w=w, wrong=wrong)
+        steps.append(Step(state, 6 if step == 0 else 13))  # lines of `perceptron_mistakes`
+        if not wrong.any():
+            break
+        m = rng.choice(np.flatnonzero(wrong))
+        w = w + eta * y[m] * np.append(0.0, X[m])
+    return steps
+
+
+def _line_of(w: np.ndarray) -> list[Layer]:
+    """The line w_0 + w_1 x + w_2 y = 0."""
+    size = float(w[1:] @ w[1:])
+    if size == 0:
+        return []
+    foot, along = -w[0] * w[1:] / size, 99 * np.array([-w[2], w[1]]) / np.sqrt(size)
+    return [line(*np.stack([foot - along, foot + along], axis=1), color="ink", width=2.2)]
 
 
 def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
@@ -269,9 +292,9 @@ SCENES = (
     Scene(
         "svm", "svm", "Support vector machine",
         "The widest margin between two classes. Only the ringed points, the support vectors, hold the border; C says how much a point inside the margin costs.",
-        _svm, data="classes", presets=("moons", "overlap", "two", "circles", "xor", "outlier_class"),
-        controls=(log_slider("C", "C, penalty of slack", 1.0, 0.01, 1000.0), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0)),
-        breaks=(Break("A narrow kernel learns the points by heart", "overlap", {"sigma": 0.12, "C": 100.0}), Break("No line parts these", "xor", {"sigma": 1.0}), Break("Large C: one far point moves the line", "outlier_class", {"C": 1000.0})),
+        _svm, data="classes", presets=("moons", "overlap", "two", "circles", "xor", "outlier_class", "unequal_two"),
+        controls=(log_slider("C", "C, penalty of slack", 1.0, 0.01, 1000.0), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0), switch("printed", "as printed: b averaged over every support vector")),
+        breaks=(Break("What the printed page gets wrong: slack in the offset", "unequal_two", {"printed": True, "C": 0.1, "sigma": 1.5}), Break("A narrow kernel learns the points by heart", "overlap", {"sigma": 0.12, "C": 100.0}), Break("No line parts these", "xor", {"sigma": 1.0}), Break("Large C: one far point moves the line", "outlier_class", {"C": 1000.0})),
         question="Delete a point without a ring, far from the border. Does the border move?",
         answer="No: its dual coefficient is 0, so the machine without it is the same.",
         names=("SVC", "LinearSVC"), min_points=2,
@@ -288,9 +311,9 @@ SCENES = (
     Scene(
         "perceptron", "online", "Perceptron",
         "Take a misclassified point, add it to the weights (with its sign), repeat. If a line parts the classes, this ends.",
-        _perceptron, data="classes", presets=("two", "overlap", "outlier_class", "xor"),
-        controls=(slider("seed", "order of the draws", 0, 0, 20, export=(0, 1, 2)), log_slider("eta", "step size η", 1.0, 0.01, 10.0)),
-        breaks=(Break("Overlapping classes: it never ends", "overlap"), Break("Exclusive or", "xor")),
+        _perceptron, data="classes", presets=("two", "overlap", "outlier_class", "aside", "xor"),
+        controls=(slider("seed", "order of the draws", 0, 0, 20, export=(0, 1, 2)), log_slider("eta", "step size η", 1.0, 0.01, 10.0), switch("printed", "as printed: without an offset")),
+        breaks=(Break("What the printed page gets wrong: no offset", "aside", {"printed": True}), Break("Overlapping classes: it never ends", "overlap"), Break("Exclusive or", "xor")),
         question="Does a smaller step size end with fewer mistakes?",
         answer="Hardly: only the ratio of the step to the first weights matters. From w = 0 the number of mistakes does not depend on it at all.",
         names=("Perceptron", "Adaline"), min_points=2,

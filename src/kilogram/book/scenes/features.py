@@ -28,7 +28,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import Break, Points, Scene, log_slider, slider
+from kilogram.book.scene import Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.scenes.classification import errors
 from kilogram.book.tables import correlated_columns
 from kilogram.book.textbook_steps import record, thinned
@@ -222,8 +222,12 @@ def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
         features = FourierFeatures(
             n_components=count, kernel=Gaussian(c["sigma"]), random_state=c["seed"]
         ).fit(X)
-        near = features.transform(r[:, None]) @ features.transform(np.zeros((1, 1))).T
+        scale = np.sqrt(count) if c["printed"] else 1.0  # the printed features lack 1/sqrt(K)
+        near = scale**2 * (features.transform(r[:, None]) @ features.transform(np.zeros((1, 1))).T)
         guess = model.predict(places)
+        if c["printed"]:
+            Z = scale * np.asarray(features.transform(X))
+            guess = Ridge(alpha=c["alpha"]).fit(Z, y).predict(scale * features.transform(places))
         gaps.append(float(np.sqrt(np.mean((guess - truth) ** 2))))
         frames.append(Frame(
             f"{count} random features",
@@ -327,8 +331,8 @@ SCENES = (
         "kitchen_sinks", "feature_maps", "Random kitchen sinks",
         "Random cosines whose inner products approximate the kernel. Play doubles their number: the fit approaches kernel ridge, at the cost of a linear method.",
         _sinks, data="curve", presets=("sine", "few", "steps", "gap"),
-        controls=(log_slider("sigma", "kernel width σ", 0.7, 0.1, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-3, 10.0), slider("seed", "seed", 0, 0, 20, export=(0, 1))),
-        breaks=(Break("A narrow kernel needs more features", "sine", {"sigma": 0.15}),),
+        controls=(log_slider("sigma", "kernel width σ", 0.7, 0.1, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-3, 10.0), slider("seed", "seed", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: features without 1/√K")),
+        breaks=(Break("A narrow kernel needs more features", "sine", {"sigma": 0.15}), Break("What the printed page gets wrong: the penalty fades as features are added", "few", {"printed": True, "alpha": 10.0})),
         question="Four times as many features: how much smaller is the distance?",
         answer="About half: the error of a random approximation falls as one over the square root.",
         names=("KitchenSinksRegressor", "FourierFeatures", "KernelRidge"), min_points=3,

@@ -27,7 +27,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider
+from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.scenes.classification import SIDES, errors
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
@@ -231,7 +231,7 @@ def _centroid(data: Points, c: Mapping[str, Any]) -> Recording:
         mu = model.centroids_ if i == len(steps) - 1 else step.state["mu"]
         seen = np.asarray(step.state["N"]) > 0
         nearest = (
-            classes[seen][((grid.places[:, None] - mu[seen][None]) ** 2).sum(axis=2).argmin(axis=1)]
+            classes[seen][_scores(grid.places, mu[seen], c["printed"]).argmax(axis=1)]
             if seen.any()
             else np.full(len(grid.places), classes[0])
         )
@@ -252,6 +252,11 @@ def _centroid(data: Points, c: Mapping[str, Any]) -> Recording:
         [plane(data, "data", "Nearest centroid", describe="class means and the regions nearest to them")], frames, errors(model, data),
         python=python_lines("classes", "model = kg.NearestCentroid().fit(X, y)"), code="online_centroids", fitted={"centroids_": model.centroids_},
     )  # fmt: skip
+
+
+def _scores(X: np.ndarray, mu: np.ndarray, printed: bool) -> np.ndarray:
+    """The linear rule of each mean: mu'x less half of |mu|^2; the printed one lacks the half."""
+    return np.asarray(X @ mu.T - (1.0 if printed else 0.5) * (mu**2).sum(axis=1))
 
 
 SCENES = (
@@ -296,9 +301,9 @@ SCENES = (
     Scene(
         "centroids", "centroids", "Nearest centroid",
         "One mean per class, updated point by point; every place belongs to the nearest mean.",
-        _centroid, data="classes", presets=("three", "overlap", "long", "circles"), classes=3,
-        controls=(slider("seed", "order of the points", 0, 0, 20, export=(0, 1)),),
-        breaks=(Break("Equal means", "circles"), Break("Long classes", "long")),
+        _centroid, data="classes", presets=("three", "overlap", "long", "circles", "aside"), classes=3,
+        controls=(slider("seed", "order of the points", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: the threshold without its half")),
+        breaks=(Break("What the printed page gets wrong: a border in the wrong place", "aside", {"printed": True}), Break("Equal means", "circles"), Break("Long classes", "long")),
         question="Does the order of the points change the result?",
         answer="No: a running mean ends at the mean, whatever the order.",
         names=("NearestCentroid",), min_points=2,

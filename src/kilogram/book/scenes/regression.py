@@ -42,8 +42,11 @@ from kilogram.models.robust.ransac import RANSACRegressor
 DEGREES = range(0, 13)
 
 
-def _left_out(Z: np.ndarray, y: np.ndarray, alpha: float = 0.0) -> float:
+def _left_out(Z: np.ndarray, y: np.ndarray, alpha: float = 0.0, offset: bool = True) -> float:
     """The exact leave-one-out mean squared error of a (ridge) fit on the columns Z with an offset."""
+    if not offset:
+        hat = Z @ np.linalg.solve(Z.T @ Z + alpha * np.eye(Z.shape[1]), Z.T)
+        return float(np.mean(((y - hat @ y) / (1 - np.diag(hat))) ** 2))
     Z1 = np.column_stack([np.ones(len(Z)), Z])
     if alpha:
         hat = Z1 @ np.linalg.solve(Z1.T @ Z1 + alpha * np.diag([0.0] + [1.0] * Z.shape[1]), Z1.T)
@@ -125,8 +128,10 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     Zp = features.transform(places) / scale
     kernel = Gaussian(c["sigma"])
     frames, coefs, shown = [], [], []
+    if c["printed"]:  # a column of ones like any other
+        Z, Zp = (np.column_stack([np.ones(len(A)), A]) for A in (Z, Zp))
     for alpha in alphas:
-        linear = Ridge(alpha=alpha).fit(Z, y)
+        linear = Ridge(alpha=alpha, fit_intercept=not c["printed"]).fit(Z, y)
         curved = KernelRidge(alpha=alpha, kernel=kernel).fit(X, y)
         coefs.append(linear.coef_)
         shown.append((alpha, linear.predict(Zp), curved.predict(places),
@@ -134,7 +139,7 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     columns = _kernel_columns(np.asarray(kernel(X, X)))
     paths = np.array(coefs)
     logs = np.log10(alphas)
-    lows = [_left_out(Z, y, a) for a in alphas]
+    lows = [_left_out(Z, y, a, offset=not c["printed"]) for a in alphas]
     lows_kernel = [_left_out(columns, y, a) for a in alphas]
     for i, (alpha, straight, curved_line, error, error_kernel) in enumerate(shown):
         trail = [
@@ -156,7 +161,7 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
         ))  # fmt: skip
     finite = [v for v in [*lows, *lows_kernel] if np.isfinite(v)]
     panels = [
-        plane(data, "data", f"Ridge on x, …, x^{c['degree']}", equal=False, describe="points and ridge fit"),
+        plane(data, "data", _ridge_title(c), equal=False, describe="points and ridge fit"),
         plane(data, "kernel", f"Kernel ridge, σ = {c['sigma']:.2g}", equal=False, describe="points and kernel ridge fit"),
         Panel("path", "Coefficients of ridge", (logs[-1], logs[0]), limits(np.clip(paths, -12, 12)), x_label="log10 α"),
         Panel("errors", "Leave-one-out error", (logs[-1], logs[0]), (0, min(max(finite), 4 * min(finite) + float(np.var(y)))),
@@ -168,6 +173,12 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
         python=python_lines("curve", f"model = kg.KernelRidge(alpha={alphas[-1]!r}, kernel=kg.Gaussian({c['sigma']})).fit(X, y)"),
         code="ridge", fitted={"dual_coef_": KernelRidge(alpha=alphas[-1], kernel=kernel).fit(X, y).dual_coef_}, start=int(np.argmin(lows_kernel)),
     )  # fmt: skip
+
+
+def _ridge_title(c: Mapping[str, Any]) -> str:
+    power = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(c["degree"]))
+    columns = "x" if c["degree"] == 1 else f"x, …, x{power}"
+    return f"As printed: ridge on 1, {columns}" if c["printed"] else f"Ridge on {columns}"
 
 
 def _kernel_columns(K: np.ndarray) -> np.ndarray:
@@ -250,6 +261,7 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
     K = np.asarray(kernel(places, places))
     root = np.linalg.cholesky(K + 1e-8 * np.eye(len(K)))
     noise = np.random.default_rng(3).standard_normal((len(K), 4))
+    extra = 0.0 if c["printed"] else c["noise"] ** 2  # a new observation has noise of its own
     optimizer = "fmin_l_bfgs_b" if c["optimise"] else None
     model = GaussianProcessRegressor(kernel=kernel, alpha=c["noise"] ** 2, optimizer=optimizer).fit(
         X, y
@@ -272,7 +284,11 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
             sd = np.sqrt(np.maximum(np.diag(covariance), 0))
             values, vectors = np.linalg.eigh(covariance)
             draws = mean[:, None] + (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T @ noise
-        layers = [band(places, mean - 1.96 * sd, mean + 1.96 * sd)]
+        reach = 1.96 * np.sqrt(sd**2 + extra)
+        layers = [band(places, mean - reach, mean + reach)]
+        inside = np.abs(y - np.interp(data.x, places.ravel(), mean)) <= np.interp(
+            data.x, places.ravel(), reach
+        )
         layers += [
             line(places, draws[:, j], color=f"c{j + 1}", width=1, faint=True) for j in range(4)
         ]
@@ -290,7 +306,10 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
                 step,
                 {"data": layers},
                 None,
-                [("widest band, ± 1.96 sd", short(float(1.96 * sd.max())))],
+                [
+                    ("widest band, ± 1.96 sd", short(float(reach.max()))),
+                    ("points inside the band", f"{int(inside.sum())} of {len(y)}"),
+                ],
             )
         )
     panel = plane(data, "data", "Gaussian process", equal=False, describe="mean, 95 % band and four draws",
@@ -368,9 +387,9 @@ SCENES = (
         "ridge", "ridge", "Ridge and kernel ridge",
         "One objective in two coordinate systems: a penalty on the weights of explicit columns, and on the norm in the space of a kernel. "
         "Play lowers the penalty α from 300 to 0.0001.",
-        _ridge_path, data="curve", presets=("sine", "few", "steps", "line", "outliers"),
-        controls=(slider("degree", "degree of the columns", 9, 1, 12, export=(3, 9)), log_slider("sigma", "kernel width σ", 0.7, 0.05, 5.0)),
-        breaks=(Break("Kernel too narrow: it interpolates", "sine", {"sigma": 0.05}), Break("Kernel too wide: almost a line", "sine", {"sigma": 5.0})),
+        _ridge_path, data="curve", presets=("sine", "few", "steps", "line", "high", "outliers"),
+        controls=(slider("degree", "degree of the columns", 9, 1, 12, export=(3, 9)), log_slider("sigma", "kernel width σ", 0.7, 0.05, 5.0), switch("printed", "as printed: the offset is penalised too")),
+        breaks=(Break("What the printed page gets wrong: a penalised offset", "high", {"printed": True, "degree": 1}), Break("Kernel too narrow: it interpolates", "sine", {"sigma": 0.05}), Break("Kernel too wide: almost a line", "sine", {"sigma": 5.0})),
         question="The left curve is flat for a large α. Flat at which height?",
         answer="At the mean of y: the offset carries no penalty, so only the slope and the bends shrink.",
         names=("Ridge", "KernelRidge"), min_points=3,
@@ -389,8 +408,8 @@ SCENES = (
         "gaussian_process", "gaussian_process", "Gaussian process",
         "A distribution over functions, conditioned on one point after the other. The band is narrow near points and returns to the prior away from them.",
         _process, data="curve", presets=("gap", "few", "sine", "line"),
-        controls=(choice("kernel", "kernel", _KERNELS[:3]), log_slider("sigma", "width σ", 0.8, 0.1, 4.0), log_slider("noise", "noise of y", 0.2, 0.01, 1.0), switch("optimise", "choose the width by marginal likelihood")),
-        breaks=(Break("Far from the points: only the prior", "gap", {"sigma": 0.3}), Break("Noise set too low: it chases points", "sine", {"noise": 0.01, "sigma": 0.3})),
+        controls=(choice("kernel", "kernel", _KERNELS[:3]), log_slider("sigma", "width σ", 0.8, 0.1, 4.0), log_slider("noise", "noise of y", 0.2, 0.01, 1.0), switch("printed", "as printed: a band without the noise"), switch("optimise", "choose the width by marginal likelihood")),
+        breaks=(Break("Far from the points: only the prior", "gap", {"sigma": 0.3}), Break("Noise set too low: it chases points", "sine", {"noise": 0.01, "sigma": 0.3}), Break("What the printed page gets wrong: points outside their own band", "sine", {"printed": True, "noise": 0.25, "sigma": 1.0})),
         question="Drag a point up. Does the band around it grow?",
         answer="No: the posterior variance depends on where the points are, not on their values. Only the mean follows.",
         names=("GaussianProcessRegressor",), min_points=1,

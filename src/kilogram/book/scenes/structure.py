@@ -336,6 +336,8 @@ def _kernels(data: Points, c: Mapping[str, Any]) -> Recording:
     from kilogram.book.scenes.regression import kernel_of
 
     kernel, words = kernel_of(c)
+    if c["printed"] and c["kernel"] == "gaussian":
+        kernel, words = kernel_of({**c, "sigma": c["sigma"] ** 0.5})
     order = np.argsort(data.x)
     X = data.x[order][:, None]
     K = np.asarray(kernel(X, X))
@@ -424,8 +426,8 @@ SCENES = (
         "kernels", "kernels", "Kernels",
         "A kernel says which points are similar. Its matrix, its eigenvalues and the functions it prefers are three views of one choice.",
         _kernels, data="curve", presets=("sine", "few", "gap"),
-        controls=(choice("kernel", "kernel", (("gaussian", "Gaussian"), ("laplacian", "Laplacian"), ("matern", "Matérn 3/2"), ("polynomial", "cubic polynomial"), ("linear", "linear"))), log_slider("sigma", "width σ", 0.7, 0.05, 5.0)),
-        breaks=(Break("Narrow: every point for itself", "sine", {"sigma": 0.05}), Break("Wide: all points alike", "sine", {"sigma": 5.0})),
+        controls=(choice("kernel", "kernel", (("gaussian", "Gaussian"), ("laplacian", "Laplacian"), ("matern", "Matérn 3/2"), ("polynomial", "cubic polynomial"), ("linear", "linear"))), log_slider("sigma", "width σ", 0.7, 0.05, 5.0), switch("printed", "as printed: 2σ below the Gaussian’s distance")),
+        breaks=(Break("What the printed page gets wrong: σ is no width", "sine", {"printed": True, "sigma": 0.05}), Break("Narrow: every point for itself", "sine", {"sigma": 0.05}), Break("Wide: all points alike", "sine", {"sigma": 5.0})),
         question="Which kernel prefers rough functions?",
         answer="The Laplacian: its corner at 0 makes draws that are continuous but nowhere smooth. The Gaussian’s are smooth to every order.",
         names=("Gaussian", "Laplacian", "Matern"), min_points=2,
