@@ -288,5 +288,5 @@ def test_a_packed_page_replays_what_was_recorded():
 
     found = json.loads(gzip.decompress(base64.b64decode(packed_page("centroids"))))
     assert found["page"]["slug"] == "centroids"
-    assert "centroids|three|seed=0" in found["runs"]
+    assert "centroids|three|printed=false|seed=0" in found["runs"]
     assert all("error" not in run for run in found["runs"].values())

@@ -227,7 +227,7 @@ def _dual(i: Inputs) -> dict[str, Any]:
 Given = tuple[Any, ...] | dict[str, Any]
 
 #: the arguments of every textbook version; a dictionary holds keyword arguments
-_OF: dict[str, Callable[[Inputs], Given]] = {
+EXAMPLES: dict[str, Callable[[Inputs], Given]] = {
     # least squares and its relatives
     "lsqr": lambda i: (lambda v: i.powers1 @ v, lambda u: i.powers1.T @ u, i.t, 4),
     "weighted_least_squares": lambda i: (i.powers1, i.t, 0.2 + 0.1 * np.abs(i.x)),
@@ -334,6 +334,7 @@ _OF: dict[str, Callable[[Inputs], Given]] = {
     "random_forest": lambda i: (i.X, i.y.astype(float), i.X, i.rng, 6),
     "adaboost": lambda i: (i.X, i.signs, 8),
     "gradient_boosting": lambda i: (i.X, i.signs, 8),
+    "additive_boosting": lambda i: (i.X, i.signs, 12),
     "cascade": lambda i: (i.X, i.signs, 3, 4, 0.1),
     "backpropagation": lambda i: (i.network[0][0], i.network[1][0], i.network[2]),
     "network_gradient_descent": lambda i: {
@@ -437,7 +438,7 @@ def _parted(i: Inputs) -> Array:
 
 def example(key: str, data: Points) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments and keyword arguments of the textbook version `key`, made of the points."""
-    given = _OF[key](Inputs(data))
+    given = EXAMPLES[key](Inputs(data))
     return ((), given) if isinstance(given, dict) else (given, {})
 
 

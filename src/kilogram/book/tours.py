@@ -25,6 +25,16 @@ _WORDS = {
     "summary": "section",
     "slides": "lecture",
 }
+# chapters about features, evaluation or a method that the sources of its page do not list
+_ALSO = {
+    ("cookbook", "4"): ("explicit_features", "feature_maps"),
+    ("cookbook", "5"): ("naive_bayes",),  # the scene of ROC and thresholds
+    ("cookbook", "6"): ("explicit_features",),  # the scene of cross-validation
+    ("lecture_notes", "17"): ("naive_bayes",),
+    ("lecture_notes", "18"): ("naive_bayes", "explicit_features"),
+    ("summary", "3"): ("svm",),
+    ("slides", "5"): ("explicit_features", "naive_bayes"),
+}
 _PART = re.compile(r"\b(?:L0*)?(\d{1,2}|[A-C](?:\.\d)?)\b(?:\s*(?:to|-)\s*(\d{1,2}))?")
 
 
@@ -65,6 +75,9 @@ def tours() -> list[dict[str, Any]]:
                     entry = chapters[found[0]].setdefault(part, [])
                     if page.slug not in entry:
                         entry.append(page.slug)
+    for (text, part), slugs in _ALSO.items():
+        entry = chapters[text].setdefault(part, [])
+        entry += [slug for slug in slugs if slug not in entry]
     return [
         {
             "text": text,

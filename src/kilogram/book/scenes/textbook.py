@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kilogram.book.drawing import data_box, objective_panel, plane, short
-from kilogram.book.examples import example
+from kilogram.book.examples import EXAMPLES, example
 from kilogram.book.recording import (
     Frame,
     Layer,
@@ -56,7 +56,7 @@ BESIDE = {
 
 def algorithms_of(page: Page) -> list[str]:
     """The textbook versions of a page's methods, and those that stand beside them."""
-    own = [key for key, entry in ENTRIES.items() if set(entry.explains) & set(page.names)]
+    own = [key for key in EXAMPLES if set(ENTRIES[key].explains) & set(page.names)]
     # those that explain methods of other pages too come later
     own.sort(key=lambda key: len(set(ENTRIES[key].explains) - set(page.names)))
     return [*own, *BESIDE.get(page.slug, ())]
