@@ -36,7 +36,8 @@ def number(value: float, digits: int = 5) -> float | None:
 
 def _bytes(grid: NDArray[Any], lo: float, hi: float) -> str:
     scale = 255 / (hi - lo) if hi - lo > 1e-300 else 0.0
-    filled = np.nan_to_num((grid - lo) * scale, nan=0.0, posinf=255, neginf=0)
+    with np.errstate(over="ignore"):  # values far outside are clipped
+        filled = np.nan_to_num((grid - lo) * scale, nan=0.0, posinf=255, neginf=0)
     cells = np.clip(np.rint(filled), 0, 255).astype(np.uint8)
     return base64.b64encode(cells.tobytes()).decode("ascii")
 
