@@ -181,6 +181,14 @@ def test_a_model_is_opened_explained_and_exported_by_public_names():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+@pytest.mark.parametrize("command", [[], ["cook"], ["predict"], ["book"]])
+def test_help_shows_flags_without_a_type(command):
+    text = kg(*command, "--help").stdout
+    assert "--help" in text
+    assert "<bool>" not in text
+    assert "list[" not in text
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from kilogram.cli import app; "

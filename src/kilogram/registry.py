@@ -282,6 +282,7 @@ PUBLIC: dict[str, str] = {
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
     "audit": "kilogram.kitchen.audit",
+    "explore": "kilogram.kitchen.explore",
     "choose": "kilogram.kitchen.choose",
     "load_model": "kilogram.kitchen",
     "explain_model": "kilogram.kitchen.explain",

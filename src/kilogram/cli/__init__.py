@@ -15,9 +15,11 @@ import typer
 from kilogram.cli.audit import audit
 from kilogram.cli.book import book
 from kilogram.cli.choose import choose
+from kilogram.cli.common import Command, Group
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
 from kilogram.cli.explain_model import explain_model
+from kilogram.cli.explore import explore
 from kilogram.cli.export import export
 from kilogram.cli.predict import predict
 from kilogram.cli.serve import serve
@@ -28,6 +30,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
 app = typer.Typer(
+    cls=Group,
     help="Kilogram: predict a column of a table, with an honest evaluation.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,12 +44,13 @@ for _command in (
     serve,
     export,
     audit,
+    explore,
     choose,
     explain,
     book,
     version,
 ):
-    app.command()(_command)
+    app.command(cls=Command)(_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from kilogram.errors import UserError
 
@@ -27,13 +28,36 @@ class TaskName(StrEnum):
 _READ = "CSV, Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB or svmlight."
 
 TablePath = Annotated[Path, typer.Argument(help=_READ)]
-Target = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict.")]
+Target = Annotated[
+    str | None, typer.Option("--target", "-t", help="Column to predict; several as a,b.")
+]
 TaskOption = Annotated[TaskName | None, typer.Option(help="Override the detected task.")]
 Accept = Annotated[list[str] | None, typer.Option(help="Code of a serious finding to accept.")]
 MaxTime = Annotated[
     float, typer.Option(help="Time limit in seconds; what it leaves out is reported.")
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
+
+
+class Flags:
+    """Commands whose help shows flags without a type: `--version`, not `--version <bool>`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+            elif getattr(one, "multiple", False) and one.metavar is None:
+                one.metavar = "<str>" if "int" not in one.bare_type() else "<int>"
+        return found
+
+
+class Command(Flags, TyperCommand):
+    """One command of `kg`."""
+
+
+class Group(Flags, TyperGroup):
+    """All commands of `kg`."""
 
 
 @contextmanager

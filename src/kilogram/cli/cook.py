@@ -62,6 +62,12 @@ def cook(
             help="r2, mae, rmse, mape, poisson_deviance, ...; accuracy, f1, mcc, auc, log_loss, ..."
         ),
     ] = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option(
+            help="Predict this quantile of the target instead of its mean.", show_default=False
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
     repeats: Annotated[
         int | None,
@@ -83,7 +89,7 @@ def cook(
         str | None,
         typer.Option(
             help="Recipes to compare, such as logistic,lasso,svm,knn,naive_bayes,boosting,trees.",
-            show_default="linear,kernel,trees",
+            show_default="linear,kernel,trees,ensemble",
         ),
     ] = None,
     fresh: Annotated[
@@ -102,43 +108,74 @@ def cook(
 ) -> None:
     """Predict a column: recipes compared by nested cross-validation, a report, a model file."""
     with guarded():
-        from kilogram.kitchen import KitchenError
-        from kilogram.kitchen import cook as cook_it
         from kilogram.kitchen.bundled import BUNDLED, BUNDLED_TARGET
-        from kilogram.kitchen.files import writable_folder
-        from kilogram.kitchen.judge.journal import remove_all
 
         repeated: dict[str, Any] = {}
         if recipe is not None:
             table, target, repeated = _from_recipe(context, recipe, table)
         if table is None:
             table, target = BUNDLED, target or BUNDLED_TARGET
+        settings: dict[str, Any] = {
+            "task": task and task.value, "measure": measure, "quantile": quantile,
+            "folds": folds, "repeats": repeats, "seed": seed, "max_time": max_time,
+            "max_rows": max_rows, "keep": keep, "recipes": _names(recipes),
+            "search": search.value, "accept": accept or (),
+            "drop_duplicates": drop_duplicates, "examples": examples, **about,
+        } | repeated  # fmt: skip
+        names = _targets(table, target, settings)
+        if len(names) > 1:
+            for name in names:
+                others = tuple(other for other in names if other != name)
+                place = (out or Path("kilogram-report")) / slug(
+                    f"{table.name.split('.')[0]} {name}")  # fmt: skip
+                if not quiet:
+                    console().rule(f"target {name}", style="dim", align="left")
+                own = {"drop": (*settings["drop"], *others),
+                       "max_time": settings["max_time"] / len(names)}  # fmt: skip
+                _run(table, name, place, settings | own, fresh=fresh, quiet=quiet)
+            return
         folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
-        if fresh:
-            remove_all(folder)
-        with writable_folder(folder), _finished_folds_kept(folder):
-            with progress_bar(quiet) as progress:
-                settings: dict[str, Any] = {
-                    "task": task and task.value, "measure": measure, "folds": folds,
-                    "repeats": repeats, "seed": seed, "max_time": max_time, "max_rows": max_rows,
-                    "keep": keep, "recipes": _names(recipes),
-                    "search": search.value, "accept": accept or (),
-                    "drop_duplicates": drop_duplicates, "examples": examples, **about,
-                }  # fmt: skip
-                cooked = cook_it(
-                    table, target, **(settings | repeated), resume=folder, progress=progress
-                )
-            # written before anything is printed, so that a closed pipe does not cost the files
-            try:
-                files = cooked.save(folder)
-            except KitchenError:
-                if not quiet:  # a full disk must not cost the result
-                    show(cooked)
-                raise
-            cooked.journal.forget()
-        if not quiet:
-            show(cooked)
-            console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
+        _run(table, target, folder, settings, fresh=fresh, quiet=quiet)
+
+
+def _run(
+    table: Path, target: str | None, folder: Path, settings: dict[str, Any], *, fresh: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """One target: evaluated, written, shown."""
+    from kilogram.kitchen import KitchenError
+    from kilogram.kitchen import cook as cook_it
+    from kilogram.kitchen.files import writable_folder
+    from kilogram.kitchen.judge.journal import remove_all
+
+    if fresh:
+        remove_all(folder)
+    with writable_folder(folder), _finished_folds_kept(folder):
+        with progress_bar(quiet) as progress:
+            cooked = cook_it(table, target, **settings, resume=folder, progress=progress)
+        # written before anything is printed, so that a closed pipe does not cost the files
+        try:
+            files = cooked.save(folder)
+        except KitchenError:
+            if not quiet:  # a full disk must not cost the result
+                show(cooked)
+            raise
+        cooked.journal.forget()
+    if not quiet:
+        show(cooked)
+        console().print("\n".join(f"[dim]{n}[/]  {p}" for n, p in _labels(files)))
+
+
+def _targets(table: Path, target: str | None, settings: dict[str, Any]) -> tuple[str, ...]:
+    """Several targets written with commas."""
+    if target is None or "," not in target:
+        return ()
+    from kilogram.kitchen.cook import target_names
+    from kilogram.kitchen.read.table import read_table
+
+    reading = ("delimiter", "encoding", "header", "sheet", "max_memory")
+    how = {name: settings[name] for name in reading if name in settings}
+    return target_names(target, read_table(table, **how).data.column_names)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

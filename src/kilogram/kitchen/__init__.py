@@ -17,14 +17,14 @@ A module imports only from its own package or from a lower one:
             <  artifact  the model, its file, its predictions
             <  result    the result of `cook`
             <  report    HTML, JSON, model card, plots
-            <  explain, export, serve, choose
+            <  explain, explore, export, serve, choose
             <  cook
             <  estimators  CookClassifier, CookRegressor
 """
 
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
-from kilogram.kitchen.cook import Cooked, cook
+from kilogram.kitchen.cook import Cooked, cook, cook_targets
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.estimators import CookClassifier, CookRegressor
 
@@ -35,5 +35,6 @@ __all__ = [
     "KitchenError",
     "Model",
     "cook",
+    "cook_targets",
     "load_model",
 ]
