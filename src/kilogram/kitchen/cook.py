@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from kilogram.evaluation.grouped_fits import fit_rows
 from kilogram.evaluation.nested import winner
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import model_bytes
+from kilogram.kitchen.artifact.partial_dependence import PartialDependence, dependence
 from kilogram.kitchen.artifact.predictions import PredictionSummary, predict_blocks
 from kilogram.kitchen.artifact.recipe_file import as_toml
 from kilogram.kitchen.artifact.uncertainty import usage
@@ -37,23 +40,32 @@ from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable
 from kilogram.kitchen.features.overrides import orders
 from kilogram.kitchen.files import write_files
-from kilogram.kitchen.judge.collect_evidence import collect_evidence
+from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
+from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
 from kilogram.kitchen.judge.work import prepare_work
-from kilogram.kitchen.measures import choose_measure
+from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.recipe import fitted_pipeline
+from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_card, as_html
 from kilogram.kitchen.report.model_card import as_markdown
+from kilogram.kitchen.report.plots import plots
 from kilogram.kitchen.report.sentences import doubtful, verdict
+from kilogram.kitchen.report.svg import Plot
 from kilogram.kitchen.result import CookResult
 from kilogram.kitchen.settings import MAX_ROWS, SearchMethod, Settings, check
 
 # Up to so many rows, threads that wait for each other cost small matrices more than they gain.
 FEW_ROWS = 5000
+# Columns and rows of the plots of partial dependence.
+MAX_EFFECTS, MAX_EFFECT_ROWS = 6, 200
+RARE_CLASS_WARNINGS = (
+    "The least populated class in y", "A single label was found", "y_pred contains classes not in",
+)  # fmt: skip
 
 Progress = Callable[[int, int, str], None]
 
@@ -93,9 +105,13 @@ class Cooked(CookResult):
         folds = len(self.judged[0].nested.folds)
         whole = self.settings.repeats or rounds(len(self.judged[0].y))
         cut = folds < whole * self.settings.folds and self.settings.time is None
-        left_out = self.settings.recipes or not {"linear", "kernel"} <= set(names)
+        rows = len(self.judged[0].y)
+        sampled = rows < len(self.question.rows)
+        slow = any("too slow for the time limit" in note for note in self.notes)
+        left_out = self.settings.recipes or slow
         return replace(
             self.settings, max_time=math.inf, repeats=whole,
+            max_rows=rows if sampled else self.settings.max_rows,
             outer_folds=folds if cut else self.settings.outer_folds,
             recipes=names if left_out else (),
         )  # fmt: skip
@@ -113,6 +129,18 @@ class Cooked(CookResult):
             })  # fmt: skip
         return found
 
+    def predict(self, source: Any, *, details: bool = False, coverage: float = 0.9) -> Any:
+        """Predictions of the model for a path or data frame.
+
+        With `details` a dictionary of columns: the prediction with its interval (`coverage`), or
+        the probability of every class, and whether a row is out of distribution.
+        """
+        if not details:
+            return super().predict(source)
+        found = self.predict_table(source, coverage=coverage)
+        own = {column.name for column in self.model.layout.columns} | {self.question.target}
+        return {name: found[name].to_numpy() for name in found.column_names if name not in own}
+
     def predict_table(
         self, source: Any, *, coverage: float = 0.9, threshold: float | None = None
     ) -> pa.Table:
@@ -120,6 +148,11 @@ class Cooked(CookResult):
         blocks = predict_blocks(self.model, source, PredictionSummary(), coverage=coverage,
                                 threshold=threshold)  # fmt: skip
         return pa.concat_tables(list(blocks))
+
+    def plots(self) -> dict[str, Plot]:
+        """The plots of the report by name; each shows itself in a notebook, `save` writes SVG."""
+        effects = dependence_plots(self.effects, self.question.target)
+        return {plot.name: plot for plot in (*plots(self), *effects)}
 
     def _repr_html_(self) -> str:
         return as_card(self)
@@ -131,6 +164,7 @@ def cook(
     *,
     task: Task | None = None,
     measure: str | None = None,
+    quantile: float | None = None,
     folds: int = 5,
     repeats: int | None = None,
     seed: int = 0,
@@ -172,6 +206,8 @@ def cook(
         The column to predict.
     task, measure : str, default=None
         "regression" or "classification", and a measure of it, to override the detected ones.
+    quantile : float, default=None
+        Predict this quantile of the target instead of its mean: 0.9 is exceeded by a tenth.
     folds, repeats, seed : int
         Outer folds, repetitions (None: chosen by the number of rows), and the random seed.
     max_time : float, default=600
@@ -183,8 +219,8 @@ def cook(
     search : {"halving", "grid", "random", "coarse", "bayes", "path"}, default="halving"
         How preprocessing and models are tuned; "path" tunes the penalties alone.
     recipes : collection of str, default=()
-        Recipes to compare: naive_bayes, lasso, elastic_net, huber, linear, logistic, knn, svm,
-        kernel, trees, boosting. None: linear, kernel and trees.
+        Recipes to compare: naive_bayes, lasso, elastic_net, poisson, huber, linear, logistic, knn,
+        svm, kernel, trees, boosting, ensemble. None: linear, kernel, trees and their ensemble.
     outer_folds : int, default=None
         Evaluate only the first so many outer folds.
     numeric, categorical, text, date, image, drop : collections of column names
@@ -204,6 +240,10 @@ def cook(
         A folder where finished folds are stored; the same call resumes from them.
     progress : callable(done, steps, what), default=None
     """
+    if quantile is not None:
+        if measure is not None:
+            raise KitchenError("Give a quantile or a measure, not both: a quantile has its own.")
+        task, measure = "regression", f"{QUANTILE_LOSS}{quantile:g}"
     levels_given = tuple(f"{name}={','.join(levels)}" for name, levels in orders(ordinal).items())
     settings = Settings(
         task,
@@ -244,6 +284,31 @@ def cook(
     return replace(cooked, reading=reading)
 
 
+def target_names(target: str, columns: Collection[str]) -> tuple[str, ...]:
+    """Several targets written with commas, unless a column has that very name."""
+    if target in columns or "," not in target:
+        return (target,)
+    return tuple(dict.fromkeys(name.strip() for name in target.split(",") if name.strip()))
+
+
+def cook_targets(table: Any, targets: Collection[str], **settings: Any) -> dict[str, Cooked]:
+    """One run for each target; the other targets are left out of its inputs.
+
+    `settings` are those of `cook`; with `resume` every target has a folder of its own there. The
+    time limit is that of all targets together.
+    """
+    limit = settings.pop("max_time", 600.0)
+    settings["max_time"] = None if limit is None else limit / len(targets)
+    drop = tuple(settings.pop("drop", ()))
+    resume = settings.pop("resume", None)
+    found = {}
+    for target in targets:
+        others = tuple(name for name in targets if name != target)
+        place = None if resume is None else Path(resume) / target
+        found[target] = cook(table, target, drop=(*drop, *others), resume=place, **settings)
+    return found
+
+
 def cook_table(
     table: Table, target: str, settings: Settings, progress: Progress, resume: Path | None = None
 ) -> Cooked:
@@ -260,15 +325,16 @@ def cook_table(
                         notify=lambda what: progress(0, 1, what))  # fmt: skip
     found.refuse()
     work = prepare_work(table, layout, question, measure, settings, resume)
-    notify = _counter(progress, len(work.menu) * len(work.splits) + 6)
+    notify = _counter(progress, len(work.menu) * len(work.splits) + 7)
     # a thread that waits for a busy CPU holds up all others
     threads = idle_threads()
     few = len(work.y) <= FEW_ROWS
-    with thread_limit(threads), blas_threads(1 if few else threads):
+    with thread_limit(threads), blas_threads(1 if few else threads), _quiet():
         judged, undone = judge(
             work.menu, work.X, work.y, measure, work.splits, first_round=settings.folds,
             budget=budget, notify=notify, along=work.along, journal=work.journal,
         )  # fmt: skip
+        judged = _with_ensemble(judged, settings)
         chosen = choose(judged)
         kept = _kept(judged, chosen, settings.keep)
         notify("fitting the model on all rows")
@@ -276,14 +342,55 @@ def cook_table(
         evidence = collect_evidence(judged, chosen, work.X, layout, settings, budget, notify,
                                     question.classes)  # fmt: skip
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
+        notify("partial dependence")
+        shown = _effects(model, kept, evidence, work.X, budget, settings.seed)
     said = verdict(judged, target, doubtful(evidence.importance))
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
         chosen=chosen, kept=kept, verdict=said, evidence=evidence,
         model=model, settings=settings,
         notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
-        seconds=time.perf_counter() - budget.started, journal=work.journal,
+        seconds=time.perf_counter() - budget.started, rows=work.rows, effects=shown,
+        journal=work.journal,
     )  # fmt: skip
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings of splitters and scores about rare classes: the audit reports them."""
+    with warnings.catch_warnings():
+        for message in RARE_CLASS_WARNINGS:
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+        yield
+
+
+def _effects(
+    model: Model, kept: EvaluatedRecipe, evidence: Evidence, X: np.ndarray, budget: Budget,
+    seed: int,
+) -> tuple[PartialDependence, ...]:  # fmt: skip
+    """Partial dependence of the columns that matter most, while there is time."""
+    matters = evidence.importance
+    if kept.name == "baseline" or matters is None:
+        return ()
+    place = {column.name: k for k, column in enumerate(model.layout.used)}
+    rows = X[np.random.default_rng(seed).permutation(len(X))[:MAX_EFFECT_ROWS]]
+    found = []
+    for k in matters.order[:MAX_EFFECTS]:
+        if budget.expired or matters.typical[k] <= 0:
+            break
+        one = dependence(model, rows, place[matters.columns[k]])
+        found += [] if one is None else [one]
+    return tuple(found)
+
+
+def _with_ensemble(
+    judged: tuple[EvaluatedRecipe, ...], settings: Settings
+) -> tuple[EvaluatedRecipe, ...]:
+    """The recipes and, unless other recipes alone were asked for, their ensemble."""
+    if settings.recipes and "ensemble" not in settings.recipes:
+        return judged
+    found = ensemble(judged)
+    return judged if found is None else (*judged, found)
 
 
 def _model(

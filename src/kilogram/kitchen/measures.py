@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -40,6 +41,8 @@ from kilogram.kitchen.question import Question, Task
 MOSTLY = 0.8
 TINY = 1e-12
 TOP = 3
+# Measures in which every class weighs the same.
+BALANCED = ("balanced_accuracy", "f1")
 
 Function = Callable[[np.ndarray, np.ndarray], float]
 
@@ -61,6 +64,7 @@ class Measure:
     high: float = 1.0
     of_error: bool = False
     of: Literal["predictions", "probabilities"] = "predictions"
+    quantile: float | None = None
 
     @property
     def sign(self) -> int:
@@ -73,6 +77,12 @@ def poisson_deviance(y: np.ndarray, f: np.ndarray) -> float:
     y, f = np.asarray(y, dtype=float), np.maximum(np.asarray(f, dtype=float), 1e-6)
     logs = np.where(y > 0, y * np.log(np.maximum(y, TINY) / f), 0.0)
     return float(np.mean(2 * (logs - y + f)))
+
+
+def pinball(y: np.ndarray, f: np.ndarray, q: float) -> float:
+    """Mean of q (y - f) above the prediction and (1 - q) (f - y) below it."""
+    error = np.asarray(y, dtype=float) - np.asarray(f, dtype=float)
+    return float(np.mean(np.where(error > 0, q * error, (q - 1) * error)))
 
 
 def concordance(y: np.ndarray, f: np.ndarray) -> float:
@@ -214,6 +224,27 @@ _SIDES = ("r2", "mean_absolute_error", "root_mean_squared_error", "accuracy", "b
           "roc_auc", "log_loss")  # fmt: skip
 
 
+QUANTILE_LOSS = "quantile_loss_"
+
+
+def measure_named(name: str) -> Measure:
+    """A measure by its name; the quantile loss has its quantile there: quantile_loss_0.9."""
+    if not name.startswith(QUANTILE_LOSS):
+        return MEASURES[name]
+    try:
+        q = float(name.removeprefix(QUANTILE_LOSS))
+    except ValueError:
+        q = math.nan
+    if not 0 < q < 1:
+        raise KitchenError(f"A quantile must be between 0 and 1, got {name!r}.")
+    return Measure(
+        name, f"{q:g} quantile loss",
+        f"mean of {q:g} (observed − predicted) where the observed value is larger, else "
+        f"{1 - q:g} (predicted − observed)",
+        partial(pinball, q=q), "regression", high=math.inf, of_error=True, quantile=q,
+    )  # fmt: skip
+
+
 def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
     """The measure for the task, and the reason."""
     if wanted is not None:
@@ -230,6 +261,8 @@ def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measu
 def _wanted(question: Question, name: str) -> Measure:
     """The measure of this name, or an error if it does not suit the target."""
     names = [m.name for m in MEASURES.values() if m.task == question.task]
+    if name.startswith(QUANTILE_LOSS) and question.task == "regression":
+        return measure_named(name)
     if name not in names:
         raise KitchenError(
             f"measure must be one of {', '.join(names)} for a {question.task} task, got {name!r}."
@@ -277,7 +310,7 @@ _QUICK: dict[str, Function] = {
 
 def is_quick(measure: Measure) -> bool:
     """Can it be computed thousands of times?"""
-    return measure.name in _QUICK
+    return measure.name in _QUICK or measure.quantile is not None
 
 
 def quick(measure: Measure) -> Function:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.artifact.partial_dependence import PartialDependence
 from kilogram.kitchen.audit import Audit
 from kilogram.kitchen.judge.collect_evidence import Evidence
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, best_above_baseline
@@ -38,6 +39,8 @@ class CookResult:
         The recipe of `model`: the chosen one unless `keep` asked for another.
     verdict : tuple of str
         The conclusion in three sentences.
+    rows : (n,) positions in the table of the rows that were used
+    effects : partial dependence of the most important columns
     """
 
     table: Table
@@ -56,6 +59,8 @@ class CookResult:
     seconds: float
     made: float = field(default_factory=time.time)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    effects: tuple[PartialDependence, ...] = ()
     journal: Journal = field(default_factory=lambda: Journal(None, ""))
 
     def predict(self, source: Any) -> np.ndarray:

@@ -12,9 +12,10 @@ from kilogram.kitchen.question import Task
 
 MAX_ROWS = 50_000
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
-# Recipes by name, simplest first; those of the default menu are linear, kernel and trees.
-RECIPES = ("naive_bayes", "lasso", "elastic_net", "huber", "linear", "logistic", "knn", "svm",
-           "kernel", "trees", "boosting")  # fmt: skip
+# Recipes by name, simplest first; those of the default menu are linear, kernel, trees and their
+# ensemble.
+RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "linear", "logistic", "knn",
+           "svm", "kernel", "trees", "boosting", "ensemble")  # fmt: skip
 KEPT = ("baseline", *RECIPES)
 
 
@@ -79,6 +80,10 @@ def check(settings: Settings) -> None:
     unknown = [name for name in settings.recipes if name not in RECIPES]
     if unknown:
         raise KitchenError(f"recipes must be among {', '.join(RECIPES)}, got {', '.join(unknown)}.")
+    if "ensemble" in settings.recipes and len(settings.recipes) < 3:
+        raise KitchenError(
+            "An ensemble needs at least two other recipes, such as --recipes linear,trees,ensemble."
+        )
     if settings.outer_folds is not None and settings.outer_folds < 2:
         raise KitchenError(
             f"outer_folds must be an integer of at least 2, got {settings.outer_folds}."

@@ -41,7 +41,8 @@ def test_every_recipe_is_made_of_known_types(which, request, tmp_path):
     found = request.getfixturevalue(which)
     frame = curved(40) if which == "cooked" else classes(40)
     names = [one.name for one in found.judged]
-    assert names == [name for name in KEPT if name in ("baseline", "linear", "kernel", "trees")]
+    menu = ("baseline", "linear", "kernel", "trees", "ensemble")
+    assert names == [name for name in KEPT if name in menu]
     for one in found.judged:
         model = replace(found.model, pipeline=one.first_round[0].model)
         content = model_bytes(model)

@@ -14,10 +14,10 @@ from kilogram.base.budget import Budget
 from kilogram.cli import app
 from kilogram.kitchen import KitchenError, cook, explain
 from kilogram.kitchen.artifact.model import Model
-from kilogram.kitchen.explain.dependence import dependence, grid
+from kilogram.kitchen.artifact.partial_dependence import dependence, grid
+from kilogram.kitchen.artifact.responses import answer_words, in_words
 from kilogram.kitchen.explain.importance import importance, promising
 from kilogram.kitchen.explain.nearest import nearest, on_one_scale
-from kilogram.kitchen.explain.responses import answer_words, in_words
 from kilogram.kitchen.explain.show import as_html, sentences
 from kilogram.kitchen.features.columns import Column, Layout
 from tests.kitchen.conftest import QUICK, classes, curved

@@ -116,3 +116,19 @@ def test_dirty_columns_predict(tmp_path):
     assert finding.columns == ("a",)
     assert "'?.'" in finding.evidence
     assert any("numbers written as text" in note for note in audit.notes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([f"{k}.745" for k in range(30)], "numeric"),  # of a data frame; a file has read numbers
+        (["$1.50", "12..5", "n/k", *(f"${k}.25" for k in range(17))], "numeric"),
+        ([f"{k}.5" for k in range(26)] + [" "] * 8, "numeric"),
+        ([f"{k:05d}" for k in range(30)], "identifier"),
+    ],
+)
+def test_short_columns_of_numbers_written_as_text(cells, kind):
+    """Few rows, blank cells and plain decimals: none of them hides that they are numbers."""
+    found = find_kind("x", pa.array(cells))
+    assert found.kind == kind
+    assert found.reason

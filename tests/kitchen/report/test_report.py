@@ -16,7 +16,10 @@ from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_html, command
 from kilogram.kitchen.report.plots import plots
 from kilogram.kitchen.report.sentences import figure, signed
-from tests.kitchen.conftest import QUICK, classes
+from kilogram.kitchen.report.svg import compact
+from kilogram.kitchen.report.terms import explained, terms_in
+from kilogram.kitchen.report.worst_rows import worst_rows
+from tests.kitchen.conftest import QUICK, classes, curved
 
 VOID = {"meta", "br", "img", "link", "hr"}
 
@@ -57,8 +60,10 @@ def test_the_page_is_whole_small_and_alone(which, request):
     text = page.decode()
     assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]+"', "", text)
     assert "<script" not in text
+    plain = html.unescape(re.sub(r"</?abbr[^>]*>", "", text))
     for sentence in found.verdict:
-        assert sentence.split("(")[0].strip() in html.unescape(text)
+        assert sentence.split("(")[0].strip() in plain
+    assert "Half of the predictions" in plain or "of the flags are right" in plain
 
 
 @pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])
@@ -134,6 +139,54 @@ def test_card_for_notebooks(cooked):
     card = cooked._repr_html_()
     assert cooked.verdict[1].split("(")[0] in card
     assert "<svg" in card
+
+
+def test_plots_of_a_result_stand_on_their_own(cooked, tmp_path):
+    found = cooked.plots()
+    assert {"scores", "answers", "errors", "columns", "dependence-0"} <= set(found)
+    text = found["scores"].save(tmp_path / "scores.svg").read_text()
+    assert text.startswith("<svg")
+    assert "var(--" not in text
+    assert "<figure" in found["scores"]._repr_html_()
+    assert len(repr(found["scores"])) < 60
+
+
+def test_predictions_with_details(cooked, two_classes):
+    told = cooked.predict(pd.DataFrame({"x": [0.0], "noise": [0.0], "word": ["red"]}), details=True)
+    assert set(told) == {"predicted y", "low y", "high y", "out of distribution"}
+    assert told["low y"][0] < told["predicted y"][0] < told["high y"][0]
+    told = two_classes.predict(classes(5), details=True)
+    assert told["P(true)"] + told["P(false)"] == pytest.approx(1)
+
+
+def test_the_report_has_data_effects_worst_rows_and_terms(cooked, two_classes):
+    page = as_html(cooked).decode()
+    for place in ("data", "effects", "worst", "terms", "reliability"):
+        assert f'id="{place}"' in page
+        assert f'href="#{place}"' in page
+    assert '<abbr title="Fraction of the variance' in page
+    assert page.count('class="small-plot"') == 4  # the target and three columns
+    names, rows = worst_rows(cooked)
+    assert names[0] == "x"
+    errors = [float(row.wrong) for row in rows]
+    assert errors == sorted(errors, reverse=True)
+    frame = curved()
+    for row in rows:
+        assert figure(frame["y"][row.row]) == row.observed
+    assert all(row.observed != row.predicted for row in worst_rows(two_classes)[1])
+
+
+def test_terms_are_marked_once_and_escaped():
+    text = explained("R² <b> of R²; recall")
+    assert text.count("<abbr") == 2
+    assert "&lt;b&gt;" in text
+    assert [term for term, _ in terms_in("Recall and precision")] == ["precision", "recall"]
+
+
+def test_ticks_have_no_offset():
+    assert [compact(v) for v in (0.25, 1500, 20_000, 2.5e6, -3e9)] == [
+        "0.25", "1500", "20k", "2.5M", "−3G",
+    ]  # fmt: skip
 
 
 def test_figures_are_written_for_reading():

@@ -21,7 +21,7 @@ from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_wit
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
 from kilogram.kitchen.formatting import figure
-from kilogram.kitchen.measures import MEASURES, of_predictions
+from kilogram.kitchen.measures import measure_named, of_predictions
 from kilogram.kitchen.read.table import Table, table_blocks
 
 # Rows whose observed target is kept for the score, where the table has the target.
@@ -195,7 +195,7 @@ def _collect_observed(
 def _score(model: Model, observed: np.ndarray, predicted: np.ndarray) -> list[str]:
     if len(observed) < 2:
         return []
-    measure = of_predictions(MEASURES[model.about["measure"]])
+    measure = of_predictions(measure_named(model.about["measure"]))
     score = figure(measure.function(observed, predicted))
     return [f"{measure.title} of the predictions of {model.target!r}: {score} "
             f"({len(observed):,} rows)."]  # fmt: skip

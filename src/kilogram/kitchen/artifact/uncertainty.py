@@ -26,6 +26,7 @@ from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import held_out_predictions
 from kilogram.kitchen.judge.local_scale import expected_error, fit_scale
 from kilogram.kitchen.judge.trust import scaling
+from kilogram.kitchen.recipes.ensemble import Ensemble
 from kilogram.kitchen.recipes.library_models import class_scores
 
 # Absolute errors kept; more are replaced by as many quantiles.
@@ -59,7 +60,9 @@ def usage(
     """The uncertainty of the kept recipe from its held-out predictions; `examples` keeps rows."""
     held_out = held_out_predictions(kept, X)
     found: dict[str, Any] = {}
-    if kept.measure.task == "regression":
+    if kept.measure.quantile is not None:
+        pass  # a quantile is no centre of an interval
+    elif kept.measure.task == "regression":
         errors = np.abs(held_out.truth - held_out.prediction)
         sigma, local = fit_scale(X[held_out.rows], held_out.prediction, errors)
         if local:
@@ -80,6 +83,9 @@ def usage(
 
 def features(pipeline: Pipeline, X: np.ndarray) -> Any:
     """The features that the last step of a pipeline gets; the baseline gets none."""
+    last = pipeline[-1]
+    if isinstance(last, Ensemble):  # those of its heaviest member
+        return features(last.members_[int(np.argmax(last.weights_))], X)
     if len(pipeline) == 1:
         return np.zeros((len(X), 1))
     for _, step in pipeline.steps[:-1]:

@@ -21,14 +21,14 @@ from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.example_rows import recall
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
+from kilogram.kitchen.artifact.partial_dependence import PartialDependence, dependence
+from kilogram.kitchen.artifact.responses import answer_words, in_words, predicted, responses
 from kilogram.kitchen.errors import KitchenError, some
-from kilogram.kitchen.explain.dependence import PartialDependence, dependence
 from kilogram.kitchen.explain.importance import ColumnImportance, importance
 from kilogram.kitchen.explain.nearest import Neighbour, nearest
-from kilogram.kitchen.explain.responses import answer_words, in_words, predicted, responses
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.files import write_files
-from kilogram.kitchen.measures import MEASURES, of_predictions
+from kilogram.kitchen.measures import measure_named, of_predictions
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.report.model_card import card_of
 
@@ -146,7 +146,7 @@ def explain_model(
     score = None
     if truth is not None:
         score = float(
-            of_predictions(MEASURES[found.about["measure"]]).function(
+            of_predictions(measure_named(found.about["measure"])).function(
                 truth, predicted(found, X[few])
             )
         )

@@ -27,7 +27,7 @@ from scipy.stats import t
 from kilogram.base.budget import Budget
 from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.model import Model
-from kilogram.kitchen.explain.responses import predicted
+from kilogram.kitchen.artifact.responses import predicted
 
 CONFIDENCE = 0.95
 MAX_COLUMNS = 60

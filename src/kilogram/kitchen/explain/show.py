@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from kilogram.kitchen.artifact.responses import answer_words, in_words
 from kilogram.kitchen.explain.explanation import Explanation, lost
 from kilogram.kitchen.explain.plots import drawn, of_importance
-from kilogram.kitchen.explain.responses import answer_words, in_words
 from kilogram.kitchen.formatting import between, figure, signed
-from kilogram.kitchen.measures import MEASURES, of_predictions
+from kilogram.kitchen.measures import measure_named, of_predictions
 from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.svg import short
@@ -64,7 +64,7 @@ def sentences(found: Explanation) -> list[str]:
 def unit_of(found: Explanation) -> str:
     """What importance is measured in."""
     if found.importance.known:
-        return f"loss of {of_predictions(MEASURES[found.model.about['measure']]).title}"
+        return f"loss of {of_predictions(measure_named(found.model.about['measure'])).title}"
     return (
         "fraction of predictions that change"
         if found.model.classes
@@ -74,7 +74,7 @@ def unit_of(found: Explanation) -> str:
 
 def _context(found: Explanation) -> dict[str, Any]:
     model, used = found.model, found.model.layout.used
-    measure = of_predictions(MEASURES[model.about["measure"]])
+    measure = of_predictions(measure_named(model.about["measure"]))
     best = [k for k in found.importance.columns][:MAX_SHOWN]
     rows = [
         {"name": used[k].name, "kind": used[k].kind, "loss": signed(loss.mean),

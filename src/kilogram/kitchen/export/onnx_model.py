@@ -26,11 +26,12 @@ from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.uncertainty import predict_with_details
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.export.columns import cells, features
-from kilogram.kitchen.export.estimators import columns_of, scores
+from kilogram.kitchen.export.estimators import Scores, columns_of, scores
 from kilogram.kitchen.export.graph import Graph
 from kilogram.kitchen.features.columns import NEW_LEVEL, Column
 from kilogram.kitchen.files import write_files
 from kilogram.kitchen.read.table import read_table
+from kilogram.kitchen.recipes.ensemble import TINY, Ensemble
 from kilogram.kitchen.report.model_card import card_of
 
 TOLERANCE = 1e-4
@@ -99,13 +100,37 @@ def export_model(model: Model | str | Path, table: Any = None) -> OnnxModel:
     )
 
 
+def _scores(g: Graph, pipeline: Any, x: Any) -> Scores:
+    """Predictions or decision values of a pipeline; of an ensemble the mean over its members."""
+    last = pipeline[-1]
+    if isinstance(last, Ensemble):
+        return _mean_scores(g, last, x)
+    for step in pipeline[:-1]:
+        x = features(g, step, x)
+    return scores(g, last, g.cast(x) if not hasattr(last, "tried_") else x)
+
+
+def _mean_scores(g: Graph, last: Ensemble, x: Any) -> Scores:
+    """The weighted mean of predictions, or the logarithm of that of probabilities."""
+    total, columns = "", 1
+    scales = getattr(last, "scales_", None)
+    for k, (member, weight) in enumerate(zip(last.members_, last.weights_, strict=True)):
+        found = _scores(g, member, x)
+        name = found.name
+        if scales is not None:
+            name = g.add("Mul", columns_of(g, found), g.constant([float(scales[k])]))
+            name, columns = g.add("Softmax", name, axis=1), max(found.columns, 2)
+        name = g.add("Mul", name, g.constant([float(weight)]))
+        total = g.add("Add", total, name) if total else name
+    if scales is not None:
+        total = g.add("Log", g.add("Max", total, g.constant([TINY])))
+    return Scores(total, columns)
+
+
 def _graph(model: Model, dtype: Any) -> Graph:
     g = Graph(dtype)
     x = cells(g, model.layout)
-    pipeline = model.pipeline
-    for step in pipeline[:-1]:
-        x = features(g, step, x)
-    found = scores(g, pipeline[-1], g.cast(x) if not hasattr(pipeline[-1], "tried_") else x)
+    found = _scores(g, model.pipeline, x)
     kind = "float" if dtype == np.float32 else "double"
     if not model.classes:
         g.output(found.name, "prediction", kind, [None, 1])

@@ -20,6 +20,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -278,15 +279,17 @@ def _written_numbers(
     if form is None:
         return None
     unreadable = sum(form.unreadable(column).values())
-    missing = column.null_count + unreadable
-    plain_numbers = not unreadable and all(
-        map(is_number, pc.unique(column).drop_null().to_pylist())
-    )
+    missing = int(np.isnan(form.read(column)).sum())
+    codes = not unreadable and all(map(_whole_number, pc.unique(column).drop_null().to_pylist()))
     named_id = bool(_ID_NAME.search(name)) and distinct > 0.5 * len(column)
-    if (plain_numbers or named_id) and not force:
-        return None  # plain numbers are text on purpose, or the reader had made numbers of them
+    if (codes or named_id) and not force:
+        return None  # whole numbers as text are codes: 08540, 1002
     why = described(form, unreadable)
     return Column(name, "numeric", why, missing, distinct, form=str(form))
+
+
+def _whole_number(word: str) -> bool:
+    return word.strip().lstrip("+-").isdigit()
 
 
 def _spelled(form: str) -> str:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 # A column is numeric if this fraction of its cells is readable: 10 % of "n/k" must pass, and a
 # column of which a third is words is one of words.
 READABLE = 0.8
-# With so few distinct numbers, unreadable cells may be categories of their own (1, 2, 3, other):
+# With so few distinct numbers, each repeated, unreadable cells may be categories (1, 2, 3, other):
 # then only a few typing errors are accepted.
 FEW_NUMBERS, FEW_ERRORS = 20, 0.02
 # Enough distinct cells to see that a long column of words is none of numbers.
@@ -71,7 +71,7 @@ class NumberFormat:
     def unreadable(self, column: Any) -> dict[str, int]:
         """Number of cells for each text that is not a number, the most frequent first."""
         bad = column.filter(np.isnan(self.read(column))).drop_null()
-        return dict(Counter(bad.to_pylist()).most_common())
+        return dict(Counter(word for word in bad.to_pylist() if word.strip()).most_common())
 
     def _number(self, word: str) -> float:
         value, unit = _parsed(word, self.decimal)
@@ -86,10 +86,12 @@ def number_format(column: Any, *, force: bool = False) -> NumberFormat | None:
     if not force and max(found[1] for found in formats) < READABLE / 2:
         return None
     numbers = best.read(column)
-    readable, filled = int(np.sum(np.isfinite(numbers))), len(column) - column.null_count
+    readable = int(np.sum(np.isfinite(numbers)))
+    filled = int(pc.sum(pc.not_equal(pc.utf8_trim_whitespace(column), "")).as_py() or 0)
     if force:
         return best if readable else None
-    few = len(np.unique(numbers[np.isfinite(numbers)])) <= FEW_NUMBERS
+    distinct = len(np.unique(numbers[np.isfinite(numbers)]))
+    few = distinct <= min(FEW_NUMBERS, readable / 2)
     return best if readable >= (1 - FEW_ERRORS if few else READABLE) * filled else None
 
 

@@ -211,14 +211,19 @@ def judge(
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
     notes: list[str] = []
     cut: set[str] = set()
-    spent = time.perf_counter() - budget.started
+    if budget.expired:
+        raise KitchenError(
+            "The time limit is too short to evaluate any recipe: "
+            f"{time.perf_counter() - budget.started:.0f} s were used before the first fold. "
+            "Increase --max-time, or use fewer rows with --max-rows or fewer columns with --drop."
+        )
+    spare = {recipe.name for recipe in recipes[2:]}  # the simplest recipe is always evaluated
     for k, (train, test) in enumerate(splits):
         if k >= 2 and budget.left < _needed(found):
             notes.append(f"The time limit allowed {k} of {len(splits)} outer folds.")
             break
         for name, recipe in list(left.items()):
-            slow = k < 2 and found[name] and budget.left < found[name][-1].seconds
-            if slow and name != recipes[0].name:
+            if name in spare and _too_slow(found, name, k, budget):
                 notes.append(
                     f"The recipe {recipe.title!r} was left out: too slow for the time limit."
                 )
@@ -235,12 +240,8 @@ def judge(
                 fold = replace(fold, model=model, decision=decision)
                 journal.keep(k, name, fold)
             found[name].append(fold)
-    if len(left) < 2:
-        raise KitchenError(
-            f"The time limit is too short to evaluate any recipe on two folds: {spent:.0f} s of it "
-            "were used before the first. Increase --max-time, or use fewer rows with --max-rows "
-            "or fewer columns with --drop."
-        )
+    if budget.expired and len(found[recipes[0].name]) == 2:
+        notes.append("The time limit was exceeded: two folds of the simplest recipe took longer.")
     notes += _few(len(found[recipes[0].name]))
     if cut:
         names = ", ".join(sorted(cut))
@@ -250,6 +251,13 @@ def judge(
         EvaluatedRecipe(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
     ), notes
+
+
+def _too_slow(found: dict[str, list[Fold]], name: str, k: int, budget: Budget) -> bool:
+    """Would this fold of a recipe, one of the first two, go beyond the time limit?"""
+    if k == 0:
+        return budget.expired
+    return k == 1 and budget.left < found[name][-1].seconds
 
 
 def decision_values(model: BaseEstimator, X: np.ndarray, classes: int, measure: Measure) -> Any:

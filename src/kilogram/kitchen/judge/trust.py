@@ -99,6 +99,7 @@ class TrustChecks:
     groups: tuple[SubgroupResult, ...]
     more_rows: MoreRows | None
     classes: tuple[ClassCounts, ...] = ()
+    quantile: CoverageTest | None = None
 
 
 def trust(
@@ -114,11 +115,12 @@ def trust(
     classes: tuple[str, ...] = (),
 ) -> TrustChecks:
     """All of it for one recipe."""
-    numbers = judged.measure.task == "regression"
+    numbers, q = judged.measure.task == "regression", judged.measure.quantile
     folds = fold_numbers(judged)
     return TrustChecks(
         chance=judged.chance(baseline),
-        range=_range(answers, folds, X, seed) if numbers else None,
+        range=_range(answers, folds, X, seed) if numbers and q is None else None,
+        quantile=None if q is None else below(answers, q),
         ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
         calibration=None if numbers else calibration(judged, answers, folds),
         groups=_groups(judged, answers, X, layout, importance),
@@ -127,6 +129,12 @@ def trust(
         else _more_rows(learning, of_predictions(judged.measure)),
         classes=class_counts(answers, classes),
     )
+
+
+def below(answers: HeldOutPredictions, q: float) -> CoverageTest:
+    """How many held-out rows lie below their predicted quantile."""
+    low = np.full(len(answers.truth), -np.inf)
+    return coverage_test(answers.truth, low, answers.prediction, q)
 
 
 def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,11 +19,18 @@ from kilogram.kitchen.read.table import Table
 from kilogram.kitchen.recipes.recipe import Recipe, SearchSettings, left_out, letters, recipes
 from kilogram.kitchen.settings import Settings
 
+# So many rows of a table with few columns are cooked in a second of the time limit.
+ROWS_PER_SECOND, MANY_COLUMNS, FEWEST_ROWS = 250, 50, 1000
+
 
 @dataclass(frozen=True)
 class Work:
-    """Cells, target, folds and recipes of a run, the journal, and notes."""
+    """Cells, target, folds and recipes of a run, the journal, and notes.
 
+    `rows` are the positions of the cells in the table.
+    """
+
+    rows: np.ndarray
     X: np.ndarray
     y: np.ndarray
     along: dict[str, Any]
@@ -37,7 +45,7 @@ def prepare_work(
     resume: Path | None,
 ) -> Work:  # fmt: skip
     """The work for a task and settings."""
-    rows, notes = sample(question, settings)
+    rows, notes = sample(question, settings, len(layout.used))
     data, y = table.data.take(question.rows[rows]), question.y[rows]
     X = layout.array(data, Path(table.path).parent if table.path else None)
     along = along_columns(data, layout, settings)
@@ -53,17 +61,29 @@ def prepare_work(
     ))  # fmt: skip
     if journal.count():
         notes.append(f"Resumed: {journal.count()} folds were finished by an interrupted run.")
-    return Work(X, y, along, splits, menu, journal, tuple(notes))
+    return Work(question.rows[rows], X, y, along, splits, menu, journal, tuple(notes))
 
 
-def sample(question: Question, settings: Settings) -> tuple[np.ndarray, list[str]]:
+def sample(question: Question, settings: Settings, columns: int) -> tuple[np.ndarray, list[str]]:
     """Indices of the rows to use, and a note if not all of them."""
-    count = len(question.rows)
-    if count <= settings.max_rows:
+    count, most = len(question.rows), settings.max_rows
+    timely = affordable_rows(settings.max_time, columns)
+    if count <= min(most, timely):
         return np.arange(count), []
     rng = np.random.default_rng(settings.seed)
-    chosen = np.sort(rng.choice(count, settings.max_rows, replace=False))
-    return chosen, [f"A random sample of {settings.max_rows:,} of {count:,} rows was used."]
+    chosen = np.sort(rng.choice(count, min(most, timely), replace=False))
+    why = f" as the time limit allows (--max-time {settings.max_time:g})" if timely < most else ""
+    return chosen, [f"A random sample of {len(chosen):,} of {count:,} rows was used{why}."]
+
+
+def affordable_rows(max_time: float | None, columns: int) -> int:
+    """Rows on which all recipes can be compared within the time limit, by a rule of thumb.
+
+    The plan is made before the first fold, so that it does not depend on the speed of the machine.
+    """
+    if max_time is None or math.isinf(max_time):
+        return 10**12
+    return max(FEWEST_ROWS, int(ROWS_PER_SECOND * max_time * min(1.0, MANY_COLUMNS / columns)))
 
 
 def _search_settings(settings: Settings, letters: int) -> SearchSettings:

@@ -2,6 +2,7 @@
 
     lasso, elastic_net   few columns; the penalty by the folds of the estimator itself
     logistic             logistic regression; the penalty by folds
+    poisson              counts and other non-negative targets; the penalty searched
     huber                robust against outliers of the target
     naive_bayes, knn     independent columns; the nearest rows, k searched
     svm                  Gaussian kernel; C searched
@@ -12,6 +13,8 @@ They are compared beside the recipes of the default menu when `--recipes` names 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.search import Search
-from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.measures import BALANCED, Measure
 from kilogram.kitchen.recipes.variance_score import VarianceScore
 from kilogram.kitchen.settings import SearchMethod
 
@@ -29,6 +32,8 @@ LIBRARY = {
     "naive_bayes": ("Naive Bayes", "Gaussian naive Bayes.", ("classification",)),
     "lasso": ("Lasso", "Lasso; penalty by cross-validation.", ("regression",)),
     "elastic_net": ("Elastic net", "Elastic net; penalties by cross-validation.", ("regression",)),
+    "poisson": ("Poisson", "Poisson regression of a non-negative target; penalty is searched.",
+                ("regression",)),
     "huber": ("Huber", "Linear regression with Huber's loss.", ("regression",)),
     "logistic": ("Logistic", "Logistic regression; penalty by cross-validation.",
                  ("classification",)),
@@ -48,11 +53,17 @@ def library_pipeline(
     """The pipeline of a named method, inside a search where it has something to search."""
     regression = measure.task == "regression"
     model, space = _model(name, regression, len(y), seed, balanced=measure.name in BALANCED)
+    if name == "boosting" and measure.name == "poisson_deviance":
+        model.set_params(loss="poisson")
+    if measure.quantile is not None:
+        model, space = _quantile_model(name, measure.quantile, seed)
     step = tree_columns if name == "boosting" else columns
     pipeline = Pipeline([("columns", step), ("model", model)])
     if not space or method == "path":
         return pipeline
     scoring: Any = VarianceScore.of(y) if regression else "accuracy"
+    if measure.quantile is not None or measure.name == "poisson_deviance":
+        scoring = LossScore(measure.function)
     if not regression and measure.name in BALANCED:
         scoring = "balanced_accuracy"
     return Search(pipeline, {f"model__{key}": values for key, values in space.items()},
@@ -61,7 +72,27 @@ def library_pipeline(
 
 
 TRIALS = 6
-BALANCED = ("balanced_accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class LossScore:
+    """A scorer: a loss of observed and predicted values, negated."""
+
+    loss: Callable[[np.ndarray, np.ndarray], float]
+
+    def __call__(self, model: Any, X: Any, y: Any) -> float:
+        return -self.loss(np.asarray(y), model.predict(X))
+
+
+def _quantile_model(name: str, q: float, seed: int) -> tuple[Any, dict[str, list[Any]]]:
+    """Boosting or linear regression for a quantile, and what is searched."""
+    import kilogram as kg
+
+    if name == "boosting":
+        model = kg.HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=seed)
+        return model, {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 15, 31],
+                       "min_samples_leaf": [5, 20]}  # fmt: skip
+    return kg.QuantileRegressor(quantile=q), {"alpha": [0.0, 1e-3, 1e-2, 1e-1, 1.0]}
 
 
 def _model(
@@ -77,6 +108,8 @@ def _model(
         return kg.LassoCV(cv=5), {}
     if name == "elastic_net":
         return kg.ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9, 1.0], cv=5), {}
+    if name == "poisson":
+        return kg.PoissonRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 0.1, 1.0, 10.0]}
     if name == "huber":
         return kg.HuberRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 1.0, 100.0]}
     if name == "logistic":

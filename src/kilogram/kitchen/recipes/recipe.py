@@ -30,7 +30,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features import FeatureSettings, featurise, featurise_for_trees, grid, start
 from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.features.transform_cache import TransformCache
-from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.measures import BALANCED, Measure
 from kilogram.kitchen.recipes.library_models import LIBRARY, library_pipeline
 from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
 from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
@@ -39,6 +39,8 @@ from kilogram.kitchen.settings import KEPT, SearchMethod
 # Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
 TRIALS = 9
 COMPONENTS = 200
+# Recipes that can predict a quantile.
+QUANTILE_RECIPES = ("linear", "boosting", "ensemble")
 SHORT = 1000
 # Halving starts with a ninth of the rows, and the learning curve with an eighth of them: fewer rows
 # of a class than this may leave none.
@@ -87,6 +89,8 @@ def recipes(
 ) -> tuple[Recipe, ...]:
     """Baseline, linear, kernel and trees, or those that are wanted, simplest first."""
     search = search or SearchSettings()
+    if measure.quantile is not None:
+        return _quantile_recipes(layout, measure, measure.quantile, y, search)
     numbers = measure.task == "regression"
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
     constant = "the mean" if numbers else "the most frequent class"
@@ -116,12 +120,39 @@ def recipes(
         found.append(Recipe("trees", "Trees", "A random forest; gradient boosted trees above 3,000 "
                             "rows, the better of both from 1,000 on; parameters tuned.",
                             _trees(layout, measure, search)))  # fmt: skip
+    if not search.wanted and measure.name == "poisson_deviance":
+        found.insert(1, _of_library("poisson", layout, measure, y, search))
     if not search.wanted:
         return tuple(found)
     found += [_of_library(name, layout, measure, y, search)
               for name in search.wanted if name in LIBRARY]  # fmt: skip
     by_name = {recipe.name: recipe for recipe in found}
-    return tuple(by_name[name] for name in KEPT if name in ("baseline", *search.wanted))
+    return tuple(by_name[name] for name in KEPT
+                 if name in ("baseline", *search.wanted) and name in by_name)  # fmt: skip
+
+
+def _quantile_recipes(
+    layout: Layout, measure: Measure, q: float, y: np.ndarray, search: SearchSettings
+) -> tuple[Recipe, ...]:
+    """Linear regression and boosting of a quantile, and the quantile of the target itself."""
+    odd = [name for name in search.wanted if name not in QUANTILE_RECIPES]
+    if odd:
+        raise KitchenError(
+            f"The recipe {odd[0]} has no quantiles; use some of {', '.join(QUANTILE_RECIPES)}."
+        )
+    constant = DummyRegressor(strategy="quantile", quantile=q)
+    found = [Recipe("baseline", "Baseline", f"Always predicts the {q:g} quantile.",
+                    Pipeline([("model", constant)]))]  # fmt: skip
+    columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
+    told = {"linear": ("Linear", "Linear regression of the quantile; penalty is searched."),
+            "boosting": ("Boosting", "Gradient boosted trees for the quantile; parameters are "
+                         "searched.")}  # fmt: skip
+    for name, (title, about) in told.items():
+        if not search.wanted or name in search.wanted:
+            pipeline = library_pipeline(name, columns, featurise_for_trees(layout), measure, y,
+                                        search.seed, search.method, search.max_time)  # fmt: skip
+            found.append(Recipe(name, title, about, pipeline))
+    return tuple(found)
 
 
 def _of_library(
@@ -135,6 +166,8 @@ def _of_library(
             f"The recipe {name} is for {tasks[0]}, not for {measure.task}; use some of "
             f"{', '.join(('linear', 'kernel', 'trees', *suited))}."
         )
+    if name == "poisson" and np.min(y) < 0:
+        raise KitchenError("The recipe poisson needs a non-negative target.")
     columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
     return Recipe(name, title, about, library_pipeline(
         name, columns, featurise_for_trees(layout), measure, y, search.seed, search.method,
@@ -187,7 +220,7 @@ def _ridge(
         model: Any = RidgeSearchRegressor(kernel, loss=LOSSES.get(measure.name, "squared"),
                                           **parameters)  # fmt: skip
     else:
-        balanced = measure.name in ("balanced_accuracy", "f1")
+        balanced = measure.name in BALANCED
         model = RidgeSearchClassifier(kernel, balanced=balanced, **parameters)
     steps = [("columns", featurise(layout, rows, plan)), ("model", model)]
     pipeline = Pipeline(steps, memory=shared)
@@ -220,7 +253,7 @@ def _trees(layout: Layout, measure: Measure, search: SearchSettings) -> Pipeline
     if measure.task == "regression":
         model = TreeSearchRegressor(**parameters)
     else:
-        balanced = measure.name in ("balanced_accuracy", "f1")
+        balanced = measure.name in BALANCED
         model = TreeSearchClassifier(balanced=balanced, **parameters)
     return Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kilogram.kitchen.artifact.model import Model
-from kilogram.kitchen.explain.responses import in_words, responses
+from kilogram.kitchen.artifact.responses import in_words, responses
 from kilogram.kitchen.features.columns import Column
 
 MAX_POINTS = 20

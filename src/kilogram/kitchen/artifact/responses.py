@@ -10,9 +10,8 @@ from kilogram.evaluation.probability_scaling import TemperatureScaling
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.uncertainty import features
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
-from kilogram.kitchen.formatting import figure
+from kilogram.kitchen.formatting import figure, short
 from kilogram.kitchen.recipes.library_models import class_scores
-from kilogram.kitchen.report.svg import short
 
 BLOCK = 8000
 
