@@ -40,3 +40,8 @@ def seconds(value: float) -> str:
         if value < 90
         else (f"{value / 60:.1f} min")
     )
+
+
+def short(text: str, most: int = 30) -> str:
+    """A name that fits beside an axis."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

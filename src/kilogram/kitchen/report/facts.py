@@ -150,6 +150,7 @@ def _trust(found: TrustChecks) -> dict[str, Any]:
                    "score": found.chance.score, "chance": found.chance.chance},
         "more_rows": None if found.more_rows is None else asdict(found.more_rows),
         "intervals": None if found.range is None else asdict(found.range),
+        "quantile": None if found.quantile is None else asdict(found.quantile),
         "classes": [
             asdict(c) | {"precision": c.precision, "recall": c.recall} for c in found.classes
         ],

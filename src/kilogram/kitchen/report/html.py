@@ -14,19 +14,25 @@ import numpy as np
 
 from kilogram.kitchen import formatting
 from kilogram.kitchen.bundled import is_bundled
-from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.features.columns import Column, Kind
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.report import sentences as words
+from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import candidates, versions
+from kilogram.kitchen.report.overview import ColumnSummary, drawn, summaries, summary
 from kilogram.kitchen.report.plots import plots, scores
 from kilogram.kitchen.report.svg import short
 from kilogram.kitchen.report.templates import render
+from kilogram.kitchen.report.terms import terms_in
+from kilogram.kitchen.report.worst_rows import worst_rows
 from kilogram.kitchen.result import CookResult
 
 MAX_BYTES = 2_000_000
 MAX_COLUMNS_LISTED = 200
 MAX_GROUPS = 12
+MAX_DISTRIBUTIONS = 40
 
 
 def as_html(cooked: CookResult) -> bytes:
@@ -45,6 +51,7 @@ def _render(template: str, cooked: CookResult, **more: Any) -> bytes:
 
 def _context(cooked: CookResult) -> dict[str, Any]:
     columns = cooked.model.layout.columns
+    trusts = words.trust_lines(cooked.evidence.trust, cooked.measure)
     return {
         "cooked": cooked,
         "measure": cooked.measure,
@@ -58,10 +65,18 @@ def _context(cooked: CookResult) -> dict[str, Any]:
         "column_note": column_note,
         "subgroup_verdict": words.subgroup_verdict,
         "winners": winners(cooked),
-        "classes_line": words.of_classes(cooked.evidence.trust.classes)
-        if cooked.evidence.trust.classes
-        else "",
-        "trusts": words.trust_lines(cooked.evidence.trust, cooked.measure),
+        "plain_line": plain_line(cooked),
+        "trusts": trusts,
+        "overview": overview(cooked),
+        "effects": dependence_plots(cooked.effects, cooked.question.target),
+        "worst": worst_rows(cooked),
+        "glossary": terms_in(
+            *cooked.verdict,
+            plain_line(cooked),
+            *(text for _, text in trusts),
+            cooked.measure.title,
+            "recipe residual baseline optimism",
+        ),
         "groups": cooked.evidence.trust.groups[:MAX_GROUPS],
         "tried": tried(cooked),
         "changes": what_would_change(cooked),
@@ -69,6 +84,32 @@ def _context(cooked: CookResult) -> dict[str, Any]:
         "made": datetime.fromtimestamp(cooked.made, UTC).strftime("%-d %B %Y, %H:%M UTC"),
         "versions": versions(),
     }
+
+
+def plain_line(cooked: CookResult) -> str:
+    """What the predictions are worth, in the units of the target; nothing for the baseline."""
+    if cooked.chosen.name == "baseline":
+        return ""
+    classes = cooked.evidence.trust.classes
+    if classes:
+        return words.of_classes(classes)
+    if cooked.evidence.trust.quantile is not None:
+        return dict(words.trust_lines(cooked.evidence.trust, cooked.measure))["quantile"]
+    return words.of_errors(cooked.evidence.answers, cooked.question.target)
+
+
+def overview(cooked: CookResult) -> list[tuple[ColumnSummary, str]]:
+    """The target and the columns with their distributions."""
+    data, layout = cooked.table.data, cooked.model.layout
+    kind: Kind = "categorical" if cooked.question.classes else "numeric"
+    target = Column(cooked.question.target, kind, "the target")
+    try:
+        shown = [summary(data.column(target.name), target)]
+    except KitchenError:  # numbers written as text
+        shown = []
+    few = [column for column in layout.columns if column.used][:MAX_DISTRIBUTIONS]
+    found = [*shown, *summaries(data, few)]
+    return [(one, drawn(one)) for one in found]
 
 
 def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:

@@ -29,11 +29,12 @@ LEAST_LOSS = 1e-3
 def plots(cooked: CookResult) -> list[Plot]:
     """All plots that the evidence allows, in reading order."""
     found = [scores(cooked), *of_answers(cooked)]
-    if cooked.evidence.importance is not None:
-        found.append(columns(cooked, cooked.evidence.importance))
+    matters = cooked.evidence.importance
+    if matters is not None and matters.typical.max() >= LEAST_LOSS:
+        found.append(columns(cooked, matters))
     if cooked.evidence.learning is not None:
         found.append(learning(cooked, cooked.evidence.learning))
-    if cooked.evidence.tuning:
+    if any(np.isfinite(one.path).sum() > 1 for one in cooked.evidence.tuning):
         found.append(tuning(cooked))
     return found
 
@@ -98,8 +99,6 @@ def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
         rest = len(found.columns) - len(best)
         more = f" The {TOP} largest of {len(found.columns)}." if rest > 0 else ""
         more += f" {found.skipped} columns were not tested." if found.skipped else ""
-        if found.typical[best].max() < LEAST_LOSS:
-            more += " No single column is needed: the others carry the same information."
         alt = f"Permutation importance, most important column first: {values}."
         return Plot(
             "columns",

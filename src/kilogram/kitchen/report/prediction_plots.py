@@ -56,6 +56,7 @@ def scatter(cooked: CookResult) -> Plot:
         ax.set_xlabel(f"{short(cooked.question.target)}, observed")
         ax.set_ylabel("predicted")
         sober(ax)
+        band = f"; the band is the 90 % prediction interval, ±{figure(half)}" if half else ""
         r = float(np.corrcoef(found.truth, found.prediction)[0, 1])
         alt = (
             f"Scatter of predicted against observed {cooked.question.target} for "
@@ -65,7 +66,7 @@ def scatter(cooked: CookResult) -> Plot:
             "answers",
             "Predicted against observed",
             f"Each point is a held-out row ({shown(cooked)}{_of(few, found.truth)}). On the line "
-            f"the prediction is exact; the band is the 90 % prediction interval, ±{figure(half)}.",
+            f"the prediction is exact{band}.",
             alt,
             inline(fig, "answers", alt),
         )

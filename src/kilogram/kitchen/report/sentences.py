@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from kilogram.evaluation.calibration import Reliability
+from kilogram.evaluation.conformal import CoverageTest
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
 from kilogram.kitchen.errors import some
 from kilogram.kitchen.formatting import between, figure, signed
 from kilogram.kitchen.judge.compare import SIGNIFICANT, EvaluatedRecipe, Selection, select
-from kilogram.kitchen.judge.evidence import HeldOutImportance
+from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
 from kilogram.kitchen.judge.trust import (
     ClassCounts,
     IntervalCheck,
@@ -25,7 +26,7 @@ from kilogram.kitchen.judge.trust import (
     SubgroupResult,
     TrustChecks,
 )
-from kilogram.kitchen.measures import MEASURES, Measure, of_predictions
+from kilogram.kitchen.measures import Measure, measure_named, of_predictions
 
 # An optimism below this, of a score between 0 and 1, is not worth reporting.
 SMALL = 0.005
@@ -171,6 +172,8 @@ def _the(one: EvaluatedRecipe) -> str:
 
 
 def _constant(measure: Measure) -> str:
+    if measure.quantile is not None:
+        return f"the {measure.quantile:g} quantile"
     return "the mean" if measure.task == "regression" else "the most frequent class"
 
 
@@ -181,6 +184,8 @@ def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
         lines.append(("classes", of_classes(found.classes)))
     if found.range is not None:
         lines.append(("intervals", _of_range(found.range)))
+    if found.quantile is not None:
+        lines.append(("quantile", _of_quantile(found.quantile, measure)))
     if found.ranking is not None:
         lines.append(("ranking", _of_ranking(found.ranking)))
     if found.calibration is not None:
@@ -216,19 +221,45 @@ def _of_range(found: IntervalCheck) -> str:
     )
 
 
+def _of_quantile(found: CoverageTest, measure: Measure) -> str:
+    wanted = measure.quantile or 0.0
+    off = " That is significantly too few." if found.p_value < 0.01 else ""
+    return (
+        f"{found.covered:.1%} of the {found.count:,} held-out rows lie at or below their "
+        f"prediction, where {wanted:.1%} should.{off}"
+    )
+
+
 def of_classes(found: tuple[ClassCounts, ...]) -> str:
     """Of two classes the rarer one, of more the one that is found least."""
     rows = sum(one.rows for one in found)
     if len(found) == 2:
         one = min(found, key=lambda c: c.rows)
-        start = f"Predicts {one.name!r} for {one.predicted:,} of {rows:,} rows"
+        start = f"Flags {_percent(one.predicted, rows)} of the rows as {one.name!r}"
     else:
         one = min(found, key=lambda c: c.recall)
-        start = f"Least found is {one.name!r}, predicted for {one.predicted:,} of {rows:,} rows"
-    right = f"{one.precision:.0%} of these predictions are right" if one.predicted else "never"
+        start = (f"Least found is {one.name!r}, predicted for {_percent(one.predicted, rows)} of "
+                 "the rows")  # fmt: skip
+    right = f"{one.precision:.0%} of the flags are right" if one.predicted else "never"
     return (
         f"{start}; {right} (precision), and {one.right:,} of the {one.rows:,} rows that are "
         f"{one.name!r} are found (recall {one.recall:.0%})."
+    )
+
+
+def _percent(part: int, rows: int) -> str:
+    return f"{part / rows:.0%}" if 100 * part >= rows or not part else "less than 1%"
+
+
+def of_errors(answers: HeldOutPredictions, target: str) -> str:
+    """How far off the predictions of a number are, in its own units."""
+    error = np.abs(answers.truth - answers.prediction)
+    half, most = np.quantile(error, [0.5, 0.9])
+    low, high = np.quantile(answers.truth, [0.05, 0.95])
+    return (
+        f"Half of the predictions are off by at most {figure(float(half))}, nine of ten by at most "
+        f"{figure(float(most))}; {target} itself mostly lies between {figure(float(low))} and "
+        f"{figure(float(high))}."
     )
 
 
@@ -306,7 +337,7 @@ def _short(value: Any) -> str:
 
 
 def measure_title(name: str) -> str:
-    return MEASURES[name].title
+    return measure_named(name).title
 
 
 def _mean(judged: EvaluatedRecipe) -> float:

@@ -13,13 +13,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoLocator, LogLocator, MaxNLocator
+from matplotlib.ticker import AutoLocator, LogLocator, MaxNLocator, ScalarFormatter
+
+from kilogram.kitchen.formatting import short
+
+__all__ = ["INK", "Plot", "drawing", "inline", "log_ticks", "short", "sober"]
 
 # Placeholder -> CSS variable. The values are only names that Matplotlib accepts as colours.
 INK = {
@@ -33,6 +38,12 @@ INK = {
     "good": "#080808",
     "trees": "#090909",
 }
+# What the variables are on white paper, for a plot on its own.
+LIGHT = {
+    "ink": "#1d2027", "soft": "#5a6270", "grid": "#e4e1da", "raised": "#ffffff",
+    "baseline": "#7a7f89", "linear": "#1f66b8", "kernel": "#c2510c", "good": "#1d7f4b",
+    "trees": "#6b4fa0",
+}  # fmt: skip
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -65,7 +76,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plot:
     """A plot as SVG with its title, its caption, and a description for screen readers."""
 
@@ -74,6 +85,27 @@ class Plot:
     caption: str
     alt: str
     svg: str
+
+    def standalone(self) -> str:
+        """The plot as the content of an SVG file, in the colours of white paper."""
+        text = self.svg
+        for name, colour in LIGHT.items():
+            text = text.replace(f"var(--{name})", colour)
+        return text
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as an SVG file."""
+        Path(path).write_text(self.standalone(), encoding="utf-8")
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<figure style="max-width: 36rem; background: #fff; color: #1d2027">'
+            f"{self.standalone()}<figcaption>{escape(self.caption)}</figcaption></figure>"
+        )
+
+    def __repr__(self) -> str:
+        return f"Plot({self.name!r}: {self.title})"
 
 
 @contextmanager
@@ -114,6 +146,16 @@ def sober(ax: Axes) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "linear" and isinstance(axis.get_major_locator(), AutoLocator):
             axis.set_major_locator(MaxNLocator(5))
+        if isinstance(axis.get_major_formatter(), ScalarFormatter):
+            axis.set_major_formatter(lambda v, _: compact(v))
+
+
+def compact(value: float) -> str:
+    """A tick without an offset or a power of ten: 20k, 1.5M."""
+    for unit, sign in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * unit or (unit > 1e3 and abs(value) >= unit):
+            return f"{value / unit:g}{sign}".replace("-", "−")
+    return f"{value:.6g}".replace("-", "−")
 
 
 def log_ticks(ax: Axes) -> None:
@@ -124,8 +166,3 @@ def log_ticks(ax: Axes) -> None:
         lambda x, _: "10" + str(round(math.log10(x))).translate(_RAISED) if x > 0 else ""
     )
     ax.minorticks_off()
-
-
-def short(text: str, most: int = 30) -> str:
-    """A name that fits beside an axis."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from kilogram.kitchen import formatting
+from kilogram.kitchen.report.terms import explained
 
 TEMPLATES = Path(__file__).parent / "html_templates"
 
@@ -27,6 +28,7 @@ def render(template: str, **context: Any) -> bytes:
         signed=formatting.signed,
         between=formatting.between,
         seconds=formatting.seconds,
+        terms=explained,
     )
     environment.filters["safe_svg"] = Markup  # our own SVG; its text is escaped there
     return environment.get_template(template).render(context).encode()
