@@ -40,12 +40,8 @@ def tables(data: Path) -> dict[str, tuple[pd.DataFrame, bool]]:
         frame = pd.read_csv(data / f"keel/{name}.csv.gz", header=None)
         frame.columns = [*(f"x{k}" for k in range(frame.shape[1] - 1)), "y"]
         found[name] = frame.assign(y="c" + frame["y"].astype(str)), True
-    abalone = pd.read_csv(data / "uci_regression/abalone.csv.gz", header=None)
-    abalone.columns = [*(f"x{k}" for k in range(abalone.shape[1] - 1)), "y"]
-    found["abalone"] = (
-        abalone.assign(y=pd.to_numeric(abalone["y"], errors="coerce")).dropna(),
-        False,
-    )
+    abalone = pd.read_csv(data / "uci_regression/abalone.csv.gz").rename(columns={"rings": "y"})
+    found["abalone"] = abalone, False
     diamonds = pd.read_csv(data / "dirty/diamonds.csv.gz").rename(columns={"price": "y"})
     found["diamonds"] = diamonds, False
     return dict(sorted(found.items(), key=lambda pair: pair[1][0].size))

@@ -99,7 +99,7 @@ class Ensemble(BaseEstimator):
         return super().__getstate__() | {"members": ()}
 
 
-def _pipeline(model: Any) -> Any:
+def _pipeline(model: BaseEstimator) -> BaseEstimator:
     found = model.best_estimator_ if isinstance(model, Search) else model
     return found.set_params(memory=None)
 

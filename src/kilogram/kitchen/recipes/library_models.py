@@ -80,7 +80,7 @@ class LossScore:
 
     loss: Callable[[np.ndarray, np.ndarray], float]
 
-    def __call__(self, model: Any, X: Any, y: Any) -> float:
+    def __call__(self, model: BaseEstimator, X: Any, y: Any) -> float:
         return -self.loss(np.asarray(y), model.predict(X))
 
 

@@ -43,8 +43,8 @@ def _ends(shown: Sequence[PartialDependence]) -> tuple[float, float]:
     """One scale for all plots: what looks large is large."""
     low = min(float(min(one.low.min(), one.mean.min())) for one in shown)
     high = max(float(max(one.high.max(), one.mean.max())) for one in shown)
-    room = 0.06 * (high - low) or 1.0
-    return low - room, high + room
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def _joined(ax: Axes, one: PartialDependence) -> None:
