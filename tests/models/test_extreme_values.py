@@ -161,3 +161,22 @@ def test_classifiers_have_the_response_methods_of_scikit_learn(name):
     theirs = dict(all_estimators())[name]
     for method in RESPONSES:
         assert hasattr(getattr(kg, name), method) == hasattr(theirs, method), method
+
+
+@pytest.mark.parametrize("method", ["s", "mm", "m"])
+def test_robust_regression_on_columns_without_variation(method):
+    model = kg.RobustRegressor(method=method, fit_intercept=False, random_state=0)
+    np.testing.assert_array_equal(model.fit(np.zeros((20, 3)), Y[:20]).coef_, 0)
+
+
+def test_targets_beyond_the_range_of_sparse_float32_rows():
+    Z = sp.csr_array(np.zeros((2, 3), dtype=np.float32))
+    model = kg.KitchenSinksRegressor(n_components=7, random_state=0).fit(Z, [1e100, 3e100])
+    np.testing.assert_allclose(model.predict(Z), 2e100)
+
+
+def test_a_decomposition_that_fails_in_torch_is_a_clear_error():
+    torch = pytest.importorskip("torch")
+    Z = torch.zeros((30, 3), dtype=torch.float32)
+    with pytest.raises(ValueError, match="products of them overflow or underflow"):
+        kg.ReweightedLeastSquares().fit(Z, torch.asarray(1e-101 * Y), sample_weight=np.abs(Y))

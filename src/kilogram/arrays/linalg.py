@@ -171,7 +171,7 @@ def eigh(A: Any, *, deadline: float | None = None) -> tuple[Any, Any]:
     try:
         values, vectors = xp.linalg.eigh(A)
     except RuntimeError as error:  # torch's own type of failure
-        raise np.linalg.LinAlgError(str(error)) from error
+        raise np.linalg.LinAlgError("Eigenvalues did not converge") from error
     return xp.flip(values, axis=0), xp.flip(vectors, axis=1)
 
 

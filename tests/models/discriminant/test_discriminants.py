@@ -228,3 +228,19 @@ def test_rows_that_partial_fit_refused_do_not_count():
         model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
         want.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
         np.testing.assert_allclose(model.decision_function(X[:9]), want.decision_function(X[:9]))
+
+
+def test_any_object_may_estimate_covariances():
+    """Not only those that scikit-learn can clone."""
+
+    class Plain:
+        def fit(self, X):
+            self.covariance_ = np.cov(X.T, bias=True)
+            return self
+
+    X, y = load_iris(return_X_y=True)
+    kg.QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=Plain()).fit(X, y)
+    params = {"solver": "lsqr", "covariance_estimator": Plain()}
+    ours = kg.LinearDiscriminantAnalysis(**params).fit(X, y)
+    want = peer.LinearDiscriminantAnalysis(**params).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(ours.decision_function(X), want, rtol=1e-9)

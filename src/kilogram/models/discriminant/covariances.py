@@ -123,7 +123,7 @@ def _estimated(estimator: BaseEstimator, rows: tuple, classes: Any, found: Class
     dense, codes = to_numpy(X.toarray() if is_sparse(X) else X), _codes(X, y, classes)
     parts = []
     for c in range(found.means.shape[0]):
-        fitted = clone(estimator).fit(dense[codes == c])
+        fitted = clone(estimator, safe=False).fit(dense[codes == c])
         if not hasattr(fitted, "covariance_"):
             raise ValueError(f"{type(estimator).__name__} does not have a covariance_ attribute")
         parts.append(np.atleast_2d(fitted.covariance_))

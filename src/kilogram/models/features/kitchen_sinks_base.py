@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import NotPositiveDefinite
-from kilogram.arrays.namespace import is_array, like, namespace
+from kilogram.arrays.namespace import is_array, like, namespace, wide_enough
 from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows
 from kilogram.base import Estimate, Estimator
 from kilogram.base.constraints import (
@@ -155,7 +156,7 @@ class KitchenSinks(Estimator):
         W, b = (self.coef_ if self.coef_.ndim == 1 else self.coef_.T), self.intercept_
 
         def rows(block: Any) -> Any:
-            block = in_precision_of(W, block)
+            block = wide_enough(in_precision_of(W, block), b if is_array(b) else np.asarray([b]))
             return f(feature_products(phi, block, like(W, block)) + like(b, block))
 
         return map_rows(rows, X)

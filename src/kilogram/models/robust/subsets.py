@@ -34,7 +34,7 @@ def draw_subsets(n: int, k: int, count: int, rng: np.random.Generator) -> Array:
 def subset_fits(Q: Array, y: Array, subsets: Array) -> Array:
     """Coefficients (B', r) of the least squares fits to subsets (B, k); singular ones left out."""
     r = Q.shape[1]
-    rows = max(1, MOST_ENTRIES // (subsets.shape[1] * max(r, 1)))
+    rows = max(1, MOST_ENTRIES // max(subsets.shape[1] * r, 1))
     parts = [
         _fits(Q[subsets[at : at + rows]], y[subsets[at : at + rows]])
         for at in range(0, len(subsets), rows)
@@ -76,6 +76,8 @@ def weighted_fits(Q: Array, y: Array, V: Array) -> Array:
 
 def weighted_fit(Q: Array, y: Array, w: Array) -> Array:
     """Least squares with weights w (n,)."""
+    if Q.shape[1] == 0:  # no column varies
+        return np.empty(0)
     Qw = Q * w[:, None]
     G = Qw.T @ Q
     try:
