@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-from kilogram.arrays.namespace import namespace
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels.base import Kernel
 from kilogram.kernels.row_pairs import as_rows, dense
 
@@ -119,7 +119,7 @@ def of_shape(K: Any, shape: tuple[int, int]) -> Any:
             f"{shape[1]} rows; it must return their kernel matrix, of shape {shape}. A function of "
             "two single rows is a kernel as FromCallable(function, on='rows')."
         )
-    return K
+    return K.toarray() if is_sparse(K) else K  # a product of sparse rows
 
 
 def number(value: Any) -> float:

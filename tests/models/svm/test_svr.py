@@ -138,3 +138,11 @@ def test_targets_of_huge_size_end_at_their_rounding():
     assert model.n_iter_ < 10**6  # fifty rounds of idle steps are many more
     same = kg.SVR(kernel="rbf", slack=2, epsilon=0.0, tol=1e-9).fit(X, X[:, 0])
     np.testing.assert_allclose(model.predict(X), 1e100 * same.predict(X), rtol=0, atol=1e93)
+
+
+def test_a_kernel_function_may_return_a_sparse_matrix():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    Z = sp.csr_array(X)
+    model = kg.SVR(kernel=lambda a, b: a @ b.T).fit(Z, X[:, 0])
+    want = kg.SVR(kernel="linear").fit(X, X[:, 0]).predict(X)
+    np.testing.assert_allclose(model.predict(Z), want, atol=1e-2)
