@@ -75,6 +75,89 @@ def _fit_value(model: Any, data: tuple) -> dict[str, float]:
     return {"objective": loss + alpha * float(ratio * l1 + (1 - ratio) / 2 * l2)}
 
 
+def _two_classes(n: int, d: int, nonzero: int) -> Callable[[], tuple]:
+    """The features of `_sparse_truth`, and classes by the sign of their targets."""
+
+    def make() -> tuple:
+        X, y = _sparse_truth(n, d, nonzero)()
+        return X, (y > 0).astype(int)
+
+    return make
+
+
+LOGISTIC_ALPHAS = 30
+
+
+def _logistic_grid(X: Any, y: Any) -> Any:
+    top = np.abs(X.T @ (y - 0.5)).max() / len(y)
+    return np.geomspace(top, 0.05 * top, LOGISTIC_ALPHAS)
+
+
+def _logistic_path(data: tuple) -> Any:
+    from kilogram import penalized_path
+
+    X, y = data
+    grid = _logistic_grid(X, y)
+    path = penalized_path(X, y, loss="logistic", alphas=grid, fit_intercept=False)
+    return grid, path.coefs
+
+
+def _celer_logistic_path(data: tuple) -> Any:
+    X, y = data
+    grid = _logistic_grid(X, y)
+    path = import_module("celer").celer_path
+    return grid, path(X, 2.0 * y - 1, "logreg", alphas=grid * len(y), tol=1e-4)[1]
+
+
+def _skglm_logistic_path(data: tuple) -> Any:
+    X, y = data
+    grid, coefs = _logistic_grid(X, y), []
+    make = import_module("skglm").SparseLogisticRegression
+    model = make(tol=1e-4, fit_intercept=False, warm_start=True)
+    for alpha in grid:
+        model.alpha = alpha
+        coefs.append(model.fit(X, y).coef_.ravel().copy())
+    return grid, np.stack(coefs, axis=1)
+
+
+def _liblinear_path(data: tuple) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = data
+    grid, coefs = _logistic_grid(X, y), []
+    for alpha in grid:
+        C = 1 / (len(y) * alpha)
+        model = LogisticRegression(C=C, l1_ratio=1, solver="liblinear", fit_intercept=False)
+        coefs.append(model.fit(X, y).coef_.ravel())
+    return grid, np.stack(coefs, axis=1)
+
+
+def _logistic_value(found: Any, data: tuple) -> dict[str, float]:
+    X, y = data
+    alphas, coefs = found
+    loss = np.logaddexp(0, -(2 * y[:, None] - 1) * (X @ coefs)).mean(axis=0)
+    return {"mean objective": float((loss + alphas * np.abs(coefs).sum(axis=0)).mean())}
+
+
+def _logistic_paths(name: str, n: int, d: int, nonzero: int) -> Task:
+    return Task(
+        name=name,
+        title=f"L1 logistic path, {LOGISTIC_ALPHAS} alphas, n = {n:,}, d = {d:,}, tol = 1e-4",
+        make=_two_classes(n, d, nonzero),
+        run={
+            "kilogram": _logistic_path,
+            "celer": _celer_logistic_path,
+            "skglm": _skglm_logistic_path,
+            "scikit-learn": _liblinear_path,
+        },
+        quality=_logistic_value,
+        floor=lambda rates: rates.floor(bytes=8.0 * n * d),
+        counted="one read of X",
+        repeats=2,
+        needs={"celer": "celer", "skglm": "skglm"},
+    )
+
+
 def _paths(name: str, n: int, d: int, nonzero: int, alphas: int) -> Task:
     return Task(
         name=name,
@@ -117,6 +200,8 @@ def _single(
 TASKS = [
     _paths("lasso_path_wide", 2_000, 20_000, 100, 100),
     _paths("lasso_path_tall", 1_000_000, 100, 20, 100),
+    _logistic_paths("logistic_path_wide", 1_000, 3_000, 30),
+    _logistic_paths("logistic_path_tall", 20_000, 200, 30),
     _single("lasso_tall", "Lasso, n = 1,000,000, d = 100", _sparse_truth(1_000_000, 100, 20),
             "Lasso", 1, 100_000_000, alpha=0.05, tol=1e-6),
     _single("small_lasso", f"Diabetes, {BATCH} fits: Lasso", _diabetes, "Lasso", BATCH, 4420,
