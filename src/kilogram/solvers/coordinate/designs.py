@@ -47,6 +47,11 @@ def column_squares(X: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))
 
 
+def take_columns(X: Array, columns: Array) -> Array:
+    """Some columns of X, copied along the memory of X."""
+    return X.T[columns].T if X.flags.f_contiguous else X[:, columns]
+
+
 @dataclass
 class DenseDesign:
     """Rows in memory: X (n, p) in Fortran order, already centred and scaled like y."""
@@ -63,15 +68,15 @@ class DenseDesign:
         self.norms = np.sqrt(column_squares(self.X))
 
     def gram(self, old: Array, new: Array) -> Array:
-        return np.asarray(self.X[:, old].T @ self.X[:, new], dtype=np.float64)
+        return np.asarray(take_columns(self.X, old).T @ take_columns(self.X, new), dtype=np.float64)
 
     def residual(self, b: Array, support: Array) -> Array:
         """y - X[:, support] b."""
-        return self.y - self.X[:, support] @ b.astype(self.X.dtype)
+        return self.y - take_columns(self.X, support) @ b.astype(self.X.dtype)
 
     def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
         r = self.residual(b, support)
-        X = self.X if columns is None else self.X[:, columns]
+        X = self.X if columns is None else take_columns(self.X, columns)
         wide = r.astype(np.float64)
         return np.asarray(X.T @ r, dtype=np.float64), float(np.vdot(wide, wide))
 
@@ -129,12 +134,12 @@ class ShiftedDesign:
         self.yy = float(np.vdot(self.y, self.y)) / len(self.X)
 
     def gram(self, old: Array, new: Array) -> Array:
-        plain = self.X[:, old].T @ self.X[:, new] / len(self.X)
+        plain = take_columns(self.X, old).T @ take_columns(self.X, new) / len(self.X)
         return np.asarray(plain - np.outer(self.mean[old], self.mean[new]))
 
     def correlations(self, b: Array, support: Array, columns: Array | None) -> tuple[Array, float]:
-        r = self.y - (self.X[:, support] @ b - self.mean[support] @ b)
-        X = self.X if columns is None else self.X[:, columns]
+        r = self.y - (take_columns(self.X, support) @ b - self.mean[support] @ b)
+        X = self.X if columns is None else take_columns(self.X, columns)
         mean = self.mean if columns is None else self.mean[columns]
         found = (X.T @ r - np.multiply.outer(mean, r.sum(axis=0))) / len(self.X)
         return np.asarray(found), float(np.vdot(r, r)) / len(self.X)

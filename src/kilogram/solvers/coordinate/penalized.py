@@ -31,6 +31,7 @@ from kilogram.functions.deviances import DevianceTerms
 from kilogram.functions.penalties import penalty_slope, penalty_value
 from kilogram.functions.row_losses import PredictorLoss
 from kilogram.native.coordinate import Groups, Penalty, group_descent
+from kilogram.solvers.coordinate.designs import take_columns
 from kilogram.solvers.coordinate.elastic_net import Tick, descend_quadratic
 from kilogram.solvers.coordinate.group_lasso import Grouping
 
@@ -123,7 +124,7 @@ class WorkingColumns:
         """Groups enter at 0."""
         parts = [self.grouping.of(g) for g in groups]
         new = np.concatenate(parts)
-        X = self.rows.X[:, new]
+        X = self.rows.X[:, new] if is_sparse(self.rows.X) else take_columns(self.rows.X, new)
         if is_sparse(X):
             from scipy.sparse import csc_array, hstack
 
