@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -12,15 +13,17 @@ from kilogram.registry import PUBLIC, page_of
 from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import concerning
 
+#: Packages whose public names are not attributes of `kilogram`.
+PACKAGES = ("kilogram.evaluation", "kilogram.kernels", "kilogram.kitchen.features")
 WIDTH = 96  # of a line
 
 
 def explained(name: str, *, textbook: bool = True) -> str:
     """The page of a public name as plain text."""
-    name = _public(name)
-    thing = getattr(import_module(PUBLIC[name]), name)
-    parts = [_heading(_call(name, thing)), inspect.getdoc(thing) or ""]
-    page = page_of(name)
+    name, module = _public(name)
+    thing = getattr(import_module(module), name)
+    parts = [_heading(_call(name, thing)), _documentation(name, thing)]
+    page = page_of(name) if name in PUBLIC else None
     if page is not None:
         parts += [
             _heading(page.title),
@@ -35,11 +38,35 @@ def explained(name: str, *, textbook: bool = True) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _public(name: str) -> str:
-    folded = {public.casefold(): public for public in PUBLIC}
-    if name.casefold() not in folded:
-        raise KitchenError(f"There is nothing called {name!r}.{close_names(name, PUBLIC)}")
-    return folded[name.casefold()]
+@cache
+def public_names() -> dict[str, str]:
+    """Every public name and the module it is imported from: `kilogram` first, then its packages."""
+    found = dict(PUBLIC)
+    for package in PACKAGES:
+        for name in import_module(package).__all__:
+            found.setdefault(name, package)
+    return found
+
+
+def _public(name: str) -> tuple[str, str]:
+    """The name as it is written, and its module; a package may stand before it."""
+    known = public_names()
+    wanted = name.rsplit(".", 1)[-1]
+    if wanted in known:
+        return wanted, known[wanted]
+    folded = {public.casefold(): public for public in known}
+    if wanted.casefold() not in folded:
+        raise KitchenError(f"There is nothing called {name!r}.{close_names(name, known)}")
+    found = folded[wanted.casefold()]
+    return found, known[found]
+
+
+def _documentation(name: str, thing: Any) -> str:
+    """Where a name of a package is imported from, and its docstring."""
+    doc = inspect.getdoc(thing) or "" if callable(thing) else f"{name} = {thing!r:.200}"
+    if name in PUBLIC:
+        return doc
+    return f"from {public_names()[name]} import {name}\n\n{doc}"
 
 
 def _textbook(name: str) -> list[str]:
@@ -59,6 +86,8 @@ def _textbook(name: str) -> list[str]:
 
 def _call(name: str, thing: Any) -> str:
     """The signature without types, which the documentation below has."""
+    if not callable(thing):
+        return name
     signature = inspect.signature(thing)
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     bare = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
