@@ -281,6 +281,7 @@ def plot_tree(
     places = _places(tree, tree.max_depth if max_depth is None else int(max_depth))
     ax = plt.gca() if ax is None else ax
     ax.set_axis_off()
+    ax.set(xlim=(0, 1), ylim=(0, 1))  # the limits of the lines would cut the outer boxes
     columns = 1 + max(x for x, _ in places.values())
     levels = 1 + max(depth for _, depth in places.values())
     at = {i: ((x + 0.5) / columns, 1 - (depth + 0.5) / levels) for i, (x, depth) in places.items()}
