@@ -46,8 +46,9 @@ $(STAMPS)/bench: $(STAMPS)/cook
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	@touch $@
 
-$(STAMPS)/docs: $(STAMPS)/cook
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+# Only the packages of the extra, as for the book.
+$(STAMPS)/docs: $(STAMPS)/cook pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	@touch $@
 
 # Only the packages of the extra: to install Kilogram with it would compile the core once more.
@@ -91,9 +92,13 @@ lint-only: $(STAMPS)/test
 bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks
 
+# The figures of the gallery are drawn by two processes with one thread each. Where the live book was
+# built, its exported pages stand beside the methods.
 docs: $(STAMPS)/docs
-	$(BIN)/python -m sphinx -q -b html docs docs/_build/html
+	@if test -d src/kilogram/book/static && $(BIN)/python -c 'import fastapi' 2>/dev/null; then $(BIN)/kg book --export docs/_book; fi
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPLBACKEND=Agg KILOGRAM_DOCS_JOBS=2 $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 clean:
-	rm -rf build dist $(VENV) docs/_build
+	rm -rf build dist $(VENV) docs/_build docs/_book docs/auto_examples docs/methods docs/reference

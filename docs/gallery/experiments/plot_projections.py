@@ -25,7 +25,8 @@ for ax, (i, j) in zip(axes, views, strict=True):
 figure.suptitle("iris, 4 columns: 6 scatter plots of two attributes")
 
 # %%
-# A single column, a random direction, and two clusters seen along a direction and in a random plane.
+# A single column, a random direction, and two clusters seen along a direction and in a random
+# plane.
 rng = np.random.default_rng(0)
 X = rng.laplace(size=(4000, 100))
 side = np.sign(rng.normal(size=4000))[:, None]
