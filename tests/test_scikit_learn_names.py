@@ -59,3 +59,8 @@ def test_differences_are_those_listed(name):
 
 def test_the_page_names_shared_classes_only():
     assert set(listed()) <= set(SHARED)
+
+
+def test_the_readme_counts_them():
+    readme = PAGE.parents[1] / "README.md"
+    assert f"({len(listed())} of {len(SHARED)} classes)" in readme.read_text()
