@@ -146,3 +146,42 @@ def test_broken_trees_are_refused():
         _core.find_leaves(trees, np.zeros((2, 1)), np.zeros((2, 1), np.int32), 1)
     with pytest.raises(ValueError, match="fit"):
         _core.find_leaves(trees, np.zeros((2, 4)), np.zeros((3, 1), np.int32), 1)
+
+
+def plain_leaves(trees, X):
+    """The leaf of every row in every tree, node by node."""
+    found = np.empty((len(X), len(trees)), np.int64)
+    for t, root in enumerate(trees.roots):
+        for i, x in enumerate(X):
+            at = root
+            while (k := trees.links[0][at]) >= 0:
+                missing = np.isnan(x[k])
+                left = trees.missing_left[at] if missing else x[k] <= trees.threshold[at]
+                at = trees.links[1][at] if left else trees.links[2][at]
+            found[i, t] = at
+    return found
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_rows_find_their_leaves_where_float32_does_not_tell_values_apart(n):
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((60, 6))
+    X[:, 1] = 1.7e9 + rng.integers(0, 300, 60)  # time stamps
+    X[:, 2] = 1.0 + rng.integers(0, 9, 60) * 2.0**-40  # equal as float32
+    X[:, 3] *= 1e300  # beyond float32
+    X[:, 4] = rng.integers(-2, 3, 60) * 1e-50  # below it
+    X[:, 5][rng.random(60) < 0.3] = np.nan
+    columns, grown = CodedColumns.of(X), []
+    for seed in range(6):
+        target = Target.numbers(rng.standard_normal(60))
+        limits = FREE._replace(columns=2)
+        rules = SplitRules("squared_error")
+        grown.append(grow_tree(columns, target, np.ones(60), np.arange(60), rules, limits, seed))
+    trees = Trees.of(grown)
+    assert set(trees.links[0]) >= set(range(6))
+    limits = trees.threshold[trees.links[0] == 2][:1]
+    new = np.concatenate([X[:n], X[:n] + np.array([0, 0, 2.0**-41, 0, 1e-51, 0])])
+    new[0, 2] = limits[0] if len(limits) else 1.0  # on a threshold: left
+    np.testing.assert_array_equal(trees.apply(new), plain_leaves(trees, new))
+    exact = np.nan_to_num(np.round(new[:, :1]).repeat(6, axis=1))  # whole numbers: nothing rounded
+    np.testing.assert_array_equal(trees.apply(exact), plain_leaves(trees, exact))

@@ -102,7 +102,7 @@ class GrowthLimits(NamedTuple):
     max_depth: int
     min_split: int
     min_leaf: int
-    columns: int  # considered for each split
+    columns: int  # considered for each split; 0: all, in random order
     min_weight: float
     min_decrease: float
     max_leaves: int = 0  # 0: no limit

@@ -246,3 +246,26 @@ def test_unusual_data():
     for bad, match in [(-(Y**2), "negative"), (0 * Y, "Sum of y")]:
         with pytest.raises(ValueError, match=match):
             kg.DecisionTreeRegressor(criterion="poisson").fit(X, bad)
+
+
+def test_ties_between_features_vary_from_tree_to_tree():
+    """Two equal columns: a forest uses both, a single tree the first."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 1))
+    X, y = np.hstack([x, x]), np.sin(2 * x[:, 0])
+    forest = kg.RandomForestRegressor(10, max_features=1.0, random_state=0).fit(X, y)
+    assert (forest.feature_importances_ > 0.2).all()
+    assert kg.DecisionTreeRegressor().fit(X, y).feature_importances_[1] == 0
+
+
+def test_the_trees_of_a_forest_can_be_grown_alone():
+    """A clone of a tree, fitted to the rows drawn for it, is the tree again."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((150, 5))
+    y = (X[:, 0] + rng.standard_normal(150) > 0).astype(int)
+    forest = kg.RandomForestClassifier(3, max_samples=1.5, max_features=2, random_state=0).fit(X, y)
+    rows = forest.estimators_samples_[1]
+    assert rows.dtype == np.int32
+    assert len(rows) == 225
+    again = clone(forest.estimators_[1]).fit(X[rows], y[rows])
+    np.testing.assert_allclose(again.tree_.value, forest.estimators_[1].tree_.value)

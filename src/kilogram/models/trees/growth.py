@@ -16,9 +16,9 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base import Estimate
-from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null
+from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null, Real
 from kilogram.base.random_state import as_generator
-from kilogram.base.tree_parameters import Fraction, features_per_split
+from kilogram.base.tree_parameters import features_per_split
 from kilogram.models.trees.parameters import TreeModel
 from kilogram.models.trees.proximity import leaf_proximity
 from kilogram.native.threads import thread_count
@@ -83,7 +83,7 @@ class Forest(TreeModel):
         "n_jobs": Integer(1) | Integer(high=-1) | Null(),
         "verbose": Integer(0) | Boolean(),
         "warm_start": Boolean(),
-        "max_samples": Integer(1) | Fraction() | Null(),
+        "max_samples": Integer(1) | Real(0.0, np.inf, "neither") | Null(),
     }
 
     def __init__(
@@ -151,7 +151,7 @@ class Forest(TreeModel):
             None if len(rows) == len(X) else rows, len(rows), self._n_draws(len(rows))
         )
         earlier = self._earlier_trees(target)
-        seeds = as_generator(self.random_state).integers(2**62, size=int(self.n_estimators))
+        seeds = as_generator(self.random_state).integers(2**32, size=int(self.n_estimators))
         if earlier is not None:
             seeds = np.concatenate([self._seeds, seeds[len(earlier) :]])
         fresh = seeds[0 if earlier is None else len(earlier) :].tolist()
@@ -196,6 +196,8 @@ class Forest(TreeModel):
     ) -> Iterator[Grown]:
         columns = CodedColumns.of(X)
         limits = self._limits(len(rows), X.shape[1], float(w.sum()))
+        if limits.columns == X.shape[1]:  # in random order: ties then vary from tree to tree
+            limits = limits._replace(columns=0)
         rules = self._rules(target, columns)
 
         def grow(seed: int, cancel: CancelFlag) -> Grown:
@@ -207,7 +209,8 @@ class Forest(TreeModel):
                 factors = self._bootstrap_factors(target, rows, counts)
                 if factors is not None:
                     weights[rows] *= factors
-            grown = grow_tree(columns, target, weights, part, rules, limits, seed, cancel)
+            own = int(as_generator(seed).integers(2**62))  # as a single tree draws it
+            grown = grow_tree(columns, target, weights, part, rules, limits, own, cancel)
             if self.ccp_alpha > 0:
                 tree = Trees.of([grown])
                 grown = cost_complexity_pruned(tree, float(self.ccp_alpha)).grown()
@@ -222,7 +225,8 @@ class Forest(TreeModel):
     def estimators_samples_(self) -> list[np.ndarray]:
         """The rows drawn for each tree, with repetitions, as positions in the training data."""
         check_is_fitted(self, "trees_")
-        return [self._sampling.drawn(int(seed)) for seed in self._seeds]
+        kind = np.int32 if self._sampling.n < 2**31 else np.int64
+        return [self._sampling.drawn(int(seed)).astype(kind) for seed in self._seeds]
 
     @property
     def estimators_(self) -> list[Any]:

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -56,11 +57,9 @@ class PreparedTrees {
     }
     table = {f, left, right, threshold_.data(), missing_left_.data(),
              categories_.empty() ? nullptr : categories_.data(), roots_.data(), i64(roots_.size())};
-    packed_.resize(nodes);
-    id_.resize(nodes);
-    starts_.resize(roots_.size());
-    pack_trees(table, packed_.data(), id_.data(), starts_.data());
-    packed = {packed_.data(), id_.data(), starts_.data()};
+    packing_ = std::make_unique<TreePacking>(table, std::max<i64>(columns_, 1), nodes);
+    packed = packing_->view();
+    if (table.categories) packed.column_bits = -1;
   }
   PreparedTrees(const PreparedTrees&) = delete;
 
@@ -78,9 +77,7 @@ class PreparedTrees {
   std::vector<std::uint64_t> categories_;
   std::vector<i64> roots_;
   i64 columns_ = 0;
-  std::vector<PackedNode> packed_;
-  std::vector<std::int32_t> id_;
-  std::vector<i64> starts_;
+  std::unique_ptr<TreePacking> packing_;
 };
 
 TreeTarget target_of(const In<double, 2>& y, const In<std::int32_t, 2>& label,

@@ -41,7 +41,7 @@ class Grower {
   Grower(const CodedColumns& X, const TreeTarget& t, const SplitRules& rules,
          const GrownNodes& nodes)
       : X_(X), t_(t), rules_(rules), nodes_(nodes), target_(t, rules.criterion), columns_(X.d),
-        room_(t.m), cuts_(std::min(rules.columns, X.d)), draws_(cuts_.size()), state_(rules.seed) {
+        room_(t.m), cuts_(rules.columns ? std::min(rules.columns, X.d) : X.d), draws_(cuts_.size()), state_(rules.seed) {
     for (i64 k = 0; k < X.d; ++k) columns_[k] = k;
     for (int i = 0; i < std::max(rules.threads, 1); ++i)
       searches_.push_back(std::make_unique<ColumnSearch>(X, rules, target_));
@@ -141,7 +141,8 @@ class Grower {
     return z ^ (z >> 31);
   }
 
-  // The column seen next: in turn, or at random among those not seen yet.
+  // The column seen next: in turn, or at random among those not seen yet. Of cuts that are alike the
+  // first seen is taken: in a forest, trees then differ in what small nodes are cut by.
   i64 next_column(i64 seen) {
     if (rules_.columns < X_.d)
       std::swap(columns_[seen], columns_[seen + static_cast<i64>(draw() % std::uint64_t(X_.d - seen))]);

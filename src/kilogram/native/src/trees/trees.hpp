@@ -1,6 +1,7 @@
 // Decision trees: growth on columns coded by rank, and the leaves of rows in many trees.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "common/rows.hpp"
 
@@ -42,7 +43,7 @@ struct SplitRules {
   Criterion criterion;
   i64 max_depth, min_split, min_leaf;      // of rows
   double min_weight, min_decrease, total;  // weight of a leaf; of the impurity, by weight over total
-  i64 columns;                             // considered for each split
+  i64 columns;                             // considered for each split; 0: all, in random order
   i64 max_leaves;                          // 0: no limit, depth first; else best split first
   bool random;                             // one random cut for each column instead of the best
   const std::int8_t* monotone;             // (d) -1, 0, 1; or null
@@ -77,20 +78,33 @@ struct TreeTable {
   i64 trees;
 };
 
-// The same nodes for rows without gaps: 16 bytes each, the right child after the left one, a leaf
-// its own child. `id` is the number in the table.
+// The same nodes in 8 bytes: the right child after the left one, a leaf its own left child. `link` has
+// from the top the left child within the tree, a bit that sends NaN to the right, and the column.
 struct PackedNode {
-  double threshold;
-  std::int32_t feature, left;
+  float threshold;  // less the centre of the column
+  std::uint32_t link;
 };
-
-// packed and id (nodes), starts (trees): the packed roots
-void pack_trees(const TreeTable& table, PackedNode* packed, std::int32_t* id, i64* starts);
 
 struct PackedTrees {
   const PackedNode* nodes;
-  const std::int32_t* id;
-  const i64* starts;
+  const std::int32_t* id;  // numbers in the table
+  const i64* starts;       // (trees) packed roots
+  const double* centre;    // (columns)
+  i64 columns;
+  int column_bits;         // of a link; -1 where some tree is too large to be packed
+};
+
+struct TreePacking {
+  TreePacking(const TreeTable& table, i64 columns, i64 nodes);
+  PackedTrees view() const {
+    return {packed.data(), id.data(), starts.data(), centre.data(),
+            static_cast<i64>(centre.size()), column_bits};
+  }
+  std::vector<double> centre;
+  std::vector<PackedNode> packed;
+  std::vector<std::int32_t> id;
+  std::vector<i64> starts;
+  int column_bits = 0;
 };
 
 // out (n, width) += values of the leaves of every tree at the rows of X
