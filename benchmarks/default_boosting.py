@@ -42,7 +42,8 @@ def tables(data: Path) -> dict[str, tuple[pd.DataFrame, bool]]:
         found[name] = frame.assign(y="c" + frame["y"].astype(str)), True
     abalone = pd.read_csv(data / "uci_regression/abalone.csv.gz").rename(columns={"rings": "y"})
     found["abalone"] = abalone, False
-    diamonds = pd.read_csv(data / "dirty/diamonds.csv.gz").rename(columns={"price": "y"})
+    diamonds = pd.read_csv(data / "dirty/diamonds.csv.gz")
+    diamonds = diamonds.rename(columns={"y": "width", "price": "y"})
     found["diamonds"] = diamonds, False
     return dict(sorted(found.items(), key=lambda pair: pair[1][0].size))
 
