@@ -294,7 +294,8 @@ def _members(cls: type) -> list[str]:
             continue
         owner = next(base for base in cls.__mro__ if name in vars(base))
         ours = owner.__module__.startswith("kilogram") and getattr(member, "__doc__", None)
-        described = f"\n{name} :" in (inspect.getdoc(cls) or "")  # among the attributes
+        # a fitted attribute belongs to the list of the class, where a link to it is ambiguous
+        described = name.endswith("_") or f"\n{name} :" in (inspect.getdoc(cls) or "")
         if ours and (
             callable(getattr(cls, name)) or (isinstance(member, property) and not described)
         ):
