@@ -10,6 +10,7 @@ from book_checks import SIDES, covers, xor
 from scipy.optimize import linprog
 
 import kilogram as kg
+from kilogram.functions.row_losses import Logistic, SquaredHinge
 from kilogram.textbook import kernels, svm_dual, svm_sgd
 from kilogram.textbook.state import run
 
@@ -78,8 +79,11 @@ def test_L24_T3_slack_is_the_hinge(fit_svm):
 def test_L24_X3_the_squared_hinge_is_smooth_once():
     margin = np.linspace(-3, 3, 601)
     error = (margin < 0).astype(float)
-    hinge, logistic = np.maximum(0, 1 - margin), np.log1p(np.exp(-margin))
-    for loss in (hinge, hinge**2, logistic / np.log(2)):
+    ones, loss_of_rows = np.ones_like(margin), SquaredHinge()
+    hinge, logistic = np.maximum(0, 1 - margin), Logistic().value(ones, margin)
+    squared = loss_of_rows.value(ones, margin)
+    assert np.allclose(squared, hinge**2)
+    for loss in (hinge, squared, logistic / np.log(2)):
         assert (loss >= error - 1e-12).all()
         assert (np.diff(loss, 2) >= -1e-9).all()  # convex
     assert (logistic < error).any()  # bounds only after division by log 2
@@ -90,7 +94,7 @@ def test_L24_X3_the_squared_hinge_is_smooth_once():
     def second(loss, t, h=1e-4):
         return (loss(t + h) - 2 * loss(t) + loss(t - h)) / h**2
 
-    square = lambda m: max(0.0, 1 - m) ** 2  # noqa: E731
+    square = lambda m: float(loss_of_rows.value(np.ones(1), np.array([m]))[0])  # noqa: E731
     assert jump(lambda m: max(0.0, 1 - m)) > 0.9  # a kink
     assert jump(square) < 1e-3  # none: differentiable, against the footnote
     assert second(square, 0.9) - second(square, 1.1) > 1.9  # but only once

@@ -11,6 +11,8 @@ from book_checks import (
     noisy_sine,
     ridge_sides,
 )
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import KFold
 
 import kilogram as kg
 from kilogram.textbook import kernel_ridge, kernels, ridge, ridge_solvers, roots
@@ -193,6 +195,17 @@ def test_A2_20_unequal_folds_make_two_averages():
     assert abs(of_folds - pooled) > 1
     even = np.array_split(np.arange(6), 2)
     assert np.isclose(np.mean([squared[f].mean() for f in even]), squared[:6].mean())
+    # RidgeCV averages over the folds, as scikit-learn does; over the rows it is another number
+    X, y = problem(3, n=7)
+    alphas = [0.1, 10.0]
+    model = kg.RidgeCV(alphas, cv=KFold(2), scoring="neg_mean_squared_error").fit(X, y)
+    errors = [
+        [mean_squared_error(y[test], kg.Ridge(a).fit(X[rest], y[rest]).predict(X[test]))
+         for rest, test in KFold(2).split(X)]
+        for a in alphas
+    ]  # fmt: skip
+    assert np.isclose(-model.best_score_, np.mean(errors, axis=1).min())
+    assert abs(model.best_score_ + (np.array(errors) @ [4 / 7, 3 / 7]).min()) > 0.5
 
 
 @covers("summary A2.18")
