@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 import kilogram as kg
-from kilogram.models.sparse.penalized import PenalizedPathResult
+from kilogram.models.sparse.penalized_path import PenalizedPathResult
 
 HERE = Path(__file__).parent
 NAMES = ["age", "sex", "bmi", "pressure", "tc", "ldl", "hdl", "tch", "ltg", "glucose"]

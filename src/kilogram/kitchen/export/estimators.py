@@ -44,7 +44,8 @@ from kilogram.models.neural.classifier import MLPClassifier
 from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
 from kilogram.models.ridge.kernel_predictor import KernelPredictor
-from kilogram.models.sparse.penalized import PenalizedClassifier, PenalizedRegressor
+from kilogram.models.sparse.penalized_classifier import PenalizedClassifier
+from kilogram.models.sparse.penalized_regressor import PenalizedRegressor
 from kilogram.models.svm.multiclass import unpacked
 from kilogram.models.svm.svc import SVC
 from kilogram.models.svm.svr import SVR
