@@ -236,6 +236,7 @@ PUBLIC: dict[str, str] = {
     "RadialBasisFeatures": "kilogram.models.features.radial_basis",
     "FunctionFeatures": "kilogram.models.features.function_features",
     "HaarFeatures": "kilogram.models.features.haar",
+    "HOGFeatures": "kilogram.models.features.hog",
     "FourierFeatures": "kilogram.models.features.fourier",
     "Nystroem": "kilogram.models.features.nystroem",
     "KitchenSinksRegressor": "kilogram.models.features.kitchen_sinks",

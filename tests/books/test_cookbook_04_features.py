@@ -33,8 +33,8 @@ from kilogram.kitchen.features import (
     grid,
 )
 from kilogram.kitchen.features.column_types import find_layout
-from kilogram.kitchen.features.images import cell_histograms, hog
 from kilogram.kitchen.features.overrides import ColumnOverrides
+from kilogram.models.features.hog import cell_histograms
 
 TWO_DOCUMENTS = ["document one is great", "document two is mediocre"]
 PRINTED_ORDER = ["document", "one", "two", "is", "great", "mediocre"]
@@ -155,19 +155,19 @@ def test_T4_5_only_what_is_there_is_stored():
 def test_M4_4_HOG_counts_directions_of_edges_not_frequencies():
     step = np.zeros((32, 32))
     step[:, 16:] = 1.0
-    upright = cell_histograms(step).sum(axis=(0, 1))
-    lying = cell_histograms(step.T).sum(axis=(0, 1))
+    upright = cell_histograms(step[None]).sum(axis=(0, 1, 2))
+    lying = cell_histograms(step.T[None]).sum(axis=(0, 1, 2))
     assert upright[[0, -1]].sum() > 0.999 * upright.sum()  # gradient along x: angle 0, two bins
     assert lying[4] > 0.999 * lying.sum()  # along y: the middle bin of nine
-    flipped = cell_histograms(1 - step).sum(axis=(0, 1))
+    flipped = cell_histograms((1 - step)[None]).sum(axis=(0, 1, 2))
     assert np.allclose(flipped, upright)  # an edge has no bright side
     # a wave of another frequency has the same directions, so it is no measure of frequency
     x = np.arange(32)
     for period in (4, 8, 16):
         wave = np.tile(np.sin(2 * np.pi * x / period), (32, 1))
-        votes = cell_histograms(wave).sum(axis=(0, 1))
+        votes = cell_histograms(wave[None]).sum(axis=(0, 1, 2))
         assert votes[[0, -1]].sum() > 0.999 * votes.sum()
-    assert hog(step).shape == (3 * 3 * 4 * 9,)
+    assert kg.HOGFeatures().fit_transform(step.reshape(1, -1)).shape == (1, 3 * 3 * 4 * 9)
     pictures = np.stack([step, step.T])
     assert HOG(size=32).fit(pictures).transform(pictures).shape == (2, 324)
 

@@ -36,6 +36,7 @@ READS_NO_ROWS = {  # in `fit`
     "PolynomialFeatures",
     "FourierFeatures",
     "HaarFeatures",
+    "HOGFeatures",
 }
 
 

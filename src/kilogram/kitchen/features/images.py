@@ -1,15 +1,8 @@
 """Pictures as numbers: histograms of oriented gradients, or what a trained network sees.
 
-HOG, for a grey picture I:
-
-    g = (dI/dx, dI/dy)                       central differences
-    |g|, angle of g in [0, pi)               unsigned: an edge has no dark and bright side
-    cells of c x c pixels, 9 bins of angle   each pixel votes with |g| for its two nearest bins
-    blocks of 2 x 2 cells                    divided by their length, clipped at 0.2, divided again
-
-Reference: N. Dalal, B. Triggs, Histograms of oriented gradients for human detection, CVPR 2005.
-`NetworkFeatures` wraps any function from pictures to vectors, such as the layer before the last of
-a pretrained network; no weights come with Kilogram.
+The histograms are those of `kilogram.HOGFeatures`. `NetworkFeatures` wraps any function from
+pictures to vectors, such as the layer before the last of a pretrained network; no weights come with
+Kilogram.
 """
 
 from __future__ import annotations
@@ -22,49 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.kitchen.errors import KitchenError
-
-CLIP = 0.2
-
-
-def hog(picture: np.ndarray, cell: int = 8, bins: int = 9, block: int = 2) -> np.ndarray:
-    """The HOG vector of one (height, width) grey picture."""
-    histograms = cell_histograms(picture, cell, bins)
-    rows, columns, _ = histograms.shape
-    if rows < block or columns < block:
-        raise ValueError(
-            f"a picture of {picture.shape[0]} x {picture.shape[1]} pixels is too small for blocks "
-            f"of {block} x {block} cells of {cell} pixels"
-        )
-    found = [
-        _normal(histograms[r : r + block, c : c + block].reshape(-1))
-        for r in range(rows - block + 1)
-        for c in range(columns - block + 1)
-    ]
-    return np.concatenate(found)
-
-
-def cell_histograms(picture: np.ndarray, cell: int = 8, bins: int = 9) -> np.ndarray:
-    """(rows, columns, bins) votes of the gradients in each cell; what does not fill one is cut."""
-    down, right = np.gradient(np.asarray(picture, dtype=np.float64))
-    strength = np.hypot(down, right)
-    place = np.mod(np.arctan2(down, right), np.pi) / np.pi * bins - 0.5
-    low = np.floor(place)
-    share = place - low
-    rows, columns = picture.shape[0] // cell, picture.shape[1] // cell
-    out = np.zeros((rows, columns, bins))
-    r, c = np.arange(picture.shape[0])[:, None] // cell, np.arange(picture.shape[1]) // cell
-    r, c = np.broadcast_arrays(r, c)
-    inside = (r < rows) & (c < columns)
-    for at, weight in ((low, 1.0 - share), (low + 1, share)):
-        b = np.mod(at, bins).astype(int)
-        np.add.at(out, (r[inside], c[inside], b[inside]), (strength * weight)[inside])
-    return out
-
-
-def _normal(v: np.ndarray) -> np.ndarray:
-    v = v / np.sqrt(np.sum(v * v) + 1e-10)
-    v = np.minimum(v, CLIP)
-    return v / np.sqrt(np.sum(v * v) + 1e-10)
+from kilogram.models.features.hog import hog, n_hog_features
 
 
 class HOG(TransformerMixin, BaseEstimator):
@@ -84,8 +35,8 @@ class HOG(TransformerMixin, BaseEstimator):
         self.block = block
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        self.n_features_ = len(hog(np.zeros((self.size, self.size)), self.cell, self.bins,
-                                   self.block))  # fmt: skip
+        shape = (self.size, self.size)
+        self.n_features_ = n_hog_features(shape, self.cell, self.bins, self.block)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -95,7 +46,7 @@ class HOG(TransformerMixin, BaseEstimator):
         for k, one in enumerate(cells):
             grey = load_picture(one, self.size)
             if grey is not None:
-                out[k] = hog(grey, self.cell, self.bins, self.block)
+                out[k] = hog(grey[None], self.cell, self.bins, self.block)[0]
         return out
 
 
@@ -163,7 +114,7 @@ def load_picture(source: Any, size: int) -> np.ndarray | None:
 
 
 def _bytes(cells: np.ndarray) -> np.ndarray:
-    """Brightness as whole numbers 0 .. 255; values up to 1 count as shares."""
+    """Brightness as whole numbers 0 .. 255; values up to 1 count as fractions."""
     top = 255.0 if float(np.max(cells)) <= 1.0 else 1.0
     return np.clip(cells * top, 0, 255).astype(np.uint8)
 

@@ -15,7 +15,6 @@ Reference: Viola and Jones 2001.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Constraint, Integer, Null, RandomState
 from kilogram.base.random_state import as_generator
 from kilogram.models.features.row_features import RowFeatures
+from kilogram.models.features.windows import window_shape
 
 MOST_FEATURES = 1_000_000
 GRIDS = (
@@ -138,6 +138,7 @@ class HaarFeatures(RowFeatures):
     See Also
     --------
     CascadeClassifier : Rejects most windows after a few features.
+    HOGFeatures : Histograms of the directions of edges.
 
     Examples
     --------
@@ -176,28 +177,11 @@ class HaarFeatures(RowFeatures):
 
     def _learn(self, X: Any) -> None:
         """Enumerate the rectangles."""
-        shape = self._window(column_count(X))
+        shape = window_shape(self.shape, column_count(X))
         self.features_ = rectangle_features(
             shape, int(self.step), self.max_features, self.random_state
         )
         self.shape_ = shape
-
-    def _window(self, d: int) -> tuple[int, int]:
-        if self.shape is None:
-            side = isqrt(d)
-            return (side, side) if side * side == d else (1, d)
-        sides = tuple(self.shape)
-        if len(sides) != 2 or not all(Integer(1).accepts(side) for side in sides):
-            raise ValueError(
-                f"shape must be two integers of at least 1, height and width, got {self.shape!r}."
-            )
-        h, w = int(sides[0]), int(sides[1])
-        if h * w != d:
-            raise ValueError(
-                f"shape={(h, w)} has {h * w} pixels, but X has {d} features: give windows as flat "
-                "rows of height times width values."
-            )
-        return h, w
 
     def _features(self) -> Callable[[Any], Any]:
         weights = corner_weights(self.features_, self.shape_)
