@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -17,8 +15,7 @@ MODELS = [kg.HistogramDensity, kg.HistogramNB]
 @pytest.fixture
 def little_memory(monkeypatch):
     """64 MiB are left."""
-    room = importlib.import_module("kilogram.base.estimate")  # whose name is a function's too
-    monkeypatch.setattr(room, "memory_limit", lambda said=None: 2**26)
+    monkeypatch.setattr("kilogram.base.estimator.memory_limit", lambda given=None: 2**26)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -1,7 +1,5 @@
 """Rows, targets and weights near the ends of their type: a defined answer, or a clear error."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -160,8 +158,7 @@ def test_wide_classes_are_refused_before_their_covariances_are_formed(monkeypatc
     ids=lambda model: type(model).__name__,
 )
 def test_products_of_columns_that_do_not_fit_are_named_with_their_size(model, monkeypatch):
-    room = importlib.import_module("kilogram.base.estimate")  # whose name is a function's too
-    monkeypatch.setattr(room, "memory_limit", lambda said=None: 2**26)
+    monkeypatch.setattr("kilogram.base.estimator.memory_limit", lambda given=None: 2**26)
     wide, y = RNG.standard_normal((10, 3000)), np.arange(10) % 2
     with pytest.raises(MemoryError, match=r"3000 by 3000, take .* may be used"):
         model.fit(wide, y)
