@@ -111,7 +111,11 @@ def test_kernel_cca_of_equal_rows():
 
 
 def test_two_rows_of_kernel_cca():
-    kg.KernelCCA(1, kernel="rbf").fit(X[:2], Y[:2, None])
+    model = kg.KernelCCA(1, kernel="rbf").fit(X[:2], Y[:2, None])
+    u, v = model.transform(X[:2], Y[:2, None])
+    assert np.isfinite(u).all()
+    assert np.isfinite(v).all()
+    assert abs(np.corrcoef(u[:, 0], v[:, 0])[0, 1]) == pytest.approx(1)  # two points, one line
 
 
 def test_a_fold_without_weight_has_no_score():

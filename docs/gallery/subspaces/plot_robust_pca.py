@@ -1,5 +1,5 @@
 """
-Low rank and sparse, told apart
+Low rank and sparse, separated
 ===============================
 
 A matrix of rank two in which one entry in ten is wrong by much. Robust PCA writes it as a

@@ -16,7 +16,7 @@ def test_measures_of_numbers(name):
     frame = curved(80)
     frame["y"] += 20
     cooked = cook(frame, "y", measure=name, **QUICK)
-    consistent(cooked, name)
+    assert_consistent(cooked, name)
 
 
 @pytest.mark.parametrize("name", ["f1", "roc_auc", "log_loss", "top_3_accuracy"])
@@ -26,10 +26,10 @@ def test_measures_of_classes(name):
         with pytest.raises(KitchenError, match="more than 3 classes"):
             cook(frame, "kind", measure=name, **QUICK)
         return
-    consistent(cook(frame, "kind", measure=name, **QUICK), name)
+    assert_consistent(cook(frame, "kind", measure=name, **QUICK), name)
 
 
-def consistent(cooked, name):
+def assert_consistent(cooked, name):
     measure = MEASURES[name]
     assert cooked.measure is measure
     assert cooked.chosen.name != "baseline"

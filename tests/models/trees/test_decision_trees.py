@@ -48,9 +48,19 @@ def test_forests_predict_as_well_as_the_peer():
     new, target = smooth(1000, 5, seed=1)
     ours = kg.RandomForestRegressor(60, random_state=0, oob_score=True).fit(X, y)
     peer = ensemble.RandomForestRegressor(60, random_state=0).fit(X, y)
-    assert ours.score(new, target) > peer.score(new, target) - 0.04
     assert ours.oob_score_ == pytest.approx(ours.score(new, target), abs=0.06)
     np.testing.assert_allclose(ours.feature_importances_, peer.feature_importances_, atol=0.05)
+
+
+def test_regression_forests_predict_as_well_as_the_peer():
+    """In the mean of several samples: on one of 600 rows two forests differ by 0.03."""
+    gains = []
+    for seed in (0, 10, 20, 30):
+        (X, y), (new, target) = smooth(600, 5, seed=seed), smooth(1000, 5, seed=seed + 1)
+        ours = kg.RandomForestRegressor(60, random_state=0).fit(X, y)
+        peer = ensemble.RandomForestRegressor(60, random_state=0).fit(X, y)
+        gains.append(ours.score(new, target) - peer.score(new, target))
+    assert np.mean(gains) > -0.02
 
 
 def test_out_of_bag_predictions_come_from_trees_that_did_not_draw_the_row():

@@ -144,10 +144,10 @@ def _quantile_recipes(
     found = [Recipe("baseline", "Baseline", f"Always predicts the {q:g} quantile.",
                     Pipeline([("model", constant)]))]  # fmt: skip
     columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
-    told = {"linear": ("Linear", "Linear regression of the quantile; penalty is searched."),
+    titles = {"linear": ("Linear", "Linear regression of the quantile; penalty is searched."),
             "boosting": ("Boosting", "Gradient boosted trees for the quantile; parameters are "
                          "searched.")}  # fmt: skip
-    for name, (title, about) in told.items():
+    for name, (title, about) in titles.items():
         if not search.wanted or name in search.wanted:
             pipeline = library_pipeline(name, columns, featurise_for_trees(layout), measure, y,
                                         search.seed, search.method, search.max_time)  # fmt: skip
