@@ -1,6 +1,6 @@
 """
 Low rank and sparse, separated
-===============================
+==============================
 
 A matrix of rank two in which one entry in ten is wrong by much. Robust PCA writes it as a
 low-rank part and a sparse one.
