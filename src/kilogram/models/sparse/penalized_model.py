@@ -45,11 +45,11 @@ from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.penalized import (
     PenalizedPath,
     PenalizedPoint,
-    PenalizedRows,
-    SparsePenalty,
     StopRule,
     Strengths,
 )
+from kilogram.solvers.coordinate.penalized_newton import SparsePenalty
+from kilogram.solvers.coordinate.working_columns import PenalizedRows
 from kilogram.solvers.solution import Solution
 
 Array = np.ndarray[Any, np.dtype[Any]]
