@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from kilogram.arrays.namespace import (
@@ -41,9 +42,13 @@ class LinearModel(Estimator):
         dtype = np.float32 if "float32" in str(getattr(X, "dtype", "")) else np.float64
         self.coef_, self.intercept_ = W.astype(dtype), b.astype(dtype)
 
+    def _dense_coef(self) -> np.ndarray:
+        """`coef_` on the host, an array also after `sparsify`."""
+        return self.coef_.toarray() if is_sparse(self.coef_) else to_numpy(self.coef_)
+
     def _machine(self) -> Callable[[Any], Any]:
         """Rows (m, d) -> their values (m, t), in the library of the rows."""
-        W = np.ascontiguousarray(np.atleast_2d(to_numpy(self.coef_)).T)
+        W = np.ascontiguousarray(np.atleast_2d(self._dense_coef()).T)
         b = np.atleast_1d(to_numpy(self.intercept_))
 
         def values(block: Any) -> Any:
@@ -74,6 +79,32 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     """One machine for each of `classes_`, or of two classes one for the second."""
 
     classes_: np.ndarray
+
+    def sparsify(self) -> Self:
+        """Store `coef_` as a sparse matrix, which is smaller where most coefficients are zero.
+
+        Predictions stay the same, and the next fit stores an array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if not is_sparse(self.coef_):
+            self.coef_ = scipy.sparse.csr_matrix(to_numpy(self.coef_))
+        return self
+
+    def densify(self) -> Self:
+        """Store `coef_` as an array again, as `fit` does.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if is_sparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """Decision values of the rows of X; those of logistic models are log-odds.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression as Peer
+from sklearn.linear_model import LogisticRegressionCV as Reference
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
 
@@ -76,3 +77,42 @@ def test_score_is_that_of_scoring():
     assert model.score(X, y) == pytest.approx(-log_loss(y, model.predict_proba(X)))
     plain = kg.LogisticRegressionCV(Cs=3, cv=3).fit(X, y)
     assert plain.score(X, y) == pytest.approx(np.mean(plain.predict(X) == y))
+
+
+def test_paths_of_coefficients_are_those_of_scikit_learn():
+    """In the shapes of both settings of use_legacy_attributes."""
+    for labels in (y, y > 0):
+        both = []
+        for legacy in (False, True):
+            how = {"Cs": [0.1, 1.0], "cv": 3, "l1_ratios": (0.0,), "tol": 1e-8, "max_iter": 5000}
+            how |= {"scoring": "accuracy", "use_legacy_attributes": legacy}
+            both.append((kg.LogisticRegressionCV(**how).fit(X, labels), Reference(**how)))
+        for ours, reference in both:
+            reference.fit(X, labels)
+            for name in ("coefs_paths_", "scores_"):
+                a, b = getattr(ours, name), getattr(reference, name)
+                a, b = (v if isinstance(v, dict) else {0: v} for v in (a, b))
+                assert a.keys() == b.keys()
+                for key, value in b.items():
+                    assert a[key].shape == value.shape
+                    np.testing.assert_allclose(a[key], value, rtol=1e-2, atol=2e-3)
+            assert np.shape(ours.C_) == np.shape(reference.C_)
+            assert np.shape(ours.n_iter_) == np.shape(reference.n_iter_)
+
+
+def test_a_fold_without_a_class_has_no_coefficients_for_it():
+    X = np.arange(24.0)[:, None]
+    y = np.repeat([0, 1, 2], 8)
+    folds = [(np.arange(8, 24), np.arange(8)), (np.arange(24), np.arange(24))]
+    model = kg.LogisticRegressionCV(Cs=[1.0], cv=folds).fit(X, y)
+    assert np.isnan(model.coefs_paths_[0, 0, 0, 0]).all()
+    assert np.isfinite(model.coefs_paths_[0, 0, 0, 1:]).all()
+    np.testing.assert_allclose(
+        model.coefs_paths_[0, 0, 0, 1], -model.coefs_paths_[0, 0, 0, 2], rtol=1e-12
+    )
+
+
+def test_deprecated_penalty_fixes_the_ratio():
+    model = kg.LogisticRegressionCV(Cs=[0.1], cv=3, penalty="l1").fit(X, y > 0)
+    assert model.l1_ratio_ == 1.0
+    assert (model.coef_ == 0).any()

@@ -13,7 +13,7 @@ import kilogram as kg
 from kilogram.base.graphs import DisconnectedGraphWarning
 from kilogram.base.warnings import ConvergenceWarning
 from kilogram.models.manifold import classical_mds, isomap
-from kilogram.models.manifold.locally_linear import barycentric
+from kilogram.models.manifold.local_charts import barycentric
 from kilogram.solvers.neighbors.nearest import nearest
 from kilogram.textbook import manifolds
 from kilogram.textbook.state import run

@@ -66,6 +66,9 @@ class CCA(
     scale : bool, default=True
         Divide every column by its standard deviation first. Without regularisation this changes
         the units of the directions only.
+    max_iter : int, default=500
+        For scikit-learn's signature, like `tol`: the pairs come from one decomposition.
+    tol : float, default=1e-6
     alpha : float or pair of floats, default=0.0
         Penalty added to both covariances, or one for each view; needed where a view has as many
         columns as there are rows.
@@ -87,8 +90,8 @@ class CCA(
     coef_ : (d_y, d_x)
         Coefficients of the prediction of Y through the pairs; `intercept_` likewise.
     intercept_ : (d_y,)
-    n_iter_ : int
-        1: the pairs come from one decomposition.
+    n_iter_ : list of int
+        1 for every pair: they come from one decomposition.
     solver_ : str
         The solver used.
 
@@ -116,6 +119,8 @@ class CCA(
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_components": Integer(1),
         "scale": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0, closed="left"),
         "alpha": Real(0, closed="left") | ArrayLike(),
         "copy": Boolean(),
         "solver": OneOf("auto", "moments", "svd"),
@@ -126,12 +131,16 @@ class CCA(
         n_components: int = 2,
         *,
         scale: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-6,
         alpha: float | tuple[float, float] = 0.0,
         copy: bool = True,
         solver: str = "auto",
     ):
         self.n_components = n_components
         self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
         self.alpha = alpha
         self.copy = copy
         self.solver = solver
@@ -239,7 +248,7 @@ class CCA(
         coef = (A @ through) / self.x_std_[:, None] * self.y_std_
         self.coef_ = coef.T
         self.intercept_ = self.y_mean_ - self.x_mean_ @ coef
-        self.n_iter_ = 1
+        self.n_iter_ = [1] * int(self.n_components)
         self._n_features_out = A.shape[1]
 
     def transform(self, X: Any, y: Any = None) -> Any:

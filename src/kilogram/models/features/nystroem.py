@@ -27,7 +27,7 @@ from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count, take_rows
 from kilogram.base import Estimate, Laws
-from kilogram.base.constraints import Constraint, Integer, OneOf, RandomState
+from kilogram.base.constraints import Constraint, Integer, Null, OneOf, RandomState
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.features.row_features import RowFeatures
@@ -100,6 +100,8 @@ class Nystroem(RowFeatures):
         needs fewer of them when the rows are unevenly spread.
     random_state : int, RandomState or None, default=None
         Seed of the choice.
+    n_jobs : int or None, default=None
+        Kept for scikit-learn's signature: threads are those of OpenMP and BLAS.
 
     Attributes
     ----------
@@ -141,6 +143,7 @@ class Nystroem(RowFeatures):
         "n_components": Integer(1),
         "landmarks": OneOf("uniform", "kmeans++"),
         "random_state": RandomState(),
+        "n_jobs": Integer() | Null(),
     }
 
     def __init__(
@@ -154,6 +157,7 @@ class Nystroem(RowFeatures):
         kernel_params: dict[str, Any] | None = None,
         landmarks: str = "uniform",
         random_state: Any = None,
+        n_jobs: int | None = None,
     ):
         self.kernel = kernel
         self.n_components = n_components
@@ -163,6 +167,7 @@ class Nystroem(RowFeatures):
         self.kernel_params = kernel_params
         self.landmarks = landmarks
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def _learn(self, X: Any) -> None:
         """Choose the landmarks."""

@@ -248,7 +248,9 @@ class LogisticRegression(LogisticPredictor):
         """W = 0, or with `warm_start` that of the previous fit to the same classes."""
         known = self.warm_start and hasattr(self, "coef_")
         if known and np.array_equal(classes, self.classes_):
-            coef, b = (np.asarray(to_numpy(a), float) for a in (self.coef_, self.intercept_))
+            coef, b = (
+                np.asarray(a, float) for a in (self._dense_coef(), to_numpy(self.intercept_))
+            )
             if coef.shape == (problem.t, problem.D - 1):
                 return shifted(problem, coef, b)
         return problem.start()
@@ -272,7 +274,7 @@ class LogisticRegression(LogisticPredictor):
         problem, C = self._problem(LogisticRows(X, y, w, self.classes_, factors))
         W = shifted(
             problem,
-            np.asarray(to_numpy(self.coef_), dtype=np.float64),
+            np.asarray(self._dense_coef(), dtype=np.float64),
             np.asarray(to_numpy(self.intercept_), dtype=np.float64),
         )
         value = problem.at(W).value + float(np.sum(problem.absolute * np.abs(W)))

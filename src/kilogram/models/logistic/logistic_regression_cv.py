@@ -110,6 +110,10 @@ class LogisticRegressionCV(LogisticPredictor):
     fit_intercept : bool, default=True
     cv : int, splitter, iterable or None, default=None
         Folds; None: five, stratified.
+    dual : bool, default=False
+        For scikit-learn's signature: both forms have one optimum.
+    penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
+        As in `LogisticRegression`, where `l1_ratios` takes its place.
     scoring : str, callable or None, default=None
         Score by which values are compared, and that of `score`; None: the mean log-probability of
         the true classes ("neg_log_loss") to compare, the accuracy for `score`.
@@ -131,6 +135,10 @@ class LogisticRegressionCV(LogisticPredictor):
         Kept for scikit-learn's signature: threads work inside each fit.
     verbose : int, default=0
         Kept for scikit-learn's signature.
+    use_legacy_attributes : bool, default=False
+        Store `C_`, `l1_ratio_`, `scores_`, `coefs_paths_` and `n_iter_` in the shapes of
+        scikit-learn before 1.8: C and l1_ratio once per class, scores and paths in dictionaries
+        with the classes as keys.
 
     Attributes
     ----------
@@ -141,6 +149,9 @@ class LogisticRegressionCV(LogisticPredictor):
         The values tried, C from the smallest.
     scores_ : ndarray of shape (n_folds, n_ratios, n_cs)
         Of the rows held out; larger is better.
+    coefs_paths_ : ndarray of shape (n_folds, n_ratios, n_cs, n_machines, d + 1)
+        Coefficients of each fit, the offset last; d without an offset. One machine for two
+        classes, else one for each class.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (n_folds, n_ratios, n_cs)
@@ -163,6 +174,12 @@ class LogisticRegressionCV(LogisticPredictor):
     array([False,  True])
     """
 
+    # their types are those of scikit-learn before 1.8 with use_legacy_attributes
+    C_: Any
+    l1_ratio_: Any
+    scores_: Any
+    coefs_paths_: Any
+
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         "Cs": Integer(1) | ArrayLike(),
         "l1_ratios": ArrayLike() | Null(),
@@ -180,6 +197,9 @@ class LogisticRegressionCV(LogisticPredictor):
         "random_state": RandomState(),
         "n_jobs": Integer() | Null(),
         "verbose": Boolean() | Integer(0),
+        "dual": Boolean(),
+        "penalty": OneOf("deprecated", "l1", "l2", "elasticnet"),
+        "use_legacy_attributes": Boolean(),
     }
     laws: ClassVar[Laws] = Laws(
         weight="folds are cut from rows: copies of a row may fall on both sides of a cut",
@@ -199,6 +219,8 @@ class LogisticRegressionCV(LogisticPredictor):
         l1_ratios: Any = None,
         fit_intercept: bool = True,
         cv: Any = None,
+        dual: bool = False,
+        penalty: str = "deprecated",
         scoring: Any = None,
         solver: str = "lbfgs",
         tol: float = 1e-4,
@@ -209,11 +231,14 @@ class LogisticRegressionCV(LogisticPredictor):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        use_legacy_attributes: bool = False,
     ):
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
         self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
         self.scoring = scoring
         self.solver = solver
         self.tol = tol
@@ -224,6 +249,7 @@ class LogisticRegressionCV(LogisticPredictor):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.use_legacy_attributes = use_legacy_attributes
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Score every C on every fold and keep the best.
@@ -248,16 +274,13 @@ class LogisticRegressionCV(LogisticPredictor):
         X, w = X.tocsr() if is_sparse(X) else X, None if w is None else to_numpy(w)
         self.classes_ = distinct_classes(y)
         self.Cs_ = grid_of(self.Cs)
-        self.l1_ratios_ = (
-            np.array([0.0])
-            if self.l1_ratios is None
-            else np.ravel(numbers(self.l1_ratios, "l1_ratios"))
-        )
+        self.l1_ratios_ = self._ratios()
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
         self._check_folds(y, [train for train, _ in folds])
         found = [self._fold(X, y, w, train, test) for train, test in folds]
         self.scores_ = np.stack([f[0] for f in found])
         self.n_iter_ = np.stack([f[1] for f in found])
+        self.coefs_paths_ = np.stack([self._paths(f[2], f[3]) for f in found])
         best = np.unravel_index(np.argmax(self.scores_.mean(axis=0)), self.scores_.shape[1:])
         self.l1_ratio_, self.C_ = float(self.l1_ratios_[best[0]]), float(self.Cs_[best[1]])
         if self.refit:
@@ -266,7 +289,46 @@ class LogisticRegressionCV(LogisticPredictor):
         else:
             self.coef_ = np.mean([f[2][best][0] for f in found], axis=0)
             self.intercept_ = np.mean([f[2][best][1] for f in found], axis=0)
+        if self.use_legacy_attributes:
+            self._store_legacy_attributes()
         return self
+
+    def _ratios(self) -> np.ndarray:
+        """The values of l1_ratio to try; scikit-learn's deprecated `penalty` fixes them."""
+        if self.penalty in ("l1", "l2"):
+            return np.array([1.0 if self.penalty == "l1" else 0.0])
+        if self.l1_ratios is None:
+            return np.array([0.0])
+        return np.ravel(numbers(self.l1_ratios, "l1_ratios"))
+
+    def _paths(self, kept: dict, classes: np.ndarray) -> np.ndarray:
+        """Coefficients (n_ratios, n_cs, t, d + 1) of one fold; NaN for classes it lacks."""
+        shape = (len(self.l1_ratios_), len(self.Cs_))
+        machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        at = np.arange(1) if machines == 1 else np.searchsorted(self.classes_, classes)
+        width = self.n_features_in_ + bool(self.fit_intercept)
+        found = np.full((*shape, machines, width), np.nan)
+        for (a, b), (W, offset) in kept.items():
+            rows = np.column_stack([W, offset])[:, :width]
+            # of two classes left of more, one machine is known: half of it for each class
+            found[a, b, at] = rows if len(rows) == len(at) else np.vstack([-rows, rows]) / 2
+        return found
+
+    def _store_legacy_attributes(self) -> None:
+        """The shapes of scikit-learn before 1.8."""
+        labels = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        several = self.l1_ratios is not None and self.penalty not in ("l1", "l2")
+
+        def arranged(grid: np.ndarray) -> np.ndarray:
+            """(n_folds, n_ratios, n_cs, ...) -> (n_folds, n_cs[, n_ratios], ...)."""
+            return np.swapaxes(grid, 1, 2) if several else grid[:, 0]
+
+        self.C_ = np.full(len(labels), self.C_)
+        self.l1_ratio_ = np.full(len(labels), self.l1_ratio_)
+        scores, paths = arranged(self.scores_), arranged(self.coefs_paths_)
+        self.scores_ = dict.fromkeys(labels.tolist(), scores)
+        self.coefs_paths_ = {label: paths[..., k, :] for k, label in enumerate(labels.tolist())}
+        self.n_iter_ = arranged(self.n_iter_)[None]
 
     def _check_folds(self, y: np.ndarray, trains: list[Any]) -> None:
         """Raise where the training rows of a fold lack classes."""
@@ -281,6 +343,7 @@ class LogisticRegressionCV(LogisticPredictor):
 
     def _model(self, ratio: float) -> LogisticRegression:
         return LogisticRegression(
+            dual=self.dual,
             l1_ratio=float(ratio),
             tol=self.tol,
             fit_intercept=self.fit_intercept,
@@ -291,8 +354,10 @@ class LogisticRegressionCV(LogisticPredictor):
             warm_start=True,
         )
 
-    def _fold(self, X: Any, y: Any, w: Any, train: Any, test: Any) -> tuple[Any, Any, dict]:
-        """Scores and iterations (n_ratios, n_cs) of one fold, and the coefficients."""
+    def _fold(
+        self, X: Any, y: Any, w: Any, train: Any, test: Any
+    ) -> tuple[Any, Any, dict, np.ndarray]:
+        """Scores and iterations (n_ratios, n_cs) of one fold, coefficients, and its classes."""
         scorer = get_scorer("neg_log_loss" if self.scoring is None else self.scoring)
         shape = (len(self.l1_ratios_), len(self.Cs_))
         scores, steps, kept = np.empty(shape), np.empty(shape, dtype=int), {}
@@ -308,7 +373,7 @@ class LogisticRegressionCV(LogisticPredictor):
                     scores[a, b] = scorer(model, X[test], y[test], **extra)
                 steps[a, b] = int(model.n_iter_[0])
                 kept[a, b] = (model.coef_, model.intercept_)
-        return scores, steps, kept
+        return scores, steps, kept, model.classes_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The score of `scoring` on X and y; without it, the accuracy.

@@ -17,13 +17,22 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.memory import human_bytes
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.threads import n_threads, one_team
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
-from kilogram.base.constraints import Constraint, Integer, Null, RandomState
+from kilogram.base.constraints import (
+    Constraint,
+    Dictionary,
+    Integer,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
 from kilogram.base.graphs import (
     check_components,
     check_in_memory,
@@ -33,6 +42,7 @@ from kilogram.base.graphs import (
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
 from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
+from kilogram.models.manifold.metric_neighbours import MetricNeighbours
 from kilogram.native.graph import shortest_paths
 from kilogram.operators.cost import rates
 from kilogram.operators.half_squared_distances import half_squares
@@ -53,9 +63,31 @@ class Isomap(EmbeddingMixin, Estimator):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
+    n_neighbors : int or None, default=5
+        Number of neighbours; None with a `radius`.
+    radius : float or None, default=None
+        Rows at most this far away are neighbours; n_neighbors is None then.
     n_components : int, default=2
         Dimensions of the embedding.
+    eigen_solver : {"auto", "arpack", "dense"}, default="auto"
+        "dense" finds all pairs, "arpack" stands for Lanczos with products.
+    tol : float, default=0
+        Largest residual of an eigenvector relative to its eigenvalue; 0: to rounding.
+    max_iter : int or None, default=None
+        Largest number of iterations of Lanczos.
+    path_method : {"auto", "FW", "D"}, default="auto"
+        For scikit-learn's signature: paths are found by Dijkstra's algorithm.
+    neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
+        For scikit-learn's signature: the search is exact and chosen by size.
+    n_jobs : int or None, default=None
+        For scikit-learn's signature: threads are those of OpenMP.
+    metric : str or callable, default="minkowski"
+        The distance between neighbours: a name that `ClassicalMDS` takes or a function of two rows.
+        "precomputed": X holds distances, (n, n) in `fit` and (m, n) in `transform`.
+    p : float, default=2
+        Of "minkowski": 2 is the Euclidean distance, 1 the city-block distance.
+    metric_params : dict or None, default=None
+        Keyword arguments of the metric.
     n_landmarks : int or None, default=None
         Number of rows whose paths are computed; None: all. For many rows some hundreds are enough.
     max_memory : int, str or None, default=None
@@ -106,8 +138,17 @@ class Isomap(EmbeddingMixin, Estimator):
         rtol=1e-6,
     )
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
-        "n_neighbors": Integer(1),
+        "n_neighbors": Integer(1) | Null(),
+        "radius": Real(0, closed="left") | Null(),
         "n_components": Integer(1),
+        "eigen_solver": OneOf("auto", "arpack", "dense"),
+        "tol": Real(0, closed="left"),
+        "max_iter": Integer(1) | Null(),
+        "path_method": OneOf("auto", "FW", "D"),
+        "neighbors_algorithm": OneOf("auto", "brute", "kd_tree", "ball_tree"),
+        "n_jobs": Integer() | Null(),
+        "p": Real(1, closed="left"),
+        "metric_params": Dictionary() | Null(),
         "n_landmarks": Integer(1) | Null(),
         "random_state": RandomState(),
     }
@@ -115,15 +156,35 @@ class Isomap(EmbeddingMixin, Estimator):
     def __init__(
         self,
         *,
-        n_neighbors: int = 5,
+        n_neighbors: int | None = 5,
+        radius: float | None = None,
         n_components: int = 2,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        path_method: str = "auto",
+        neighbors_algorithm: str = "auto",
+        n_jobs: int | None = None,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
         n_landmarks: int | None = None,
         max_memory: int | str | None = None,
         max_time: float | None = None,
         random_state: Any = None,
     ):
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.n_components = n_components
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.path_method = path_method
+        self.neighbors_algorithm = neighbors_algorithm
+        self.n_jobs = n_jobs
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
         self.n_landmarks = n_landmarks
         self.max_memory = max_memory
         self.max_time = max_time
@@ -143,17 +204,24 @@ class Isomap(EmbeddingMixin, Estimator):
         self._ensure_squares(X, np.float64)
         self._ensure_felt(X, dtype=np.float64)
         n = X.shape[0]
-        neighbors = check_neighbours(self.n_neighbors, n, most=n - 1)
+        neighbors = self._count_or_none(n)
         landmarks = self._landmarks(n, budget)
         k = check_components(self.n_components, len(landmarks), n)
         rows = to_numpy(X.tocsr() if is_sparse(X) else X)
         rows = rows.copy() if rows is X else rows
-        G, reached = self._paths(self._graph(rows, neighbors), landmarks, k, budget)
+        near = MetricNeighbours.of(rows, self.metric, self.p, self.metric_params)
+        G, reached = self._paths(self._graph(near, neighbors), landmarks, k, budget)
         with (
             one_team(k),  # BLAS has thin work only
             ticking(self, "iteration", budget.deadline) as tick,
         ):
-            search = EigenSearch(callback=tick, deadline=budget.deadline)
+            search = EigenSearch(
+                "dense" if self.eigen_solver == "dense" else "auto",
+                tol=float(self.tol),
+                max_iter=self.max_iter,
+                callback=tick,
+                deadline=budget.deadline,
+            )
             scaling = classical_scaling(_between(G, reached), k, None, search)
         if len(reached) < len(landmarks):
             message = (
@@ -163,7 +231,7 @@ class Isomap(EmbeddingMixin, Estimator):
             scaling = replace(
                 scaling, found=replace(scaling.found, converged=False, message=message)
             )
-        self._rows, self._scaling = rows, scaling
+        self._near, self._scaling = near, scaling
         self.dist_matrix_, self.landmarks_ = G, reached
         self.eigenvalues_ = scaling.values
         self.embedding_ = as_block(scaling.place(G.T), X)
@@ -184,17 +252,32 @@ class Isomap(EmbeddingMixin, Estimator):
             raise ValueError(f"n_landmarks={m} must be at most n_samples = {n}.")
         return np.sort(as_generator(self.random_state).choice(n, m, replace=False))
 
-    def _graph(self, rows: Any, k: int) -> Any:
+    def _count_or_none(self, n: int) -> int | None:
+        """The number of neighbours; None where a radius decides."""
+        if self.radius is None:
+            return check_neighbours(self.n_neighbors, n, most=n - 1)
+        if self.n_neighbors is not None:
+            raise ValueError(
+                f"Both n_neighbors={self.n_neighbors!r} and radius={self.radius!r} are given: set "
+                "one of them to None."
+            )
+        return None
+
+    def _graph(self, near: MetricNeighbours, k: int | None) -> Any:
         """Lengths of the edges, in both directions, all rows connected."""
-        near = neighbours.nearest(rows, k)
-        n = len(near.indices)
-        edges = [(np.repeat(np.arange(n), k), near.indices.ravel(), near.distances.ravel())]
+        n = near.rows.shape[0]
+        if k is None:
+            edges = [near.within(float(self.radius or 0.0))]
+        else:
+            found = near.nearest(k)
+            edges = [(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel())]
+        a, b, _ = edges[0]
         count, labels = neighbours.components(
-            neighbours.graph(np.ones(near.indices.shape), near.indices, n)
+            scipy.sparse.coo_array((np.ones(len(a)), (a, b)), (n, n))
         )
         if count > 1:
             warn_if_apart(type(self).__name__, count)
-            edges.append(neighbours.joined(rows, labels))
+            edges.append(near.joined(labels))
         a, b, length = (np.concatenate(column) for column in zip(*edges, strict=True))
         return neighbours.two_way(a, b, length.astype(np.float64), n)
 
@@ -224,16 +307,38 @@ class Isomap(EmbeddingMixin, Estimator):
     def _place(self, block: Any) -> Any:
         self._ensure_squares(block, np.float64)
         new = to_numpy(block.tocsr() if is_sparse(block) else block)
-        near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
-        G = np.full((len(near.indices), len(self.landmarks_)), np.inf)
-        for j in range(near.indices.shape[1]):
-            step = self.dist_matrix_[:, near.indices[:, j]].T + near.distances[:, j : j + 1]
-            np.minimum(G, step, out=G)
+        G = np.full((new.shape[0], len(self.landmarks_)), np.inf)
+        if self.radius is None:
+            near = self._near.nearest(int(self.n_neighbors or 1), new)
+            for j in range(near.indices.shape[1]):
+                step = self.dist_matrix_[:, near.indices[:, j]].T + near.distances[:, j : j + 1]
+                np.minimum(G, step, out=G)
+        else:
+            a, b, length = self._near.within(float(self.radius), new)
+            np.minimum.at(G, a, self.dist_matrix_[:, b].T + length[:, None])
+            self._ensure_reached(G)
         return as_block(self._scaling.place(G), block)
+
+    def _ensure_reached(self, G: np.ndarray) -> None:
+        """Refuse new rows without a training row within the radius."""
+        alone = np.flatnonzero(np.isinf(G).all(axis=1))
+        if len(alone):
+            raise ValueError(
+                f"{type(self).__name__}: {len(alone)} rows have no training row within "
+                f"radius={self.radius}, the first of them row {alone[0]}: raise radius, or use "
+                "n_neighbors."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         m = n if self.n_landmarks is None else min(n, self.n_landmarks)
-        work = (n * n * (d + 8.0) + 400.0 * m * n * self.n_neighbors) / rates(8).multiply_adds
+        work = (n * n * (d + 8.0) + 400.0 * m * n * (self.n_neighbors or 10)) / rates(
+            8
+        ).multiply_adds
         return self._costs(n, d, f"paths from {m} rows", work, 8 * COPIES * m * n)
 
 

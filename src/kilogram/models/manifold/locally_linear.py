@@ -24,7 +24,7 @@ import scipy.sparse
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
-from kilogram.base.constraints import Constraint, Integer, OneOf, Real
+from kilogram.base.constraints import Constraint, Integer, Null, OneOf, RandomState, Real
 from kilogram.base.graphs import (
     check_components,
     check_in_memory,
@@ -33,59 +33,28 @@ from kilogram.base.graphs import (
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.functions.distances import common_scale, divided
+from kilogram.models.manifold import local_charts
 from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
 from kilogram.operators.cost import rates
 from kilogram.solvers.eigen.graphs import smallest_but_constant
 from kilogram.solvers.eigen.signs import row_signs
 from kilogram.solvers.neighbors import nearest as neighbours
 
-BLOCK_ENTRIES = 2**21  # coordinates of neighbours in memory at once
-
-
-def barycentric(X: Any, new: Any, indices: np.ndarray, reg: float) -> np.ndarray:
-    """Weights (m, k), each row with sum 1, that mix rows X[indices[i]] to be near new[i]."""
-    m, k = indices.shape
-    W = np.empty((m, k))
-    step = max(1, BLOCK_ENTRIES // (k * max(X.shape[1], 1)))
-    for a in range(0, m, step):
-        at = indices[a : a + step]
-        Z = _dense(X[at.ravel()]).reshape(*at.shape, -1) - _dense(new[a : a + step])[:, None]
-        far = np.abs(Z).max(axis=(1, 2), keepdims=True, initial=0.0)
-        Z = np.ldexp(Z, -np.frexp(far)[1])  # the weights know no unit, and squares stay in range
-        C = Z @ Z.swapaxes(1, 2)
-        trace = np.trace(C, axis1=1, axis2=2)
-        ridge = reg * np.where(trace > 0, trace, 1.0)
-        C[:, np.arange(k), np.arange(k)] += ridge[:, None]
-        w = np.linalg.solve(C, np.ones((len(at), k, 1)))[:, :, 0] if reg > 0 else _shortest(C)
-        W[a : a + step] = w / w.sum(axis=1, keepdims=True)
-    return W
-
-
-def _shortest(C: np.ndarray) -> np.ndarray:
-    """Of the weights (m, k) that minimise w'C w over sum w = 1, the shortest, up to their sum.
-
-    Where the null space of C has vectors whose sum is not 0 (more neighbours than dimensions,
-    copies), these fit exactly, and the shortest is the projection of 1 onto it.
-    """
-    k = C.shape[1]
-    values, V = np.linalg.eigh(C)
-    null = values <= k * np.finfo(np.float64).eps * np.maximum(values[:, -1:], 0.0)
-    along = V.sum(axis=1)  # V'1
-    exact = (np.where(null, along, 0.0) ** 2).sum(axis=1) > 1e-8 * k
-    scale = np.where(exact[:, None], null, ~null / np.where(null, 1.0, values))
-    return np.einsum("mij,mj->mi", V, scale * along)
-
-
-def _dense(rows: Any) -> np.ndarray:
-    return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
+#: Name -> fewest neighbours for d components, and how the message says it.
+FEWEST: dict[str, tuple[Any, str]] = {
+    "standard": (lambda d: 1, "1"),
+    "modified": (lambda d: d + 1, "n_components + 1"),
+    "hessian": (lambda d: d * (d + 3) // 2 + 1, "n_components * (n_components + 3) / 2 + 1"),
+    "ltsa": (lambda d: d + 1, "n_components + 1"),
+}
 
 
 class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     """Coordinates in which each row is the same mixture of its neighbours.
 
     Minimises ``sum_i |z_i - sum_j W_ij z_j|^2`` over Z'Z = I, the weights W, of sum 1 in each row,
-    being those that mix the neighbours of x_i to what is nearest to it. scikit-learn's standard
-    method with its parameters.
+    being those that mix the neighbours of x_i to what is nearest to it. Takes scikit-learn's
+    parameters and its other methods.
 
     Parameters
     ----------
@@ -99,8 +68,24 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         "dense" finds all pairs; the others block Lanczos on a sparse factor, for small n dense.
     tol : float, default=1e-6
         Largest residual of an eigenvector relative to the inverse of its eigenvalue.
-    method : {"standard"}, default="standard"
-        scikit-learn's other variants are not offered.
+    max_iter : int, default=100
+        Largest number of iterations of the search for eigenvectors.
+    method : {"standard", "hessian", "modified", "ltsa"}, default="standard"
+        - "standard": one set of weights for each row;
+        - "modified": several sets of weights, which keeps the embedding from collapsing;
+        - "hessian": second derivatives along the data shall vanish (Hessian eigenmaps); needs more
+          than n_components (n_components + 3) / 2 neighbours;
+        - "ltsa": the coordinates of neighbours shall be affine in those of their tangent plane.
+    hessian_tol : float, default=1e-4
+        For scikit-learn's signature: estimates of second derivatives are orthonormal here.
+    modified_tol : float, default=1e-12
+        Of "modified": shorter Householder vectors are taken for 0.
+    neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
+        For scikit-learn's signature: the search is exact and chosen by size.
+    random_state : int, RandomState or None, default=None
+        For scikit-learn's signature: nothing here is drawn.
+    n_jobs : int or None, default=None
+        For scikit-learn's signature: threads are those of OpenMP and BLAS.
     max_time : float or None, default=None
         Seconds after which the eigenvectors are taken as far as they are. A sparse factor that is
         not ready by then is given up; its thread ends when the library returns.
@@ -149,7 +134,13 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         "reg": Real(0, closed="left"),
         "eigen_solver": OneOf("auto", "arpack", "dense"),
         "tol": Real(0, closed="left"),
-        "method": OneOf("standard"),
+        "max_iter": Integer(1),
+        "method": OneOf(*FEWEST),
+        "hessian_tol": Real(0, closed="left"),
+        "modified_tol": Real(0, closed="left"),
+        "neighbors_algorithm": OneOf("auto", "brute", "kd_tree", "ball_tree"),
+        "random_state": RandomState(),
+        "n_jobs": Integer() | Null(),
     }
 
     def __init__(
@@ -160,7 +151,13 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         reg: float = 1e-3,
         eigen_solver: str = "auto",
         tol: float = 1e-6,
+        max_iter: int = 100,
         method: str = "standard",
+        hessian_tol: float = 1e-4,
+        modified_tol: float = 1e-12,
+        neighbors_algorithm: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
         max_time: float | None = None,
     ):
         self.n_neighbors = n_neighbors
@@ -168,7 +165,13 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         self.reg = reg
         self.eigen_solver = eigen_solver
         self.tol = tol
+        self.max_iter = max_iter
         self.method = method
+        self.hessian_tol = hessian_tol
+        self.modified_tol = modified_tol
+        self.neighbors_algorithm = neighbors_algorithm
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.max_time = max_time
 
     @with_callbacks
@@ -185,17 +188,18 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         n = X.shape[0]
         k = check_neighbours(self.n_neighbors, n, most=n - 1)
         check_components(self.n_components, n - 1, n)
+        self._check_neighbours_suffice(k)
         rows = to_numpy(X.tocsr() if is_sparse(X) else X)
         unit = common_scale(rows)  # the weights of neighbours do not depend on it
         rows = divided(rows, unit)
         at = neighbours.nearest(rows, k).indices
         self._warn_if_apart(at, n)
-        W = neighbours.graph(barycentric(rows, rows, at, self.reg), at, n)
         with ticking(self, "iteration", budget.deadline) as tick:
             found = smallest_but_constant(
-                scipy.sparse.csr_array(scipy.sparse.eye_array(n) - W),
+                self._charts(rows, at),
                 int(self.n_components),
                 tol=float(self.tol),
+                max_iter=int(self.max_iter),
                 dense=self.eigen_solver == "dense",
                 callback=tick,
                 deadline=budget.deadline,
@@ -208,6 +212,32 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         warn_if_unfinished(type(self).__name__, found, "Raise tol or max_time.")
         return self
 
+    def _check_neighbours_suffice(self, k: int) -> None:
+        """Enough neighbours, in enough dimensions, for the method."""
+        d = int(self.n_components)
+        least, formula = FEWEST[self.method]
+        if k < least(d):
+            raise ValueError(
+                f"n_neighbors={k} is too few for method={self.method!r}: it needs at least "
+                f"{least(d)} = {formula}."
+            )
+        if self.method != "standard" and d > self.n_features_in_:
+            raise ValueError(
+                f"n_components={d} must be at most the number of features, {self.n_features_in_}, "
+                f"for method={self.method!r}: the neighbours of a row span no more dimensions."
+            )
+
+    def _charts(self, rows: Any, at: np.ndarray) -> scipy.sparse.csr_array:
+        """B of the objective |B Z|^2."""
+        d = int(self.n_components)
+        if self.method == "standard":
+            return local_charts.standard(rows, at, self.reg)
+        if self.method == "modified":
+            return local_charts.modified(rows, at, d, float(self.modified_tol))
+        return (local_charts.hessian if self.method == "hessian" else local_charts.ltsa)(
+            rows, at, d
+        )
+
     def _warn_if_apart(self, at: np.ndarray, n: int) -> None:
         count, _ = neighbours.components(neighbours.graph(np.ones(at.shape), at, n))
         done = "Each part is embedded by itself: distances between parts mean nothing."
@@ -216,7 +246,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     def _place(self, block: Any) -> Any:
         new = divided(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
         near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
-        W = barycentric(self._rows, new, near.indices, self.reg)
+        W = local_charts.barycentric(self._rows, new, near.indices, self.reg)
         itself = near.distances[:, 0] == 0
         W[itself] = np.eye(1, W.shape[1])  # a training row has its place
         return as_block(np.einsum("ij,ijk->ik", W, self._places[near.indices]), block)

@@ -16,11 +16,14 @@ import numpy as np
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.base import Estimate, Laws
-from kilogram.base.constraints import Boolean, Constraint, Integer, Real
+from kilogram.base.constraints import Boolean, Constraint, Dictionary, Integer, Null, OneOf, Real
 from kilogram.base.regression_data import gather_regression_data
 from kilogram.models.robust.huber import RobustPredictor
 from kilogram.operators.cost import rates
 from kilogram.solvers.interior_point.quantile import quantile_program
+
+#: Solvers of linear programmes that scikit-learn's class takes by name.
+SOLVERS = ("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex")
 
 
 class QuantileRegressor(RobustPredictor):
@@ -37,6 +40,11 @@ class QuantileRegressor(RobustPredictor):
         Strength of the penalty on the sum of |W_j|; 0 for none.
     fit_intercept : bool, default=True
         Fit the offset b, which is not penalised.
+    solver : str, default="highs"
+        For scikit-learn's signature: its solvers' names ("highs", "highs-ds", "highs-ipm",
+        "interior-point", "revised simplex") lead to the same method and the same optimum.
+    solver_options : dict or None, default=None
+        For scikit-learn's signature; there is nothing to set.
     tol : float, default=1e-9
         Largest duality gap at the end, relative to the objective.
     max_iter : int, default=100
@@ -81,6 +89,8 @@ class QuantileRegressor(RobustPredictor):
         "quantile": Real(0, 1, closed="neither"),
         "alpha": Real(0, closed="left"),
         "fit_intercept": Boolean(),
+        "solver": OneOf(*SOLVERS),
+        "solver_options": Dictionary() | Null(),
         "tol": Real(0, closed="left"),
         "max_iter": Integer(1),
     }
@@ -92,6 +102,8 @@ class QuantileRegressor(RobustPredictor):
         quantile: float = 0.5,
         alpha: float = 1.0,
         fit_intercept: bool = True,
+        solver: str = "highs",
+        solver_options: dict[str, Any] | None = None,
         tol: float = 1e-9,
         max_iter: int = 100,
         max_memory: int | str | None = None,
@@ -99,6 +111,8 @@ class QuantileRegressor(RobustPredictor):
         self.quantile = quantile
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.solver_options = solver_options
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory

@@ -29,7 +29,7 @@ from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.row_streams import stack_rows
 from kilogram.arrays.rows import is_streamed, map_rows, row_blocks
 from kilogram.base import Estimator, Laws, warn_if_unfinished
-from kilogram.base.constraints import Constraint, Integer, OneOf, Real
+from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.base.labels import largest, plain_labels
 from kilogram.kernels import Gaussian
 from kilogram.models.semi_supervised.spreading import normalised_graph, spread
@@ -57,6 +57,8 @@ class LabelSpreading(ClassifierMixin, Estimator):
         Relative error of the entries of F at the end.
     max_iter : int, default=1000
         Most iterations.
+    n_jobs : int or None, default=None
+        Kept for scikit-learn's signature: threads are those of OpenMP and BLAS.
     unlabelled : object, default=-1
         The label that stands for none.
 
@@ -92,6 +94,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         "alpha": Real(0, 1, closed="neither"),
         "tol": Real(0, closed="left"),
         "max_iter": Integer(1),
+        "n_jobs": Integer() | Null(),
     }
 
     def __init__(
@@ -103,6 +106,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         alpha: float = 0.2,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        n_jobs: int | None = None,
         unlabelled: Any = -1,
     ):
         self.kernel = kernel
@@ -111,6 +115,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.unlabelled = unlabelled
 
     def fit(self, X: Any, y: Any = None) -> Self:

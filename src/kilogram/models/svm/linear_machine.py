@@ -140,7 +140,7 @@ class LinearMachine(LinearModel, ABC):
         """Coefficients of the previous fit, for `warm_start`."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        W = np.atleast_2d(self.coef_).astype(np.float64)
+        W = np.atleast_2d(self._dense_coef()).astype(np.float64)
         if W.shape != (t, d):
             return None
         constant = self._constant()

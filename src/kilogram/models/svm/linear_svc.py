@@ -226,6 +226,6 @@ class LinearSVC(LinearClassifier, LinearMachine):
         settings = self._linear_settings()
         penalty = settings.penalties(self.coef_.shape[1])
         b = np.asarray(self.intercept_, dtype=np.float64) / (settings.constant or 1.0)
-        W = np.column_stack([self.coef_, b]).astype(np.float64)
+        W = np.column_stack([self._dense_coef(), b]).astype(np.float64)
         size = np.abs(W) @ penalty if self.penalty == "l1" else 0.5 * (W * W) @ penalty
         return float(np.sum(size) + np.sum(self._row_penalties(y, w) @ loss))

@@ -107,7 +107,7 @@ class ShiftedSquare:
 
     def __init__(self, B: Any):
         self._B, self._BT = B, B.T.tocsr()
-        self.shape = B.shape
+        self.shape = (B.shape[1],) * 2
         self.bound = float(abs(self._BT @ B).sum(axis=1).max())  # no eigenvalue is above it
 
     def __matmul__(self, V: Any) -> Any:
@@ -121,18 +121,19 @@ def smallest_but_constant(
     k: int,
     *,
     tol: float = 0.0,
+    max_iter: int | None = None,
     dense: bool = False,
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
-    """Values (k,), smallest first, and vectors (n, k) of B'B, sparse, but for B 1 = 0."""
-    n = B.shape[0]
+    """Values (k,), smallest first, and vectors (n, k) of B'B, B (m, n) sparse, but for B 1 = 0."""
+    n = B.shape[1]
     if dense or n <= max(SMALL_ORDER, 4 * k):
         M = (B.T @ B).toarray()
         size = float(np.trace(M)) + 1.0
         values, vectors = full(-M - size / n, k).value  # the constant is moved out of the way
         return Solution((np.maximum(-values, 0.0), vectors))
-    how: dict[str, Any] = {"callback": callback, "deadline": deadline}
+    how: dict[str, Any] = {"max_iter": max_iter, "callback": callback, "deadline": deadline}
     try:
         # beside the entries of B'B of size 1: near enough to 0 for the smallest to differ
         found: Any = _leading(InverseOfSquare(B, 1e-12, deadline), k, tol=tol, **how)

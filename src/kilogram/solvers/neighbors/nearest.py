@@ -11,6 +11,7 @@ A row is no neighbour of its own, but copies of it are neighbours of each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,15 +195,18 @@ def components(A: Any) -> tuple[int, np.ndarray]:
     return int(count), labels
 
 
-def joined(X: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def joined(
+    X: Any, labels: np.ndarray, search: Callable[[Any, int, Any], Neighbours] = nearest
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Edges (from, to, length) that connect all parts: each part to the nearest row outside it.
 
     Boruvka's rounds: every part takes its shortest way out, and parts that meet become one.
+    `search` finds neighbours as `nearest` does, for other distances than the Euclidean.
     """
     X, labels = to_numpy(X), np.array(labels)
     ends: list[tuple[int, int, float]] = []
     while (parts := np.unique(labels)).size > 1:
-        found = [_way_out(X, labels == part) for part in parts]
+        found = [_way_out(X, labels == part, search) for part in parts]
         ends += found
         both = scipy.sparse.coo_array(
             (np.ones(len(found)), (labels[[e[0] for e in found]], labels[[e[1] for e in found]])),
@@ -213,9 +217,9 @@ def joined(X: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return a, b, length
 
 
-def _way_out(X: Any, inside: np.ndarray) -> tuple[int, int, float]:
+def _way_out(X: Any, inside: np.ndarray, search: Any) -> tuple[int, int, float]:
     here, there = np.flatnonzero(inside), np.flatnonzero(~inside)
-    found = nearest(X[there], 1, X[here])
+    found = search(X[there], 1, X[here])
     i = int(found.distances[:, 0].argmin())
     return int(here[i]), int(there[found.indices[i, 0]]), float(found.distances[i, 0])
 
