@@ -7,7 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kilogram.native.coordinate import Groups, Penalty, gram_descent, group_descent
+from kilogram.native.coordinate import (
+    Groups,
+    Penalty,
+    column_products,
+    gram_descent,
+    group_descent,
+)
 
 
 def plain(G, q, l1, l2, positive, epochs):
@@ -91,3 +97,21 @@ def test_groups_reach_the_optimality_conditions(sizes, t):
             np.testing.assert_allclose(pull, s * B[g] / norm, atol=1e-9)
     with pytest.raises(ValueError, match="must cover"):
         group_descent(G, groups._replace(starts=starts[:-1]), B, H, tol=0.1, max_epochs=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "p", "k"), [(1, 1, 1), (37, 5, 3), (3000, 700, 8), (17, 300, 11)])
+def test_column_products_are_those_of_numpy(dtype: type, n: int, p: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    X, R = np.asfortranarray(rng.normal(size=(n, p)), dtype=dtype), rng.normal(size=(n, k))
+    found = column_products(X, R.astype(dtype))
+    bound = n * np.finfo(dtype).eps * (np.abs(X).T @ np.abs(R))
+    assert np.all(np.abs(found - X.astype(float).T @ R.astype(dtype).astype(float)) <= bound)
+
+
+def test_column_products_refuse_other_layouts() -> None:
+    X = np.ones((4, 3))
+    with pytest.raises(ValueError, match="Fortran"):
+        column_products(X, np.ones((4, 2)))
+    with pytest.raises(ValueError, match="shape"):
+        column_products(np.asfortranarray(X), np.ones((3, 2)))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 import kilogram.native._core as _core
-from kilogram.native.buffers import Array
+from kilogram.native.buffers import Array, run
+from kilogram.native.factors import padded
 
 PENALTIES = {"l1": 0, "mcp": 1, "scad": 2}
 
@@ -70,3 +71,16 @@ def group_descent(
         G, groups.starts, groups.curvature, groups.strength, groups.l2, B, H, tol, max_epochs
     )
     return int(epochs), float(change)
+
+
+def column_products(X: Array, R: Array) -> Array:
+    """X'R (p, k) for X (n, p) in Fortran order and R (n, k) of the same type, reading X once."""
+    n, p = X.shape
+    if not X.flags.f_contiguous or X.dtype not in (np.float32, np.float64):
+        raise ValueError("X must be in Fortran order, of float32 or float64")
+    if R.ndim != 2 or len(R) != n or R.dtype != X.dtype:
+        raise ValueError(f"R must have shape ({n}, k) and type {X.dtype}")
+    wide = padded(R)
+    out = np.empty((p, wide.shape[1]), dtype=X.dtype)
+    run(_core.column_products, n * p * wide.shape[1], X.T, wide, out)
+    return out[:, : R.shape[1]]

@@ -4,26 +4,30 @@
 
 Working set     the columns that have ever been needed along the path. Their Gram matrix is stored,
                 so an epoch of coordinate descent costs m^2 at most, whatever the number of rows.
-Entry           at a new l1 the sequential strong rule proposes columns; after the descent those
-                enter whose correlation with the residual exceeds l1.
+Batches         close strengths are solved one after the other on the working set, each from the
+                linear extrapolation of the two before it (the path is piecewise linear). One read
+                of the rows then gives the correlations of all columns for all of them.
+Entry           columns whose correlation, extrapolated in the same way, exceeds l1; after the
+                descent those that exceed it, where the gap is not yet small.
 Direct step     where epochs converge slowly, the linear system of the support gives the solution
                 for the present signs; a step towards it ends at the first change of sign.
 Certificate     the duality gap, relative to |y|^2: it must fall below tol.
 
-References: Friedman, Hastie and Tibshirani 2010 (covariance updates); Tibshirani et al. 2012
-(strong rules); Zhang 2010 (MCP); Fan and Li 2001 (SCAD).
+References: Friedman, Hastie and Tibshirani 2010 (covariance updates); Zhang 2010 (MCP); Fan and Li
+2001 (SCAD).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.native.coordinate import Penalty, gram_descent
+from kilogram.solvers.coordinate.design_columns import design_columns
 from kilogram.solvers.coordinate.designs import Design
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -33,6 +37,11 @@ Tick = Callable[[int, float | None], bool]
 PATIENCE = 30
 #: Columns that may enter an empty working set at once: Gram entries of more cost more than rounds.
 FIRST_COLUMNS = 100
+#: Strengths that are solved together, between two reads of all columns; the last is at least NEAR
+#: times the first.
+BATCH, NEAR = 8, 0.6
+#: The longest extrapolation of a solution, in steps of the path.
+LONGEST = 2.0
 
 
 @dataclass(frozen=True)
@@ -61,18 +70,13 @@ class ElasticNetOptions:
     max_iter: int = 1000
 
 
-@dataclass
 class WorkingSet:
-    """Columns, their Gram matrix with spare capacity, coefficients, correlations."""
+    """Columns, and their Gram matrix with spare capacity."""
 
-    columns: Array
-    G: Array
-    b: Array
-    h: Array  # q - G b
-
-    @classmethod
-    def empty(cls) -> WorkingSet:
-        return cls(np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty(0), np.empty(0))
+    def __init__(self, design: Design):
+        self.design, self.store = design, design_columns(design)
+        self.columns = np.empty(0, dtype=np.int64)
+        self.G = np.empty((0, 0))
 
     @property
     def size(self) -> int:
@@ -82,21 +86,19 @@ class WorkingSet:
     def gram(self) -> Array:
         return self.G[: self.size, : self.size]
 
-    def add(self, design: Design, new: Array) -> None:
-        """Columns `new` enter at 0."""
+    def add(self, new: Array) -> Array:
+        """Columns enter; their Gram entries (m, k) with those before them."""
         m, k = self.size, len(new)
         if m + k > len(self.G):
-            capacity = min(max(2 * (m + k), 64), max(m + k, len(design.q)))
-            grown = np.zeros((capacity, capacity))
+            capacity = min(max(2 * (m + k), 64), max(m + k, len(self.design.q)))
+            grown = np.empty((capacity, capacity))
             grown[:m, :m] = self.gram
             self.G = grown
-        cross = design.gram(self.columns, new) if m else np.empty((0, k))
-        self.G[:m, m : m + k] = cross
-        self.G[m : m + k, :m] = cross.T
-        self.G[m : m + k, m : m + k] = design.gram(new, new)
-        self.h = np.concatenate([self.h, design.q[new] - cross.T @ self.b])
-        self.b = np.concatenate([self.b, np.zeros(k)])
+        entries = self.store.add(new)
+        self.G[: m + k, m : m + k] = entries
+        self.G[m : m + k, :m] = entries[:m].T
         self.columns = np.concatenate([self.columns, new])
+        return entries[:m]
 
 
 def strength_max(design: Design, factors: Array | None, positive: bool) -> float:
@@ -117,123 +119,253 @@ def elastic_net_path(
     tick: Tick | None = None,
 ) -> list[PathPoint]:
     """Solutions at each (l1, l2), each started from the one before; fewer if `tick` ends it."""
-    p = len(design.q)
-    factors = np.ones(p) if options.factors is None else options.factors
-    work = WorkingSet.empty()
-    if start is not None and np.any(start):
-        support = np.flatnonzero(start)
-        work.add(design, support)
-        work.b = np.ascontiguousarray(start[support], dtype=np.float64)
-        work.h = design.q[support] - work.gram @ work.b
-    else:
-        free = np.flatnonzero(factors == 0)
-        if len(free):
-            work.add(design, free)
-    correlations = design.q.copy()
-    previous = strength_max(design, options.factors, options.positive)
-    found = []
-    for number, (l1, l2) in enumerate(strengths):
-        _admit(design, work, correlations, factors * max(2 * l1 - previous, 0.9 * l1), options)
-        point, correlations = _solve(design, work, l1, l2, factors, options, correlations)
-        found.append(point)
-        previous = l1
-        if tick is not None and tick(number + 1, None):
+    path, found = ElasticNetPath(design, options, start), []
+    for batch in _batches(strengths):
+        points, late = path.solve(batch, tick)
+        found += points
+        if late:
             break
     return found
 
 
-def _admit(
-    design: Design, work: WorkingSet, correlations: Array, threshold: Array,
-    options: ElasticNetOptions,
-) -> int:  # fmt: skip
-    """Columns whose correlation exceeds the threshold enter the working set; how many."""
-    c = correlations if options.positive else np.abs(correlations)
-    wanted = (c > threshold) & (design.norms > 0)
-    wanted[work.columns] = False
-    new = np.flatnonzero(wanted)
-    most = max(FIRST_COLUMNS, work.size)  # the working set at most doubles
-    if len(new) > most:  # those that exceed their threshold most
-        excess = c[new] - threshold[new]
-        new = np.sort(new[np.argpartition(-excess, most)[:most]])
-    if len(new):
-        work.add(design, new)
-    return len(new)
+def _batches(strengths: Sequence[tuple[float, float]]) -> Iterator[list[tuple[float, float]]]:
+    """Consecutive strengths that decrease little by little."""
+    batch: list[tuple[float, float]] = []
+    for strength in strengths:
+        if batch and not (len(batch) < BATCH and NEAR * batch[0][0] <= strength[0] <= batch[-1][0]):
+            yield batch
+            batch = []
+        batch.append(strength)
+    if batch:
+        yield batch
 
 
-def _solve(
-    design: Design,
-    work: WorkingSet,
-    l1: float,
-    l2: float,
-    factors: Array,
-    options: ElasticNetOptions,
-    correlations: Array,
-) -> tuple[PathPoint, Array]:
-    """Descend on the working set, let columns enter that are needed, until the gap is small."""
-    goal = options.tol * max(design.yy, np.finfo(float).tiny)
-    # without absolute values the dual has no interior, with concave ones there is none
-    certified = options.penalty == "l1" and l1 > 0
-    inner = np.sqrt(goal) * (0.1 if certified else 1e-3)
-    epochs, gap, settled = 0, np.inf, False
-    while True:
-        finest = max(inner, _finest_move(design))
-        taken, settled = _descend(work, design.q, l1, l2, factors, options, finest, epochs)
-        epochs += taken
-        support = np.flatnonzero(work.b)
-        columns = work.columns[support]
-        correlations, rr = design.correlations(work.b[support], columns, None)
-        entered = _admit(design, work, correlations, l1 * factors * (1 + 1e-10), options)
-        if certified:
-            gap = _duality_gap(design, work, correlations, rr, l1, l2, factors, options.positive)
-        done = entered == 0 and (gap <= goal if certified else settled)
-        if done or epochs >= options.max_iter:
-            break
-        if entered == 0:
-            if inner <= _finest_move(design):
-                done = gap <= goal + _rounding_of_gap(design, rr, l1)
+@dataclass
+class ElasticNetIterate:
+    """The present solution at one strength: b (m,), h = q - G b, and what is known of it."""
+
+    l1: float
+    l2: float
+    b: Array
+    h: Array
+    correlations: Array
+    inner: float
+    rr: float = 0.0
+    gap: float = np.inf
+    epochs: int = 0
+    settled: bool = False
+    done: bool = False
+    ended: bool = False  # without having converged
+
+
+class ElasticNetPath:
+    """The working set of a path, and the two solutions from which the next are extrapolated."""
+
+    def __init__(self, design: Design, options: ElasticNetOptions, start: Array | None = None):
+        self.design, self.options, self.work = design, options, WorkingSet(design)
+        p, tiny = len(design.q), float(np.finfo(float).tiny)
+        self.factors = np.ones(p) if options.factors is None else options.factors
+        self.goal = options.tol * max(design.yy, tiny)
+        self.finest = 16.0 * float(np.finfo(float).eps) * float(np.sqrt(design.yy))
+        top = strength_max(design, options.factors, options.positive)
+        begin = np.empty(0)
+        self.last = [ElasticNetIterate(top, 0.0, begin, begin, design.q, self._inner(True))]
+        if start is not None and np.any(start):
+            support = np.flatnonzero(start)
+            self._enter(support, self.last)
+            b = np.ascontiguousarray(start[support], dtype=np.float64)
+            self.last[0].b, self.last[0].h = b, design.q[support] - self.work.gram @ b
+        else:
+            free = np.flatnonzero(self.factors == 0)
+            if len(free):
+                self._enter(free, self.last)
+
+    def _inner(self, certified: bool) -> float:
+        """Moves of coordinate descent that are small enough at first."""
+        return max(np.sqrt(self.goal) * (0.1 if certified else 1e-3), self.finest)
+
+    def _certified(self, iterate: ElasticNetIterate) -> bool:
+        """Without absolute values the dual has no interior, with concave ones there is none."""
+        return self.options.penalty == "l1" and iterate.l1 > 0
+
+    def solve(
+        self, strengths: list[tuple[float, float]], tick: Tick | None
+    ) -> tuple[list[PathPoint], bool]:
+        """Solutions of a batch: of the first ones only, and True, where `tick` ends it."""
+        self._admit(self._expected(strengths[0][0], strengths[-1][0]), self.last)
+        iterates, late = self._first(strengths), False
+        pending = iterates
+        while True:
+            self._measure(pending)
+            late = tick is not None and tick(max(t.epochs for t in pending), None)
+            pending = [t for t in pending if not (t.done or t.ended)]
+            if not pending or late:
                 break
-            inner *= 0.1
-            work.h = design.q[work.columns] - work.gram @ work.b  # without the drift of many moves
-    coef = np.zeros(len(design.q))
-    coef[work.columns] = work.b
-    reached = gap / max(design.yy, np.finfo(float).tiny) if certified else 0.0
-    absolute = float(factors[work.columns] @ np.abs(work.b))
-    value = 0.5 * rr + l1 * absolute + 0.5 * l2 * float(work.b @ work.b)
-    return PathPoint(coef, float(reached), value, max(epochs, 1), bool(done)), correlations
+            if not self._admit(self._violations(pending), iterates):
+                self._tighten(pending)
+            for iterate in pending:
+                self._descend(iterate)
+        self.last = iterates[-2:] if len(iterates) > 1 else [self.last[-1], iterates[0]]
+        number = next((i for i, t in enumerate(iterates) if t in pending), len(iterates))
+        return [self._point(t) for t in iterates[: max(number, 1)]], late
 
+    def _first(self, strengths: list[tuple[float, float]]) -> list[ElasticNetIterate]:
+        """Solutions on the working set as it is, one after the other."""
+        iterates = list(self.last)
+        for l1, l2 in strengths:
+            before, last = iterates[-2:] if len(iterates) > 1 else (iterates[-1], iterates[-1])
+            b, h = last.b.copy(), last.h.copy()
+            step = last.l1 - before.l1
+            if self.options.penalty == "l1" and step < 0 and before.done and l1 < last.l1:
+                along = min((l1 - last.l1) / step, LONGEST)
+                b += along * (last.b - before.b)
+                h += along * (last.h - before.h)
+            inner = self._inner(self.options.penalty == "l1" and l1 > 0)
+            iterate = ElasticNetIterate(l1, l2, b, h, self.design.q, inner)
+            self._descend(iterate)
+            iterate.done = True  # for the extrapolation
+            iterates.append(iterate)
+        return iterates[len(self.last) :]
 
-def _rounding_of_gap(design: Design, rr: float, l1: float) -> float:
-    """By how much the rounding of correlations, of size |x_j| |y|, changes the duality gap."""
-    error = np.finfo(float).eps * float(design.norms.max(initial=0.0)) * np.sqrt(design.yy)
-    return 8.0 * error / l1 * max(rr, design.yy) if l1 > 0 else 0.0
+    def _expected(self, first: float, final: float) -> Array:
+        """Positive for columns whose correlation will exceed l1, if it goes on as it did."""
+        last, before = self.last[-1], self.last[0]
+        c = last.correlations
+        if before is last or not before.done or not before.l1 > last.l1 > 0:
+            return self._relative(c) - final
+        slope = (c - before.correlations) / (last.l1 - before.l1)
+        ahead = [(c + slope * (l1 - last.l1)) / max(l1, 1e-300) for l1 in (first, final)]
+        return np.maximum(*map(self._relative, ahead)) - 1.0
 
+    def _violations(self, iterates: list[ElasticNetIterate]) -> Array:
+        """By how much correlations exceed l1, relative to it."""
+        tiny, slack = float(np.finfo(float).tiny), 1 + 1e-10
+        sizes = [self._relative(t.correlations) / max(t.l1, tiny) for t in iterates]
+        return np.max(sizes, axis=0) - slack
 
-def _finest_move(design: Design) -> float:
-    """The size of moves that are rounding, in the units of `gram_descent`."""
-    return 16.0 * float(np.finfo(float).eps) * float(np.sqrt(design.yy))
+    def _relative(self, c: Array) -> Array:
+        """Correlations divided by the factors of the penalty."""
+        size = c if self.options.positive else np.abs(c)
+        if self.options.factors is None:
+            return size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.factors > 0, size / self.factors, 0.0)
 
+    def _admit(self, excess: Array, iterates: list[ElasticNetIterate]) -> int:
+        """Columns of positive excess enter the working set; how many."""
+        wanted = (excess > 0) & (self.design.norms > 0)
+        wanted[self.work.columns] = False
+        new = np.flatnonzero(wanted)
+        most = max(FIRST_COLUMNS, self.work.size)  # the working set at most doubles
+        if len(new) > most:
+            new = np.sort(new[np.argpartition(-excess[new], most)[:most]])
+        if len(new):
+            self._enter(new, iterates)
+        return len(new)
 
-def _descend(
-    work: WorkingSet,
-    q: Array,
-    l1: float,
-    l2: float,
-    factors: Array,
-    options: ElasticNetOptions,
-    tol: float,
-    before: int,
-) -> tuple[int, bool]:
-    """Coordinate descent on the working set, with direct steps; epochs, and whether it settled."""
-    if work.size == 0:
-        return 1, True
-    strengths = np.ascontiguousarray(l1 * factors[work.columns])
-    penalty = Penalty(strengths, l2, options.positive, options.penalty, options.gamma)
-    own = np.ascontiguousarray(q[work.columns])
-    b, h = np.ascontiguousarray(work.b), np.ascontiguousarray(work.h)
-    work.b, work.h, epochs, settled = descend_quadratic(
-        work.gram, own, penalty, (b, h), tol=tol, max_epochs=options.max_iter - before
-    )
-    return epochs, settled
+    def _enter(self, new: Array, iterates: list[ElasticNetIterate]) -> None:
+        """Columns enter at 0, in every solution."""
+        cross = self.work.add(new)
+        for iterate in {id(t): t for t in (*self.last, *iterates)}.values():
+            iterate.h = np.concatenate([iterate.h, self.design.q[new] - cross.T @ iterate.b])
+            iterate.b = np.concatenate([iterate.b, np.zeros(len(new))])
+
+    def _tighten(self, iterates: list[ElasticNetIterate]) -> None:
+        """No column is missing: smaller moves, without the drift of many."""
+        q = self.design.q[self.work.columns]
+        for iterate in iterates:
+            iterate.inner = max(0.1 * iterate.inner, self.finest)
+            iterate.h = q - self.work.gram @ iterate.b
+
+    def _descend(self, iterate: ElasticNetIterate) -> None:
+        """Coordinate descent, until the gap on the working set is small."""
+        columns, options = self.work.columns, self.options
+        if not len(columns):
+            iterate.epochs, iterate.settled = iterate.epochs + 1, True
+            return
+        f, q = self.factors[columns], np.ascontiguousarray(self.design.q[columns])
+        penalty = Penalty(
+            iterate.l1 * f, iterate.l2, options.positive, options.penalty, options.gamma
+        )
+        certified, everywhere = self._certified(iterate), np.arange(len(columns))
+        while True:
+            left = max(options.max_iter - iterate.epochs, 1)
+            b, h = np.ascontiguousarray(iterate.b), np.ascontiguousarray(iterate.h)
+            iterate.b, iterate.h, epochs, iterate.settled = descend_quadratic(
+                self.work.gram, q, penalty, (b, h), tol=iterate.inner, max_epochs=left
+            )
+            iterate.epochs += epochs
+            if not certified or iterate.inner <= self.finest or iterate.epochs >= options.max_iter:
+                return
+            rr = max(self.design.yy - float((q + iterate.h) @ iterate.b), 0.0)
+            if self._gap(iterate, iterate.h, everywhere, f, rr) <= 0.8 * self.goal:
+                return
+            iterate.inner = max(0.3 * iterate.inner, self.finest)
+
+    def _measure(self, iterates: list[ElasticNetIterate]) -> None:
+        """Correlations of all columns and duality gaps; what is done, and what cannot be."""
+        columns, options = self.work.columns, self.options
+        C, squares = self.work.store.correlations(np.stack([t.b for t in iterates], axis=1))
+        for k, iterate in enumerate(iterates):
+            iterate.correlations, iterate.rr = np.ascontiguousarray(C[:, k]), float(squares[k])
+            c = iterate.correlations
+            if self._certified(iterate):
+                iterate.gap = self._gap(iterate, c, columns, self.factors, iterate.rr)
+                iterate.done = iterate.gap <= self.goal
+            else:
+                missing = self._violations([iterate])
+                missing[columns] = 0.0
+                iterate.done = iterate.settled and not bool(np.any(missing > 0))
+            if iterate.inner <= self.finest and not iterate.done and self._complete(iterate):
+                iterate.done = iterate.gap <= self.goal + self._rounding(iterate)
+                iterate.ended = not iterate.done
+            iterate.ended = iterate.ended or (
+                not iterate.done and iterate.epochs >= options.max_iter
+            )
+
+    def _complete(self, iterate: ElasticNetIterate) -> bool:
+        """Whether no column outside the working set is missing."""
+        excess = self._violations([iterate])
+        excess[self.work.columns] = 0.0
+        return not bool(np.any((excess > 0) & (self.design.norms > 0)))
+
+    def _rounding(self, iterate: ElasticNetIterate) -> float:
+        """By how much the rounding of correlations, of size |x_j| |y|, changes the duality gap."""
+        yy, norms = self.design.yy, self.design.norms
+        error = np.finfo(float).eps * float(norms.max(initial=0.0)) * np.sqrt(yy)
+        return 8.0 * error / iterate.l1 * max(iterate.rr, yy) if iterate.l1 > 0 else 0.0
+
+    def _gap(
+        self, iterate: ElasticNetIterate, c: Array, places: Array, factors: Array, rr: float
+    ) -> float:
+        """Primal minus dual objective at correlations c, those of the working set in `places`.
+
+        The ridge term counts as extra rows sqrt(l2) I of X.
+        """
+        b, f, l1, l2 = iterate.b, self.factors[self.work.columns], iterate.l1, iterate.l2
+        bb, ry = float(b @ b), rr + float(b @ c[places])  # r'y = r'r + (X b)'r
+        if l2 > 0:
+            c = c.copy()
+            c[places] -= l2 * b
+        size = c if self.options.positive else np.abs(c)
+        if self.options.factors is not None:
+            penalised = factors > 0
+            size = size[penalised] / factors[penalised]
+        primal = 0.5 * rr + l1 * float(f @ np.abs(b)) + 0.5 * l2 * bb
+        return scaled_gap(primal, ry, rr + l2 * bb, l1, float(size.max(initial=0.0)))
+
+    def _point(self, iterate: ElasticNetIterate) -> PathPoint:
+        coef, columns = np.zeros(len(self.design.q)), self.work.columns
+        coef[columns] = iterate.b
+        unit = max(self.design.yy, float(np.finfo(float).tiny))
+        gap = iterate.gap / unit if self._certified(iterate) else 0.0
+        absolute = float(self.factors[columns] @ np.abs(iterate.b))
+        value = (
+            0.5 * iterate.rr
+            + iterate.l1 * absolute
+            + 0.5 * iterate.l2 * float(iterate.b @ iterate.b)
+        )
+        return PathPoint(coef, float(gap), value, max(iterate.epochs, 1), iterate.done)
 
 
 def descend_quadratic(
@@ -265,8 +397,9 @@ def _direct_step(G: Array, q: Array, l1: Array, l2: float, b: Array) -> Array:
     A = G[np.ix_(support, support)]
     A[np.diag_indices_from(A)] += l2
     try:
-        target = cho_solve(cho_factor(A, lower=True), q[support] - l1[support] * np.sign(now))
-    except LinAlgError:
+        L = cholesky(A, overwrite=True)
+        target = cholesky_solve(L, q[support] - l1[support] * np.sign(now))
+    except NotPositiveDefinite:
         return b
     move = target - now
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -277,30 +410,6 @@ def _direct_step(G: Array, q: Array, l1: Array, l2: float, b: Array) -> Array:
     if length < 1.0:
         there[support[np.argmin(steps)]] = 0.0
     return there
-
-
-def _duality_gap(
-    design: Design,
-    work: WorkingSet,
-    correlations: Array,
-    rr: float,
-    l1: float,
-    l2: float,
-    factors: Array,
-    positive: bool,
-) -> float:
-    """Primal minus dual objective; the ridge term counts as extra rows sqrt(l2) I of X."""
-    b, f = work.b, factors[work.columns]
-    bb = float(b @ b)
-    c = correlations.copy()
-    c[work.columns] -= l2 * b
-    size = c if positive else np.abs(c)
-    penalised = factors > 0
-    with np.errstate(divide="ignore"):
-        largest = float((size[penalised] / factors[penalised]).max(initial=0.0))
-    ry = float(rr + b @ correlations[work.columns])  # r'y = r'r + (X b)'r
-    primal = 0.5 * rr + l1 * float(f @ np.abs(b)) + 0.5 * l2 * bb
-    return scaled_gap(primal, ry, rr + l2 * bb, l1, largest)
 
 
 def scaled_gap(primal: float, ry: float, rr: float, l1: float, largest: float) -> float:

@@ -1,4 +1,5 @@
 // Coordinate descent in the module `kilogram.native._core`.
+#include "coordinate/column_products.hpp"
 #include "coordinate/gram_descent.hpp"
 #include "coordinate/group_descent.hpp"
 
@@ -18,9 +19,22 @@ using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu
 using Places = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Square = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
+template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T> void bind_column_products(nb::module_& m) {
+  m.def("column_products", [](Matrix<T> Xt, Matrix<T> R, Out<T> out, int threads) {
+    const i64 p = i64(Xt.shape(0)), n = i64(Xt.shape(1));
+    nb::gil_scoped_release release;
+    column_products<T>(Xt.data(), n, p, n, R.data(), i64(R.shape(1)), out.data(), threads);
+  }, "Xt"_a.noconvert(), "R"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+}
+
 }  // namespace
 
 void bind_coordinate(nb::module_& m) {
+  bind_column_products<float>(m);
+  bind_column_products<double>(m);
   m.def("gram_descent", [](Square G, Vector q, Vector l1, double l2, bool positive, int penalty,
                            double gamma, OutVector b, OutVector h, double tol, i64 max_epochs) {
     const GramProblem p{G.data(), i64(b.shape(0)), i64(G.stride(0)), q.data(), l1.data(), l2,

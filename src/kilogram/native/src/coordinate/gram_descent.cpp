@@ -5,6 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "common/interrupt.hpp"
+#include "simd/loops.hpp"
+
 namespace kg {
 namespace {
 
@@ -33,6 +36,7 @@ double minimiser(const GramProblem& p, double a, double c, double t) {
 
 // Visits the coordinates of `list`; returns the largest |move| times the root of its curvature.
 double sweep(const GramProblem& p, const i64* list, i64 count, double* b, double* h) {
+  const auto add_row = loops<double>().add_row;
   double largest = 0;
   for (i64 k = 0; k < count; ++k) {
     const i64 j = list ? list[k] : k;
@@ -42,7 +46,7 @@ double sweep(const GramProblem& p, const i64* list, i64 count, double* b, double
     if (move == 0) continue;
     b[j] += move;
     largest = std::max(largest, std::abs(move) * std::sqrt(a + p.l2));
-    for (i64 i = 0; i < p.m; ++i) h[i] -= move * row[i];
+    add_row(row, p.m, -move, h);
   }
   return largest;
 }
@@ -54,6 +58,7 @@ GramState gram_descent(const GramProblem& p, double* b, double* h, double tol, i
   std::vector<i64> support;
   support.reserve(p.m);
   while (state.epochs < max_epochs) {
+    check_interrupt();
     state.change = sweep(p, nullptr, p.m, b, h);
     ++state.epochs;
     if (!(state.change > tol)) break;
@@ -61,6 +66,7 @@ GramState gram_descent(const GramProblem& p, double* b, double* h, double tol, i
     for (i64 j = 0; j < p.m; ++j)
       if (b[j] != 0) support.push_back(j);
     while (state.epochs < max_epochs) {
+      check_interrupt();
       const double change = sweep(p, support.data(), i64(support.size()), b, h);
       ++state.epochs;
       if (!(change > tol)) break;

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "common/interrupt.hpp"
+#include "simd/loops.hpp"
 
 namespace kg {
 namespace {
 
 // Visits the groups of `list`; returns the largest move times the root of its curvature.
 double sweep(const GroupProblem& p, const i64* list, i64 count, double* B, double* H, double* move) {
+  const auto add_row = loops<double>().add_row;
   double largest = 0;
   for (i64 k = 0; k < count; ++k) {
     const i64 g = list ? list[k] : k, first = p.starts[g], size = (p.starts[g + 1] - first) * p.t;
@@ -36,7 +38,7 @@ double sweep(const GroupProblem& p, const i64* list, i64 count, double* B, doubl
     for (i64 r = 0; r < size / p.t; ++r) {
       const double *row = p.G + (first + r) * p.ld, *step = move + r * p.t;
       if (p.t == 1) {
-        for (i64 i = 0; i < p.m; ++i) H[i] -= step[0] * row[i];
+        add_row(row, p.m, -step[0], H);
       } else {
         for (i64 i = 0; i < p.m; ++i)
           for (i64 q = 0; q < p.t; ++q) H[i * p.t + q] -= row[i] * step[q];

@@ -1,0 +1,141 @@
+"""The columns of a working set: their Gram entries, and correlations for several alphas at once.
+
+One read of the rows gives the correlations of all columns with the residuals of every solution in
+a batch, and the columns of the working set are copied side by side once, when they enter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from kilogram.native.coordinate import column_products
+from kilogram.solvers.coordinate.designs import (
+    Array,
+    DenseDesign,
+    Design,
+    ScaledDesign,
+    ShiftedDesign,
+    SparseDesign,
+    take_columns,
+)
+
+
+class DesignColumns(Protocol):
+    """What a path asks of the columns in its working set, m of p."""
+
+    def add(self, new: Array) -> Array:
+        """Columns enter behind the others; their Gram entries with all of them, (m, k)."""
+
+    def correlations(self, B: Array) -> tuple[Array, Array]:
+        """X'r (p, k) and r'r (k,) for the residuals r of the coefficients B (m, k)."""
+
+
+def design_columns(design: Design) -> DesignColumns:
+    """An empty working set of a design of one target."""
+    if isinstance(design, ScaledDesign):
+        return _ScaledColumns(design)
+    if isinstance(design, DenseDesign):
+        return _DenseColumns(design.X, design.y, None, 1.0)
+    if isinstance(design, ShiftedDesign):
+        return _DenseColumns(design.X, design.y, design.mean, 1.0 / len(design.X))
+    return _SparseColumns(design) if isinstance(design, SparseDesign) else _AnyColumns(design)
+
+
+class _DenseColumns:
+    """Copies in Fortran order, with spare capacity; products are multiplied by `unit`."""
+
+    def __init__(self, X: Array, y: Array, mean: Array | None, unit: float):
+        self.X, self.y, self.unit = X, y, unit
+        self.mean = mean if mean is not None and mean.any() else None
+        self.columns = np.empty(0, dtype=np.int64)
+        self.buffer = np.empty((len(X), 0), dtype=X.dtype, order="F")
+
+    def add(self, new: Array) -> Array:
+        m = len(self.columns) + len(new)
+        if m > self.buffer.shape[1]:
+            grown = np.empty((len(self.X), min(2 * m, self.X.shape[1])), self.X.dtype, order="F")
+            grown[:, : len(self.columns)] = self.buffer[:, : len(self.columns)]
+            self.buffer = grown
+        self.buffer[:, m - len(new) : m] = take_columns(self.X, new)
+        self.columns = np.concatenate([self.columns, new])
+        own = self.buffer[:, m - len(new) : m]
+        entries = np.asarray(self.buffer[:, :m].T @ own, dtype=np.float64)
+        entries *= self.unit
+        if self.mean is not None:
+            entries -= np.outer(self.mean[self.columns], self.mean[new])
+        return entries
+
+    def correlations(self, B: Array) -> tuple[Array, Array]:
+        R = np.asfortranarray(self.buffer[:, : len(self.columns)] @ B.astype(self.X.dtype))
+        np.subtract(self.y[:, None], R, out=R)
+        if self.mean is not None:
+            R += self.mean[self.columns] @ B
+        fortran = self.X.flags.f_contiguous
+        products = column_products(self.X, R) if fortran else self.X.T @ R
+        C = np.asarray(products, dtype=np.float64)
+        if self.mean is not None:
+            C -= np.outer(self.mean, R.sum(axis=0))
+        C *= self.unit
+        squares = np.einsum("ij,ij->j", R, R, dtype=np.float64)
+        return C, squares * self.unit
+
+
+class _SparseColumns:
+    """Copies in CSC."""
+
+    def __init__(self, design: SparseDesign):
+        self.design = design
+        self.columns = np.empty(0, dtype=np.int64)
+        self.X = design.X[:, :0]
+
+    def add(self, new: Array) -> Array:
+        own = self.design.X[:, new]
+        self.X = sp.csc_array(sp.hstack([self.X, own], format="csc"))
+        self.columns = np.concatenate([self.columns, new])
+        plain = np.asarray((self.X.T @ own).toarray(), dtype=np.float64)
+        mean = self.design.mean
+        return plain - np.outer(mean[self.columns], mean[new])
+
+    def correlations(self, B: Array) -> tuple[Array, Array]:
+        design = self.design
+        R = design.y[:, None] - self.X @ B
+        R += np.outer(design.ones, design.mean[self.columns] @ B)
+        C = np.asarray(design.X.T @ R) - np.outer(design.mean, design.ones @ R)
+        return C, np.einsum("ij,ij->j", R, R)
+
+
+class _ScaledColumns:
+    """Those of another design, divided by `scale`."""
+
+    def __init__(self, design: ScaledDesign):
+        self.scale, self.inner = design.scale, design_columns(design.inner)
+        self.columns = np.empty(0, dtype=np.int64)
+
+    def add(self, new: Array) -> Array:
+        self.columns = np.concatenate([self.columns, new])
+        return self.inner.add(new) / np.outer(self.scale[self.columns], self.scale[new])
+
+    def correlations(self, B: Array) -> tuple[Array, Array]:
+        C, squares = self.inner.correlations(B / self.scale[self.columns][:, None])
+        return C / self.scale[:, None], squares
+
+
+class _AnyColumns:
+    """Of a design that copies nothing: its own Gram entries and correlations."""
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.columns = np.empty(0, dtype=np.int64)
+
+    def add(self, new: Array) -> Array:
+        self.columns = np.concatenate([self.columns, new])
+        return self.design.gram(self.columns, new)
+
+    def correlations(self, B: Array) -> tuple[Array, Array]:
+        found: list[tuple[Any, float]] = [
+            self.design.correlations(b, self.columns, None) for b in B.T
+        ]
+        return np.stack([c for c, _ in found], axis=1), np.array([rr for _, rr in found])

@@ -1,0 +1,102 @@
+"""Paths solve several alphas between two reads of the rows; every solution has its certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kilogram import enet_path
+from kilogram.models.sparse.problem import from_rows
+from kilogram.solvers.coordinate.elastic_net import (
+    BATCH,
+    ElasticNetOptions,
+    _batches,
+    elastic_net_path,
+)
+
+
+def correlated(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(p)
+    X = rng.normal(size=(n, p))
+    X[:, 1:] += 0.7 * X[:, :-1]
+    y = X[:, :: max(p // 12, 1)].sum(axis=1) + rng.normal(size=n)
+    return X, y - y.mean()
+
+
+def relative_gap(X, y, b, alpha, ratio):
+    """Of the elastic net as a lasso with further rows, recomputed from the coefficients alone."""
+    n, p = X.shape
+    Z = np.vstack([X, np.sqrt(n * alpha * (1 - ratio)) * np.eye(p)])
+    t = np.concatenate([y, np.zeros(p)])
+    r, l1 = t - Z @ b, n * alpha * ratio
+    dual = min(1.0, l1 / np.abs(Z.T @ r).max()) * r
+    value = 0.5 * r @ r + l1 * np.abs(b).sum()
+    return (value - (0.5 * t @ t - 0.5 * (t - dual) @ (t - dual))) / (t @ t)
+
+
+@pytest.mark.parametrize("container", ["C", "F", "float32", "csc", "shifted"])
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+@pytest.mark.parametrize("shape", [(60, 200), (200, 60), (40, 40)])
+def test_every_solution_has_a_small_gap(container, ratio, shape, monkeypatch):
+    X, y = correlated(*shape)
+    if container == "shifted":
+        monkeypatch.setattr("kilogram.models.sparse.problem.SHIFTED_SIZE", 1)
+    given = {
+        "C": np.ascontiguousarray,
+        "F": np.asfortranarray,
+        "shifted": np.asfortranarray,
+        "float32": np.float32,
+        "csc": sparse.csc_array,
+    }[container](X)
+    alphas, coefs, _ = enet_path(given, y, l1_ratio=ratio, n_alphas=30, eps=1e-2, tol=1e-5)
+    tolerance = 1e-5 + (1e-5 if container == "float32" else 1e-12)
+    for alpha, b in zip(alphas, coefs.T, strict=True):
+        assert relative_gap(X, y, b, alpha, ratio) <= tolerance
+
+
+def test_grids_that_jump_or_rise_are_solved_too():
+    X, y = correlated(50, 120)
+    top = np.abs(X.T @ y).max() / 50
+    design, _ = from_rows(X, y, None, False)
+    grid = top * np.array([1.0, 0.01, 0.5, 0.5, 0.49, 2.0, 0.2])
+    points = elastic_net_path(design, [(a, 0.0) for a in grid], ElasticNetOptions(tol=1e-8))
+    for alpha, point in zip(grid, points, strict=True):
+        assert point.converged
+        assert relative_gap(X, y, point.coef, alpha, 1.0) <= 1.1e-8
+
+
+def test_batches_are_close_and_decrease():
+    grid = [(a, 0.0) for a in [*np.geomspace(1, 0.1, 50), 5.0, 4.9, 1e-3, 0.0, 0.0]]
+    batches = list(_batches(grid))
+    assert [strength for batch in batches for strength in batch] == grid
+    for batch in batches:
+        values = [l1 for l1, _ in batch]
+        assert len(batch) <= BATCH
+        assert values == sorted(values, reverse=True)
+        assert values[-1] >= 0.6 * values[0]
+
+
+def test_a_path_reads_the_rows_less_often_than_it_has_alphas():
+    X, y = correlated(80, 300)
+    design, _ = from_rows(X, y, None, False)
+    top = np.abs(X.T @ y).max() / 80
+    rounds = []
+    elastic_net_path(
+        design,
+        [(a, 0.0) for a in np.geomspace(top, 0.1 * top, 40)],
+        ElasticNetOptions(tol=1e-4),
+        tick=lambda number, value: rounds.append(number) is not None,
+    )
+    assert 5 <= len(rounds) < 40
+
+
+@pytest.mark.parametrize("penalty", ["l1", "mcp"])
+def test_a_limit_of_time_leaves_the_first_solutions(penalty):
+    X, y = correlated(40, 90)
+    design, _ = from_rows(X, y, None, False)
+    grid = [(a, 0.0) for a in np.geomspace(0.5, 0.1, 20)]
+    points = elastic_net_path(
+        design, grid, ElasticNetOptions(penalty=penalty), tick=lambda *_: True
+    )
+    assert 1 <= len(points) < 20
