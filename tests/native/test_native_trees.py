@@ -133,15 +133,18 @@ def test_a_threshold_lies_between_neighbouring_numbers():
 def test_broken_trees_are_refused():
     links = np.array([[0], [0], [0]], np.int32)  # a node that is its own child
     sides, roots = np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    value, values = np.zeros((1, 1)), np.zeros((3, 1))
     with pytest.raises(ValueError, match="children"):
-        prepare_trees(links, np.zeros(1), sides, NO_CATEGORIES, roots)
+        prepare_trees(links, np.zeros(1), sides, NO_CATEGORIES, roots, value)
     shared = np.array([[0, -1, -1], [1, -1, -1], [1, -1, -1]], np.int32)
     with pytest.raises(ValueError, match="children"):
-        prepare_trees(shared, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots)
+        prepare_trees(shared, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots, values)
     with pytest.raises(ValueError, match="root"):
-        prepare_trees(links - 1, np.zeros(1), sides, NO_CATEGORIES, roots + 1)
+        prepare_trees(links - 1, np.zeros(1), sides, NO_CATEGORIES, roots + 1, value)
+    with pytest.raises(ValueError, match="length"):
+        prepare_trees(links - 1, np.zeros(1), sides, NO_CATEGORIES, roots, values)
     good = np.array([[3, -1, -1], [1, -1, -1], [2, -1, -1]], np.int32)
-    trees = prepare_trees(good, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots)
+    trees = prepare_trees(good, np.zeros(3), np.zeros(3, np.uint8), NO_CATEGORIES, roots, values)
     with pytest.raises(ValueError, match="column"):
         _core.find_leaves(trees, np.zeros((2, 1)), np.zeros((2, 1), np.int32), 1)
     with pytest.raises(ValueError, match="fit"):
@@ -183,5 +186,23 @@ def test_rows_find_their_leaves_where_float32_does_not_tell_values_apart(n):
     new = np.concatenate([X[:n], X[:n] + np.array([0, 0, 2.0**-41, 0, 1e-51, 0])])
     new[0, 2] = limits[0] if len(limits) else 1.0  # on a threshold: left
     np.testing.assert_array_equal(trees.apply(new), plain_leaves(trees, new))
-    exact = np.nan_to_num(np.round(new[:, :1]).repeat(6, axis=1))  # whole numbers: nothing rounded
-    np.testing.assert_array_equal(trees.apply(exact), plain_leaves(trees, exact))
+    known = np.nan_to_num(new)  # without missing values
+    np.testing.assert_array_equal(trees.apply(known), plain_leaves(trees, known))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("n", [1, 13, 2000])
+def test_the_mean_of_trees_is_that_of_their_leaves(n, width):
+    rng = np.random.default_rng(width)
+    X, Y = rng.standard_normal((300, 4)), rng.integers(0, 4, (300, width)).astype(np.float64)
+    columns, rules = CodedColumns.of(X), SplitRules("squared_error")
+    grown = [
+        grow_tree(columns, Target.numbers(Y), np.ones(300), np.arange(300), rules,
+                  FREE._replace(columns=1), seed)
+        for seed in range(5)
+    ]  # fmt: skip
+    trees = Trees.of(grown)
+    new = rng.standard_normal((n, 4))
+    new[rng.random((n, 4)) < 0.01] = np.nan
+    mean = trees.value[plain_leaves(trees, new)].mean(axis=1)
+    np.testing.assert_allclose(trees.mean(new), mean, rtol=1e-13, atol=1e-15)

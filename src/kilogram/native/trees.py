@@ -179,23 +179,29 @@ def grow_tree(
 
 
 def prepare_trees(
-    links: Array, threshold: Array, missing_left: Array, categories: Array, roots: Array
+    links: Array,
+    threshold: Array,
+    missing_left: Array,
+    categories: Array,
+    roots: Array,
+    values: Array,
 ) -> _core.PreparedTrees:
-    """Nodes checked and laid out for predictions."""
+    """Nodes with values (nodes, width), checked and laid out for predictions."""
     return _core.PreparedTrees(
         np.ascontiguousarray(links, np.int32),
         np.ascontiguousarray(threshold, np.float64),
         np.ascontiguousarray(missing_left, np.uint8),
         np.ascontiguousarray(categories, np.uint64),
         np.ascontiguousarray(roots, np.int64),
+        np.ascontiguousarray(values, np.float64),
     )
 
 
-def sum_leaves(trees: _core.PreparedTrees, n_trees: int, values: Array, X: Array) -> Array:
-    """The sum over the trees of `values` (nodes, width) at the leaves of the rows, (n, width)."""
+def sum_leaves(trees: _core.PreparedTrees, n_trees: int, width: int, X: Array) -> Array:
+    """The sum over the trees of the values of the leaves of the rows, (n, width)."""
     X = np.ascontiguousarray(X, dtype=np.float64)
-    out = np.zeros((len(X), values.shape[1]))
-    run(_core.sum_leaves, 100.0 * len(X) * n_trees, trees, values, X, out)
+    out = np.zeros((len(X), width))
+    run(_core.sum_leaves, 100.0 * len(X) * n_trees, trees, X, out)
     return out
 
 

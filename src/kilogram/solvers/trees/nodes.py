@@ -133,7 +133,12 @@ class Trees:
     def prepared(self) -> Any:
         """The nodes as native predictions use them."""
         return prepare_trees(
-            self.links, self.threshold, self.missing_left, self.categories, self.roots
+            self.links,
+            self.threshold,
+            self.missing_left,
+            self.categories,
+            self.roots,
+            self.value,
         )
 
     def __len__(self) -> int:
@@ -192,7 +197,7 @@ class Trees:
 
     def mean(self, X: np.ndarray) -> np.ndarray:
         """The mean over the trees of the values at the rows, (n, width)."""
-        return sum_leaves(self.prepared, len(self), self.value, X) / len(self)
+        return sum_leaves(self.prepared, len(self), self.value.shape[1], X) / len(self)
 
     def importances(self, d: int, normalize: bool = True) -> np.ndarray:
         """Decrease of the impurity by the splits of each of d columns, (d,), as fractions of 1.

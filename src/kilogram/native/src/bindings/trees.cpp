@@ -32,14 +32,14 @@ template <class Array> auto copied(const Array& a) {
 class PreparedTrees {
  public:
   PreparedTrees(In<std::int32_t, 2> links, In<double, 1> threshold, In<std::uint8_t, 1> missing_left,
-                In<std::uint64_t, 2> categories, In<i64, 1> roots)
-      : links_(copied(links)), threshold_(copied(threshold)), missing_left_(copied(missing_left)),
-        categories_(copied(categories)), roots_(copied(roots)) {
+                In<std::uint64_t, 2> categories, In<i64, 1> roots, In<double, 2> values)
+      : width(values.shape(1)), links_(copied(links)), threshold_(copied(threshold)),
+        missing_left_(copied(missing_left)), categories_(copied(categories)), roots_(copied(roots)) {
     const i64 nodes = threshold_.size();
     refuse(links.shape(0) != 3 || i64(links.shape(1)) != nodes ||
-               i64(missing_left.shape(0)) != nodes ||
+               i64(missing_left.shape(0)) != nodes || i64(values.shape(0)) != nodes ||
                (categories_.size() && i64(categories_.size()) != nodes * kCategoryWords),
-           "links, thresholds and sides differ in length");
+           "links, thresholds, sides and values differ in length");
     const std::int32_t *f = links_.data(), *left = f + nodes, *right = left + nodes;
     std::vector<char> has_parent(nodes);
     for (i64 i = 0; i < nodes; ++i) {
@@ -57,18 +57,17 @@ class PreparedTrees {
     }
     table = {f, left, right, threshold_.data(), missing_left_.data(),
              categories_.empty() ? nullptr : categories_.data(), roots_.data(), i64(roots_.size())};
-    packing_ = std::make_unique<TreePacking>(table, std::max<i64>(columns_, 1), nodes);
+    packing_ = std::make_unique<TreePacking>(table, values.data(), width, std::max<i64>(columns_, 1), nodes);
     packed = packing_->view();
-    if (table.categories) packed.column_bits = -1;
   }
   PreparedTrees(const PreparedTrees&) = delete;
 
   void check(const In<double, 2>& X) const {
     refuse(i64(X.shape(1)) < std::max<i64>(columns_, 1), "a node asks for a column that is not there");
   }
-  i64 nodes() const { return threshold_.size(); }
   TreeTable table;
   PackedTrees packed;
+  const i64 width;  // of the values
 
  private:
   std::vector<std::int32_t> links_;
@@ -165,20 +164,17 @@ void bind_trees(nb::module_& m) {
      "missing_left"_a.noconvert(), "categories"_a.noconvert(), "threads"_a);
   nb::class_<PreparedTrees>(m, "PreparedTrees")
       .def(nb::init<In<std::int32_t, 2>, In<double, 1>, In<std::uint8_t, 1>, In<std::uint64_t, 2>,
-                    In<i64, 1>>(),
+                    In<i64, 1>, In<double, 2>>(),
            "links"_a.noconvert(), "threshold"_a.noconvert(), "missing_left"_a.noconvert(),
-           "categories"_a.noconvert(), "roots"_a.noconvert());
-  m.def("sum_leaves", [](const PreparedTrees& trees, In<double, 2> values, In<double, 2> X,
-                         Out<double, 2> out, int threads) {
+           "categories"_a.noconvert(), "roots"_a.noconvert(), "values"_a.noconvert());
+  m.def("sum_leaves", [](const PreparedTrees& trees, In<double, 2> X, Out<double, 2> out, int threads) {
     trees.check(X);
-    refuse(i64(values.shape(0)) != trees.nodes() || out.shape(0) != X.shape(0) ||
-               out.shape(1) != values.shape(1),
+    refuse(out.shape(0) != X.shape(0) || i64(out.shape(1)) != trees.width,
            "values, rows and out do not fit together");
     const i64 n = X.shape(0), d = X.shape(1);
     Release release;
-    sum_leaves(trees.table, trees.packed, values.data(), values.shape(1), {X.data(), n, d, d, 1},
-               out.data(), threads);
-  }, "trees"_a, "values"_a.noconvert(), "X"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+    sum_leaves(trees.table, trees.packed, trees.width, {X.data(), n, d, d, 1}, out.data(), threads);
+  }, "trees"_a, "X"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("find_leaves", [](const PreparedTrees& trees, In<double, 2> X, Out<std::int32_t, 2> out,
                           int threads) {
     trees.check(X);

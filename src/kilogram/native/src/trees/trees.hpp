@@ -78,38 +78,43 @@ struct TreeTable {
   i64 trees;
 };
 
-// The same nodes in 8 bytes: the right child after the left one, a leaf its own left child. `link` has
+// The same nodes in 16 bytes: the right child after the left one, a leaf its own left child. `link` has
 // from the top the left child within the tree, a bit that sends NaN to the right, and the column.
 struct PackedNode {
-  float threshold;  // less the centre of the column
+  double threshold;
   std::uint32_t link;
+  std::int32_t value_row;  // of a leaf
 };
 
 struct PackedTrees {
   const PackedNode* nodes;
-  const std::int32_t* id;  // numbers in the table
-  const i64* starts;       // (trees) packed roots
-  const double* centre;    // (columns)
-  i64 columns;
-  int column_bits;         // of a link; -1 where some tree is too large to be packed
+  const std::int32_t* id;         // numbers in the table
+  const i64* starts;              // (trees + 1) packed roots, and the end
+  const double* values;           // (value rows, width), those of the leaves
+  const std::int32_t* value_row;  // (nodes), by numbers in the table
+  i64 trees;
+  int column_bits;                // of a link; -1 where trees are not packed
 };
 
 struct TreePacking {
-  TreePacking(const TreeTable& table, i64 columns, i64 nodes);
+  TreePacking(const TreeTable& table, const double* values, i64 width, i64 columns, i64 nodes);
   PackedTrees view() const {
-    return {packed.data(), id.data(), starts.data(), centre.data(),
-            static_cast<i64>(centre.size()), column_bits};
+    return {packed.data(), id.data(), starts.data(), distinct.data(), value_row.data(),
+            static_cast<i64>(starts.size()) - 1, column_bits};
   }
-  std::vector<double> centre;
+  void keep_values(const TreeTable& table, const double* values, i64 width, i64 nodes);
+
   std::vector<PackedNode> packed;
   std::vector<std::int32_t> id;
   std::vector<i64> starts;
+  std::vector<std::int32_t> value_row;
+  std::vector<double> distinct;
   int column_bits = 0;
 };
 
-// out (n, width) += values of the leaves of every tree at the rows of X
-void sum_leaves(const TreeTable& table, const PackedTrees& packed, const double* values, i64 width,
-                const Rows<double>& X, double* out, int threads);
+// out (n, width) += values of the leaves of every tree at the rows of X, which are contiguous
+void sum_leaves(const TreeTable& table, const PackedTrees& packed, i64 width, const Rows<double>& X,
+                double* out, int threads);
 
 // out (n, trees): the leaf of every row in every tree
 void find_leaves(const TreeTable& table, const PackedTrees& packed, const Rows<double>& X,
