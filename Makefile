@@ -13,9 +13,9 @@ PAGES := $(wildcard book/frontend/*.json book/frontend/*.ts book/frontend/public
 help:
 	@echo "make cook   build, install into $(VENV), cook the bundled table, say where the report is"
 	@echo "make book   build the live book; then $(BIN)/kg book opens it"
-	@echo "make test   build with the test tools, check style, types and floors, run the whole suite"
+	@echo "make test   build with the test tools, check style, types and layers, run the whole suite"
 	@echo "make test-cpus  the suite as other CPUs would run it: BLAS kernels, SIMD levels, threads (about an hour)"
-	@echo "make lint   style, types and floors only"
+	@echo "make lint   style, types and layers only"
 	@echo "make fuzz   random fits of every estimator, 20 000 or KILOGRAM_FUZZ of them; ARGS=\"--jobs 16 --seconds 500\""
 	@echo "make bench  Kilogram beside its peers: time, memory, quality, in one run"
 	@echo "make docs   the documentation as HTML in docs/_build/html"

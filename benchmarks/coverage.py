@@ -7,7 +7,7 @@ many fresh ones where the table is simulated, all that were not drawn where it i
 
     score        fraction of repetitions whose 95 % interval holds the score on the rows kept aside
     allowing     the same, the interval widened by the error that the score kept aside has itself
-    answers      fraction of rows kept aside inside the 90 % prediction intervals (numbers)
+    covered      fraction of rows kept aside inside the 90 % prediction intervals (numbers)
     area         fraction of repetitions whose 95 % interval holds the ROC area there (two classes)
     probability  mean gap between probabilities and what came true there (two classes)
 
@@ -134,7 +134,7 @@ class Found:
     stated: list[tuple[float, float, float]] = field(default_factory=list)
     came: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)  # standard errors of what came
-    answers: list[float] = field(default_factory=list)
+    covered: list[float] = field(default_factory=list)
     areas: list[bool] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     seconds: float = 0.0
@@ -158,7 +158,7 @@ class Found:
         low, high = wilson(self.held, n)
         bias = np.mean([mean for mean, _, _ in self.stated]) - np.mean(self.came)
         width = np.mean([high - low for _, low, high in self.stated])
-        more = [f"{np.mean(v):.3f}" if v else "–" for v in (self.answers, self.areas, self.gaps)]
+        more = [f"{np.mean(v):.3f}" if v else "–" for v in (self.covered, self.areas, self.gaps)]
         return (
             f"| {self.name} | {self.held}/{n} | {low:.2f} to {high:.2f} | {self.allowed}/{n} | "
             f"{width:.3f} | "
@@ -170,17 +170,19 @@ def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
     """Add one repetition."""
     score, model = cooked.kept.score, cooked.model
     table = cooked.table.data.from_pandas(aside, preserve_index=False)
-    said = predict_with_details(model, model.layout.array(table), 0.9)
+    predicted = predict_with_details(model, model.layout.array(table), 0.9)
     truth = aside["target"].to_numpy()
     found.stated.append((score.mean, score.low, score.high))
-    values = np.asarray(model.classes, dtype=object)[said.values] if model.classes else said.values
+    values = predicted.values
+    if model.classes:
+        values = np.asarray(model.classes, dtype=object)[values]
     found.came.append(float(cooked.measure.function(truth, values)))
     found.errors.append(rows_error(cooked.measure.function, truth, values))
-    if said.low is not None and said.high is not None:
-        found.answers.append(float(np.mean((said.low <= truth) & (truth <= said.high))))
-    if said.probability is not None and len(model.classes) == 2:
+    if predicted.low is not None and predicted.high is not None:
+        found.covered.append(float(np.mean((predicted.low <= truth) & (truth <= predicted.high))))
+    if predicted.probability is not None and len(model.classes) == 2:
         second = truth == model.classes[1]
-        p = np.where(said.values == 1, said.probability, 1 - said.probability)
+        p = np.where(predicted.values == 1, predicted.probability, 1 - predicted.probability)
         found.gaps.append(reliability(second, p).calibration_error)
         if cooked.kept is cooked.shown and cooked.evidence.trust.ranking is not None:
             found.areas.append(auc(second, p) in cooked.evidence.trust.ranking.roc)
@@ -214,19 +216,19 @@ def main() -> None:
         "--table", action="append", choices=sorted(TABLES), help="default: all at hand"
     )
     parser.add_argument("--out", type=Path, help="JSON file for every repetition")
-    said = parser.parse_args()
+    options = parser.parse_args()
     print("| table | intervals that hold | 95 % of that | allowing | width | stated - came "
-          "| answers inside | area held | probability gap | time |\n"
+          "| rows inside | area held | probability gap | time |\n"
           + "|---" * 10 + "|")  # fmt: skip
     all_found = []
-    for name in said.table or _at_hand():
-        found = experiment(name, said.repetitions, said.rows, said.folds, said.seed)
+    for name in options.table or _at_hand():
+        found = experiment(name, options.repetitions, options.rows, options.folds, options.seed)
         all_found.append(found)
         print(found.row, flush=True)
     held, total = sum(f.held for f in all_found), sum(len(f.came) for f in all_found)
     print(f"\n{held} of {total} intervals hold: {held / total:.1%}.")
-    if said.out is not None:
-        said.out.write_text(json.dumps([asdict(f) for f in all_found], indent=1))
+    if options.out is not None:
+        options.out.write_text(json.dumps([asdict(f) for f in all_found], indent=1))
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--table", action="append", choices=sorted(PUBLISHED))
     parser.add_argument("--peer", action="store_true", help="scikit-learn's process as well")
-    said = parser.parse_args()
+    options = parser.parse_args()
     if "KILOGRAM_DATA" not in os.environ:
         raise SystemExit("Say where the tables are: KILOGRAM_DATA=folder.")
     folder = Path(os.environ["KILOGRAM_DATA"]) / "uci_regression"
@@ -137,10 +137,10 @@ def main() -> None:
     )
     warnings.simplefilter("ignore")  # columns of no use reach their bound, rows repeat
     print("|---" * 9 + "|", flush=True)
-    for name in said.table or PUBLISHED:
+    for name in options.table or PUBLISHED:
         X, y, splits = table(folder, name)
-        tests = [test for test, _ in zip(splits, range(said.splits), strict=False)]
-        for who, fit in [("kilogram", ours)] + [("scikit-learn", theirs)] * said.peer:
+        tests = [test for test, _ in zip(splits, range(options.splits), strict=False)]
+        for who, fit in [("kilogram", ours)] + [("scikit-learn", theirs)] * options.peer:
             found = np.array([judged(fit, X, y, test) for test in tests])
             print(line(name, who, len(X), found), flush=True)
 

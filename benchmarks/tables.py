@@ -3,7 +3,7 @@
     KILOGRAM_DATA=folder python -m benchmarks.tables --table adult --max-time 180 --out folder
 
 A part of every table is kept aside. `kg cook` sees the rest, as a file, through the command line;
-its model answers the part kept aside. The peers are scikit-learn's: histogram gradient boosting,
+its model predicts the part kept aside. The peers are scikit-learn's: histogram gradient boosting,
 and logistic (for numbers ridge) regression on scaled and one-hot columns, text as tf-idf, searched
 at random with three folds until they have spent the processor time that `kg cook` spent.
 
@@ -55,7 +55,7 @@ class Case:
     train: pd.DataFrame
     test: pd.DataFrame
     target: str
-    said: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
     def parted(self, seed: int) -> Case:
         """As it is: it came in two parts."""
@@ -68,7 +68,7 @@ class Whole:
 
     frame: pd.DataFrame
     target: str
-    said: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     classes: bool = True
 
     def parted(self, seed: int) -> Case:
@@ -76,7 +76,7 @@ class Whole:
         frame = self.frame.dropna(subset=[self.target])
         stratify = frame[self.target] if self.classes else None
         train, test = train_test_split(frame, test_size=0.25, random_state=seed, stratify=stratify)
-        return Case(train, test, self.target, self.said)
+        return Case(train, test, self.target, self.arguments)
 
 
 def adult(data: Path) -> Case:
@@ -213,8 +213,16 @@ def cooked(case: Case, folder: Path, max_time: float) -> tuple[dict[str, Any], f
     path = folder / "table.csv"
     case.train.to_csv(path, index=False)
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    said = ["--target", case.target, "--out", str(folder), "--max-time", str(max_time), *case.said]
-    command = [sys.executable, "-m", "kilogram.cli", "cook", str(path), "--quiet", *said]
+    arguments = [
+        "--target",
+        case.target,
+        "--out",
+        str(folder),
+        "--max-time",
+        str(max_time),
+        *case.arguments,
+    ]
+    command = [sys.executable, "-m", "kilogram.cli", "cook", str(path), "--quiet", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"kg cook: {done.stderr}")
@@ -224,7 +232,7 @@ def cooked(case: Case, folder: Path, max_time: float) -> tuple[dict[str, Any], f
     return report, (time.perf_counter() - started) / 60, cpu / 60
 
 
-def answers(case: Case, folder: Path) -> np.ndarray:
+def predictions(case: Case, folder: Path) -> np.ndarray:
     """What the delivered model says of the rows kept aside."""
     from kilogram.kitchen.artifact.model_file import load_model
 
@@ -298,21 +306,21 @@ def trial(name: str, data: Path, max_time: float, out: Path | None, seed: int) -
         folder = Path(passing) if out is None else out / name
         folder.mkdir(parents=True, exist_ok=True)
         report, wall, cpu = cooked(case, folder, max_time)
-        said = answers(case, folder)
+        ours = predictions(case, folder)
         size = (folder / "report.html").stat().st_size / 1000
     measure = report["measure"]["name"]
     kept = next(r for r in report["recipes"] if r["name"] == report["model"]["recipe"])
     peer_name, theirs = tuned(case, measure, cpu)
     kind = float if measure == "r2" else str
-    truth, said, theirs = (
-        np.asarray(one, dtype=kind) for one in (case.test[case.target], said, theirs)
+    truth, ours, theirs = (
+        np.asarray(one, dtype=kind) for one in (case.test[case.target], ours, theirs)
     )
     score = MEASURES[measure]
     return Row(
         name, len(case.train), case.train.shape[1] - 1, measure, kept["name"],
         kept["score"]["mean"], kept["score"]["low"], kept["score"]["high"],
-        float(score(truth, said)), float(score(truth, theirs)), peer_name,
-        *gain(measure, truth, said, theirs), wall, cpu, size,
+        float(score(truth, ours)), float(score(truth, theirs)), peer_name,
+        *gain(measure, truth, ours, theirs), wall, cpu, size,
     )  # fmt: skip
 
 
@@ -322,16 +330,16 @@ def main() -> None:
     parser.add_argument("--max-time", type=float, default=180.0)
     parser.add_argument("--seed", type=int, default=0, help="of the rows kept aside")
     parser.add_argument("--out", type=Path, help="folder for reports and rows.json")
-    said = parser.parse_args()
+    options = parser.parse_args()
     if "KILOGRAM_DATA" not in os.environ:
         raise SystemExit("Say where the tables are: KILOGRAM_DATA=folder.")
     data, rows = Path(os.environ["KILOGRAM_DATA"]), {}
-    file = None if said.out is None else said.out / "rows.json"
+    file = None if options.out is None else options.out / "rows.json"
     if file is not None and file.exists():
         rows = json.loads(file.read_text())
     print(HEAD)
-    for name in said.table or TABLES:
-        row = trial(name, data, said.max_time, said.out, said.seed)
+    for name in options.table or TABLES:
+        row = trial(name, data, options.max_time, options.out, options.seed)
         print(row.line, flush=True)
         rows[name] = asdict(row)
         if file is not None:

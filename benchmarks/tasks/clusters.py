@@ -180,12 +180,12 @@ def _same_starts(owner: str, data: list) -> float:
 
 
 def _on_sets(
-    name: str, said: str, make: Callable[[], list], fits: Callable[[str, list], float], reads: int
+    name: str, sets: str, make: Callable[[], list], fits: Callable[[str, list], float], reads: int
 ) -> Task:
     owners = {"kilogram": "kilogram", "scikit-learn": "sklearn", "sklearnex": "sklearnex"}
     return Task(
         name=name,
-        title=f"KMeans, labelled clustering sets, {said}",
+        title=f"KMeans, labelled clustering sets, {sets}",
         make=make,
         run={who: partial(fits, owner) for who, owner in owners.items()},
         needs={"sklearnex": "sklearnex"},

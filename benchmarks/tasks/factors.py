@@ -114,10 +114,10 @@ def _topics(owner: str, **params: Any) -> Callable[[Any], Any]:
     return run
 
 
-def _sparse(name: str, said: str, make: Callable[[], Any], **params: Any) -> Task:
+def _sparse(name: str, details: str, make: Callable[[], Any], **params: Any) -> Task:
     return Task(
         name=f"nmf_words{name}",
-        title=f"NMF of tf-idf texts, sparse, k = {K}, {said}",
+        title=f"NMF of tf-idf texts, sparse, k = {K}, {details}",
         make=make,
         run={"kilogram": _topics("kilogram", **params), "scikit-learn": _topics("sk", **params)},
         quality=lambda error, data: {"residual": float(error)},

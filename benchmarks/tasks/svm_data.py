@@ -73,10 +73,10 @@ def _task(
 
     def quality(model: Any, data: tuple) -> dict[str, float]:
         start = time.perf_counter()
-        said = model.predict(data[2])
+        predicted = model.predict(data[2])
         return {
             "predict_seconds": time.perf_counter() - start,
-            "test_accuracy": float(np.mean(said == data[3])),
+            "test_accuracy": float(np.mean(predicted == data[3])),
             "support_vectors": float(np.sum(model.n_support_)),
         }
 

@@ -60,7 +60,7 @@ SLUGS: tuple[str, ...] = (
     "densities",
     "trees",
     "boosting",
-    "few_labels",
+    "semi_supervised",
     "explicit_features",
     "feature_maps",
     "kernels",

@@ -10,7 +10,7 @@ from kilogram.base.estimate import human_seconds
     ("seconds", "said"),
     [(1e-9, "0.1 ms"), (0.0123, "12 ms"), (3.21, "3.2 s"), (600.0, "10 min"), (1e4, "2.78 h")],
 )
-def test_seconds_are_said_as_people_do(seconds, said):
+def test_seconds_are_written_as_people_do(seconds, said):
     assert human_seconds(seconds) == said
 
 

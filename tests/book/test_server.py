@@ -137,7 +137,7 @@ def test_a_stale_request_is_dropped_and_a_long_one_stopped():
     assert replies == {"first": {"who": "first"}, "second": "superseded", "third": {"who": "third"}}
 
 
-def test_the_worker_process_answers_and_keeps_its_time_limit():
+def test_the_worker_process_responds_and_keeps_its_time_limit():
     worker = Worker(time_limit=300)
     try:
         assert worker.run("tab", {"scene": "kmeans"})["frames"]

@@ -40,7 +40,7 @@ TWO_DOCUMENTS = ["document one is great", "document two is mediocre"]
 PRINTED_ORDER = ["document", "one", "two", "is", "great", "mediocre"]
 TABLE = pa.table({"numeric": [0.4, 1.8, -0.35, -0.7], "ordinal": ["low", "medium", "low", "high"],
                   "colour": ["red", "blue", "green", "green"], "y": [1, 2, 3, 4]})  # fmt: skip
-TOLD = ColumnOverrides(ordinal={"ordinal": ("low", "medium", "high")}, categorical=("colour",))
+OVERRIDES = ColumnOverrides(ordinal={"ordinal": ("low", "medium", "high")}, categorical=("colour",))
 
 
 def counted(documents, order, **settings):
@@ -51,7 +51,7 @@ def counted(documents, order, **settings):
 
 @covers("cookbook X4.1", "cookbook M4.1", "cookbook M4.2", "cookbook M4.3", "cookbook T4.6")
 def test_X4_1_the_table_of_the_text():
-    X = find_layout(TABLE, "y", overrides=TOLD).array(TABLE)
+    X = find_layout(TABLE, "y", overrides=OVERRIDES).array(TABLE)
     assert X[:, 0].tolist() == [0.4, 1.8, -0.35, -0.7]
     assert np.allclose(X[:, 1], [1 / 3, 2 / 3, 1 / 3, 1])
     assert np.allclose(ordinal(np.array([1, 2, 1, 3]), 3), X[:, 1])

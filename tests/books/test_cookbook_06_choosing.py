@@ -192,7 +192,7 @@ def test_L01_X1_cold_is_below_warm_is_below_hot():
 
 
 @covers("summary A1.1", "summary A1.2")
-def test_A1_2_the_error_compares_answers_with_predictions_from_x():
+def test_A1_2_the_error_compares_targets_with_predictions_from_x():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = X @ [1.0, 2.0]

@@ -315,7 +315,7 @@ def test_L23_P1_more_components_come_nearer_to_any_density():
 
 
 @covers("lecture_notes L24.X1")
-def test_L24_X1_shares_are_the_expectation_the_weights_belong_to_the_maximisation():
+def test_L24_X1_responsibilities_are_the_expectation_the_weights_belong_to_the_maximisation():
     """Given the shares, phi = N_k / N is where the expected log-likelihood is largest."""
     X, _ = clouds(90)
     gamma = run(mixture.em(X, X[:3], 4))["gamma"]

@@ -65,7 +65,7 @@ def test_E14_1_a_word_counts_only_where_it_stands(side):
 
 @covers("cookbook E14.2", "cookbook T14.1")
 @sides
-def test_E14_2_smoothed_shares_sum_to_one(side):
+def test_E14_2_smoothed_frequencies_sum_to_one(side):
     N = np.array([2, 3])
     assert np.isclose(((N + 1) / (5 + 1)).sum(), 7 / 6)  # as printed: 1.167
     fitted = side(MAILS, SPAM)

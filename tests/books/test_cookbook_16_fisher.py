@@ -27,8 +27,8 @@ class Textbook:
 
 class Fast:
     def __init__(self, X, labels, *, balanced=False, beta=0.0, priors=None):
-        share = np.ones(len(np.unique(labels)))
-        p = share / share.sum() if priors is None else priors
+        fraction = np.ones(len(np.unique(labels)))
+        p = fraction / fraction.sum() if priors is None else priors
         self.model = kg.FisherDiscriminant(alpha=beta, balanced=balanced, priors=p).fit(X, labels)
         self.W, self.Lambda = self.model.scalings_, self.model.eigenvalues_
 
@@ -105,8 +105,8 @@ def test_MC_1_log_odds_of_shared_gaussians(fit_fisher):
         multivariate_normal(ref[m], ref["S"]).logpdf(new) for m in ("mu_minus", "mu_plus")
     )
     assert np.allclose(ref["log_odds"], plus - minus + np.log(30 / 270))
-    share = np.array([0.9, 0.1])
-    bayes = fit_fisher(X, labels, priors=share)
+    fraction = np.array([0.9, 0.1])
+    bayes = fit_fisher(X, labels, priors=fraction)
     assert (bayes.predict(new) == (ref["log_odds"] > 0)).all()
     equal = fisher.log_odds(new, ref["mu_plus"], ref["mu_minus"], ref["S"], 1, 1)
     assert (fit_fisher(X, labels).predict(new) == (equal > 0)).all()  # T16.6

@@ -133,8 +133,8 @@ def test_T17_6_one_outlier_dominates_the_squared_loss(fit_ridge):
     assert np.isclose(fit_ridge(x, y, 0.0).W[0], 2)
     fitted = fit_ridge(x, spoilt, 0.0)
     assert fitted.W[0] < -50
-    share = (spoilt - fitted.predict(x)) ** 2
-    assert share[-1] > 0.8 * share.sum()
+    fraction = (spoilt - fitted.predict(x)) ** 2
+    assert fraction[-1] > 0.8 * fraction.sum()
 
 
 @covers("cookbook T17.7")

@@ -100,10 +100,10 @@ def test_M18_3_the_path_is_piecewise_linear_from_least_squares_to_zero():
     assert np.allclose(coefs.T, knots[:-1], atol=1e-6)
     # between two knots the coefficients lie on the straight line
     for (a, low), (b, high) in pairwise(zip(lambdas, knots, strict=True)):
-        for share in (0.25, 0.5, 0.75):
-            lam = (1 - share) * a + share * b
+        for fraction in (0.25, 0.5, 0.75):
+            lam = (1 - fraction) * a + fraction * b
             model = fast(X, y, lam, fit_intercept=False)
-            assert np.allclose(model.coef_, (1 - share) * low + share * high, atol=1e-6)
+            assert np.allclose(model.coef_, (1 - fraction) * low + fraction * high, atol=1e-6)
     # on nearly uncorrelated columns none that is in leaves again
     _, coefs, _ = kg.lasso_path(X, y, eps=1e-3, n_alphas=40, tol=1e-12)
     counts = (coefs != 0).sum(axis=0)

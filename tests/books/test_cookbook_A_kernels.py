@@ -219,7 +219,7 @@ def test_EA_9_a_negative_constant_makes_no_kernel():
 
 
 @covers("cookbook 27")
-def test_27_every_algorithm_box_of_these_chapters_is_told():
+def test_27_every_algorithm_box_of_these_chapters_has_a_textbook_version():
     sources = " ".join(" ".join(page.sources) + ";" for page in ENTRIES.values())
     boxes = {7: (1, 2), 8: (3, 4), 10: (6,), 11: (7,), 16: (14, 15), 17: (16,), 20: (19,)}
     boxes |= {21: (20,), 23: (22, 23), 24: (24,)}

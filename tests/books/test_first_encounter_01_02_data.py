@@ -161,8 +161,8 @@ def test_X2_a_groups_ask_for_clusters_and_lines_for_fewer_dimensions():
     found = kg.choose_k(groups, 5, **how)
     assert (found.k, found.structure) == (3, True)
     assert not kg.choose_k(line, 5, **how).structure
-    share = [kg.PCA(1).fit(X).explained_variance_ratio_[0] for X in (line, groups)]
-    assert share[0] > 0.99 > 0.8 > share[1]
+    fraction = [kg.PCA(1).fit(X).explained_variance_ratio_[0] for X in (line, groups)]
+    assert fraction[0] > 0.99 > 0.8 > fraction[1]
 
 
 @covers("first_encounter T2.3")

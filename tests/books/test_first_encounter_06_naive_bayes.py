@@ -56,7 +56,7 @@ def mails(seed, n=300):
 @covers("first_encounter FE6.1", "first_encounter FE6.2", "first_encounter FE6.3")
 @covers("first_encounter FE6.4", "first_encounter D.4", "first_encounter T6.1")
 @sides
-def test_FE6_3_shares_of_values_and_scores_by_logarithms(side):
+def test_FE6_3_frequencies_of_values_and_scores_by_logarithms(side):
     X, labels, _ = mails(0)
     for a in (0.0, 0.5, 1.0):
         fitted = side(X, labels, a=a)
@@ -81,7 +81,7 @@ def test_FE6_5_a_threshold_is_a_ratio_of_costs():
     rng = np.random.default_rng(0)
 
     def answers(theta):
-        return run(naive_bayes.threshold_decision(S, theta, rng))["answer"]
+        return run(naive_bayes.threshold_decision(S, theta, rng))["predicted"]
 
     assert (answers(-np.inf) == 1).all()
     assert (answers(np.inf) == 0).all()

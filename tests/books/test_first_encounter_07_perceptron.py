@@ -13,9 +13,9 @@ from kilogram.textbook import logistic, online
 from kilogram.textbook.state import run
 
 
-def clouds(seed: int, n: int = 120, share: float = 0.5, gap: float = 1.5):
+def clouds(seed: int, n: int = 120, fraction: float = 0.5, gap: float = 1.5):
     rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) < share * n, 1.0, -1.0)
+    y = np.where(np.arange(n) < fraction * n, 1.0, -1.0)
     X = np.outer(y, [gap, 0.5]) + rng.standard_normal((n, 2)) + [1.0, -2.0]
     return X, y
 
@@ -134,7 +134,7 @@ def test_X7_d_many_small_batches_beat_one_full_update():
 
 @covers("first_encounter T7.3")
 def test_T7_3_least_squares_on_the_labels_is_fishers_direction_also_unbalanced():
-    X, y = clouds(6, 200, share=0.15)
+    X, y = clouds(6, 200, fraction=0.15)
     w = closed_form(X, y)[:2]
     means = [X[y == s].mean(axis=0) for s in (1, -1)]
     S = sum(np.cov(X[y == s].T, ddof=0) * np.sum(y == s) for s in (1, -1))

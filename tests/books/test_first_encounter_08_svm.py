@@ -156,9 +156,9 @@ def test_E8_3_the_plane_is_unique_alpha_is_not(fit_svm):
     X2, y2 = np.vstack([X, X[i]]), np.r_[y, y[i]]
     doubled = fit_svm(linear(), X2, y2, np.inf)
     assert np.allclose(X2.T @ (doubled.alpha * y2), X.T @ (f.alpha * y), atol=1e-5)
-    for share in (0.2, 0.9):  # any split between the twins is a solution
-        alpha = np.r_[f.alpha, share * f.alpha[i]]
-        alpha[i] *= 1 - share
+    for fraction in (0.2, 0.9):  # any split between the twins is a solution
+        alpha = np.r_[f.alpha, fraction * f.alpha[i]]
+        alpha[i] *= 1 - fraction
         report = svm_dual.conditions(doubled.K, y2, alpha, doubled.b, np.inf)
         assert max(report.values()) < 1e-4
     # and b may be an interval: both alphas at C, x = -1, 1
@@ -237,7 +237,7 @@ def test_X8_a_the_widest_of_many_planes_bears_noise_best():
 
 @covers("first_encounter X8.b")
 @svm_sides
-def test_X8_b_larger_prices_narrower_margins(fit_svm):
+def test_X8_b_larger_C_narrower_margins(fit_svm):
     X, y = blobs(10, 60)
     fits = [fit_svm(linear(), X, y, C) for C in (0.01, 0.1, 1.0, 10.0)]
     margins = [svm_dual.margin(f.K, y, f.alpha) for f in fits]

@@ -96,9 +96,9 @@ def test_E9_3_quadratic_slack_has_one_beta_linear_slack_one_function():
     s = run(svr.svr(K, y, 2.0, 0.05))
     total = s["beta"][0] + s["beta"][15]
     assert 0.1 < abs(total) < 3.9
-    for share in (0.4, 0.6):
+    for fraction in (0.4, 0.6):
         beta = s["beta"].copy()
-        beta[0], beta[15] = share * total, (1 - share) * total
+        beta[0], beta[15] = fraction * total, (1 - fraction) * total
         value = svr.dual_value(K, y, beta, 0.05)
         assert np.isclose(value, s.objective)  # as good, and the same function
     fast = kg.SVR(kernel=kg.Gaussian(sigma=1.0), C=2.0, epsilon=0.05, tol=1e-9).fit(X, y)

@@ -164,8 +164,9 @@ def test_E11_7_degrees_make_another_clustering():
     points, side = np.vstack([heap, thin]), np.repeat([0, 1], [300, 30])
     kernel = kg.Gaussian(1.0)
     scores = {}
-    for how, tell in (("trace", spectral.spectral_clustering), ("ncut", spectral.normalised_cut)):
-        reference = run(tell(kernel(points), 2))["c"]
+    versions = {"trace": spectral.spectral_clustering, "ncut": spectral.normalised_cut}
+    for how, textbook in versions.items():
+        reference = run(textbook(kernel(points), 2))["c"]
         fast = kg.SpectralClustering(2, affinity=kernel, relaxation=how, random_state=0).fit(points)
         scores[how] = [adjusted_rand_score(side, c) for c in (reference, fast.labels_)]
     assert scores["ncut"] == [1.0, 1.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from book_checks import covers
 
 import kilogram as kg
@@ -32,7 +33,7 @@ def dual(P, q, G, h, z):
 
 @covers("first_encounter FEA.1", "first_encounter FEA.4", "first_encounter FEA.6")
 @covers("first_encounter TA.5")
-def test_FEA_4_every_residual_is_reported_and_tells_solutions_from_others():
+def test_FEA_4_every_residual_is_reported_and_separates_solutions_from_others():
     rng = np.random.default_rng(0)
     for n, m in ((3, 4), (6, 8)):
         M = rng.standard_normal((n, n))
@@ -127,6 +128,8 @@ def test_TA_1_the_dual_is_an_infimum_of_lines_and_concave_always():
     assert (np.diff(d, 2) <= 1e-9).all()  # concave
     p = f0[f1 <= 0].min()
     assert d.max() < p - 1  # and a gap: the problem is not convex
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        kg.solve_quadratic_program(np.diag([1.0, -1.0]), np.zeros(2))
 
 
 @covers("first_encounter XA.a", "first_encounter EA.2")
@@ -137,6 +140,12 @@ def test_EA_2_a_jointly_convex_valley_where_the_order_matters():
     assert np.isclose(valley.min(axis=0).max(), 0.0)  # max over y of min over x
     saddle = t[:, None] ** 2 - t[None, :] ** 2 + t[:, None] * t[None, :]  # convex, concave
     assert np.isclose(saddle.max(axis=1).min(), saddle.min(axis=0).max(), atol=0.02)
+    P, q, G, h, *_ = wall([2.0, 1.0])  # the Lagrangian is convex in x, linear in z: one value
+    found = kg.solve_quadratic_program(P, q, G=G, h=h)
+    at_x = float(found.x @ P @ found.x / 2 + q @ found.x)
+    assert np.isclose(at_x, dual(P, q, G, h, found.z))
+    best = max(dual(P, q, G, h, np.array([z])) for z in np.linspace(0, 5, 51))
+    assert best <= at_x + 1e-6
 
 
 @covers("first_encounter FEA.6")

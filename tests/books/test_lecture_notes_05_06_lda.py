@@ -11,9 +11,9 @@ from kilogram.textbook import fisher, ridge
 from kilogram.textbook.state import run
 
 
-def two(seed, n=120, share=3):
-    """Two classes of one shape, one of them `share` times as rare as all."""
-    X, labels = cloud(seed, n, 3), (np.arange(n) % share == 0).astype(int)
+def two(seed, n=120, fraction=3):
+    """Two classes of one shape, one of them `fraction` times as rare as all."""
+    X, labels = cloud(seed, n, 3), (np.arange(n) % fraction == 0).astype(int)
     return X + 1.5 * labels[:, None], labels
 
 

@@ -107,7 +107,7 @@ def test_least_squares_and_fisher_give_the_direction_of_lda():
 
 
 @covers("lecture_notes L07.M2", "lecture_notes L07.T1")
-def test_L07_T1_heights_are_shares_over_width():
+def test_L07_T1_heights_are_fractions_over_width():
     x = np.random.default_rng(0).standard_normal(500)
     start, width, L = -4.0, 0.5, 16
     p = bins.heights(x, start, width, L)
@@ -166,15 +166,15 @@ def test_L07_M3_four_rules_on_a_gaussian():
 
 
 @covers("lecture_notes L07.X3")
-def test_L07_X3_half_open_bins_and_shares_of_points():
+def test_L07_X3_half_open_bins_and_fractions_of_points():
     x = np.array([0.0, 0.5, 0.5, 1.0, 1.5, 2.0])
     N = bins.counts(x, 0.0, 0.5, 4)
     assert N.sum() == 6  # [x_l, x_l + Delta): no point is in two of them, the right end is kept
     closed = sum(((x >= a) & (x <= a + 0.5)).sum() for a in (0.0, 0.5, 1.0, 1.5))
     assert closed > 6
     held = np.random.default_rng(15).standard_normal(50_000)
-    share = bins.counts(held, 0.0, 0.5, 1)[0] / 50_000  # P(0 <= x < 1/2), not 1/2 times it
-    assert share == pytest.approx(norm.cdf(0.5) - 0.5, abs=0.01)
+    fraction = bins.counts(held, 0.0, 0.5, 1)[0] / 50_000  # P(0 <= x < 1/2), not 1/2 times it
+    assert fraction == pytest.approx(norm.cdf(0.5) - 0.5, abs=0.01)
 
 
 @covers("lecture_notes L07.X1")

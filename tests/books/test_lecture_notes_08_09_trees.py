@@ -55,7 +55,7 @@ def test_L08_T4_both_ends_of_every_gap():
 
 
 @covers("lecture_notes L08.T1", "lecture_notes L08.X1")
-def test_L08_T1_no_gain_where_shares_of_points_and_volume_agree():
+def test_L08_T1_no_gain_where_fractions_of_points_and_volume_agree():
     t = np.linspace(0.01, 0.99, 981)
     for q in (0.1, 0.37, 0.5, 0.8):
         right = density_tree.gain(q, t) + 1
@@ -190,8 +190,8 @@ def test_L09_M4_draws_have_the_margins_and_the_leaves_of_the_model():
     assert all(kstest(u[:, j], "uniform").pvalue > 1e-4 for j in range(2))
     assert np.corrcoef(drawn.T)[0, 1] > 0.75
     boxes, c = model.copula_.leaf_boxes_, model.copula_.leaf_densities_
-    share = np.bincount(model.copula_.apply(u), minlength=len(c)) / 3000
-    assert np.abs(share - c * volumes(boxes)).max() < 0.03
+    fraction = np.bincount(model.copula_.apply(u), minlength=len(c)) / 3000
+    assert np.abs(fraction - c * volumes(boxes)).max() < 0.03
     reference = run(copula.descend(boxes, c, rng.random((3000, 3))))
     there = np.bincount(reference["leaf"], minlength=len(c)) / 3000
     assert np.abs(there - reference["mass"]).max() < 0.03

@@ -100,9 +100,9 @@ def test_L13_T1_the_lasso_path():
     assert np.allclose(alphas * len(y), lambdas, atol=1e-9)
     assert np.allclose(fast.T, knots)
     for k in range(len(lambdas) - 1):
-        for share in (0.0, 0.3, 0.8):
-            lam = (1 - share) * lambdas[k] + share * lambdas[k + 1]
-            between = (1 - share) * knots[k] + share * knots[k + 1]
+        for fraction in (0.0, 0.3, 0.8):
+            lam = (1 - fraction) * lambdas[k] + fraction * lambdas[k + 1]
+            between = (1 - fraction) * knots[k] + fraction * knots[k + 1]
             assert np.allclose(run(sparse_regression.lasso(X, y, lam))["beta"], between, atol=1e-8)
             _, coefs, _ = kg.lasso_path(X, y, alphas=[lam / len(y)], tol=1e-14, max_iter=100_000)
             assert np.allclose(coefs[:, 0], between, atol=1e-5)
@@ -152,7 +152,7 @@ def test_L13_E1_topics_of_a_document():
     assert np.allclose(fast.coef_, [60, 40])
     pursuit = {"n_nonzero_coefs": 2, "positive": True}
     assert np.allclose(kg.orthogonal_mp(X, both, **pursuit), [60, 40])
-    # a word that speaks against a topic: plain pursuit takes a negative share
+    # a word that speaks against a topic: plain pursuit takes a negative fraction
     odd = X[:, 0] - 0.3 * X[:, 1]
     assert run(sparse_regression.matching_pursuit(X, odd, 2))["beta"].min() < -0.2
     assert run(sparse_regression.matching_pursuit(X, odd, 2, positive=True))["beta"].min() >= 0

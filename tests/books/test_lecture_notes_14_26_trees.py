@@ -109,8 +109,8 @@ def test_L26_M3_T5_random_forests():
     assert forest.score(X, y) > 0.99 > forest.oob_score_  # what it has seen it knows
     from kilogram.models.trees.growth import bootstrap_counts
 
-    share = np.mean([(bootstrap_counts(s, 300, 300) == 0).mean() for s in range(200)])
-    assert share == pytest.approx(np.exp(-1), abs=0.01)
+    fraction = np.mean([(bootstrap_counts(s, 300, 300) == 0).mean() for s in range(200)])
+    assert fraction == pytest.approx(np.exp(-1), abs=0.01)
     reference = run(trees.forest(X[:80], np.eye(2)[y[:80]], new[:300], rng, 12, "gini", d_try=3))
     voted = (reference["mean"].argmax(axis=1) == z[:300]).mean()
     assert voted > (reference["single"].argmax(axis=1) == z[:300]).mean()

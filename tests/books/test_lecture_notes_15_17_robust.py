@@ -239,7 +239,7 @@ def test_L16_T2_T3_variances_under_contamination():
     N, draws = 100, 3000
     want = {(0.0, 1.0): (np.pi / 2, 1.05), (0.05, 10.0): (0.29, 0.206), (0.1, 10.0): (0.17, 0.132)}
     for (eps, tau), (median, huber) in want.items():
-        bad = rng.random((draws, N)) < eps  # a share eps, not sigma as printed
+        bad = rng.random((draws, N)) < eps  # a fraction eps, not sigma as printed
         x = np.where(bad, tau, 1.0) * rng.standard_normal((draws, N))
         mean = x.mean(axis=1).var()
         assert mean == pytest.approx((1 - eps + eps * tau**2) / N, rel=0.15)

@@ -12,10 +12,10 @@ from kilogram.textbook import ica, nmf, robust_pca
 from kilogram.textbook.state import run
 
 
-def contaminated(seed=0, n=60, d=40, rank=2, share=0.05):
+def contaminated(seed=0, n=60, d=40, rank=2, fraction=0.05):
     rng = np.random.default_rng(seed)
     L = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
-    hit = rng.random((n, d)) < share
+    hit = rng.random((n, d)) < fraction
     return L, np.where(hit, rng.choice([-20.0, 20.0], (n, d)), 0.0)
 
 

@@ -22,7 +22,7 @@ def sheet(n=300, seed=0):
 
 
 @covers("lecture_notes L20.M2")
-def test_L20_M2_told_and_fast_agree_for_training_and_new_points():
+def test_L20_M2_textbook_and_fast_agree_for_training_and_new_points():
     points, _ = sheet(90)
     reference = run(manifolds.lle(points, 8, 2))
     fast = kg.LocallyLinearEmbedding(n_neighbors=8).fit(points)

@@ -24,7 +24,7 @@ def test_T24_1_features_estimate_their_kernel_without_bias(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_T24_1_the_error_is_told_before_it_hurts(kernel):
+def test_T24_1_the_error_is_estimated_before_it_hurts(kernel):
     """T24.1: error like K^(-1/2): four times the features halve both estimate and bound."""
     X = cloud(1, 100, 3)
     few = kg.FourierFeatures(kernel, 100, random_state=0).fit(X).approximation_error(X)

@@ -54,6 +54,10 @@ def test_B2_matrices_as_maps():
     assert np.allclose(half_turn, -np.eye(2))  # -I turns, it does not mirror
     assert np.isclose(np.linalg.det(-np.eye(2)), 1)
     assert np.isclose(np.linalg.det(np.diag([-1, 1])), -1)
+    K = kg.Linear()(X.T)  # turned and mirrored points have the same products, halved ones a quarter
+    for turn in (half_turn, swap, np.diag([-1, 1])):
+        assert np.allclose(kg.Linear()((turn @ X).T), K)
+    assert np.allclose(kg.Linear()((np.diag([0.5, 0.5]) @ X).T), K / 4)
 
 
 @covers("slides B4.1", "slides B4.2", "slides B4.3")

@@ -83,7 +83,7 @@ def test_A4_6_the_hessian_is_singular():
 
 
 @covers("summary A4.7")
-def test_A4_7_separable_data_has_no_finite_optimum_and_that_is_said():
+def test_A4_7_separable_data_has_no_finite_optimum_and_that_is_reported():
     X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
     lengths = [np.linalg.norm(s["W"]) for s in logistic.newton(X, y, max_steps=12)]
     assert np.all(np.diff(lengths) > 0)

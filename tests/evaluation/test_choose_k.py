@@ -29,7 +29,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize("name", NOTHING)
-def test_no_structure_is_said(name):
+def test_no_structure_is_reported(name):
     found = kg.choose_k(NOTHING[name], 5, criteria=[*FOUR, "elbow"], **QUICK)
     assert (found.k, found.structure) == (1, False)
     assert "No structure found" in found.verdict

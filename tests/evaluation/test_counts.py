@@ -60,7 +60,7 @@ def test_many_classes_and_their_three_means():
     assert sum(one.tp for one in one_versus_rest(truth=y, prediction=f).values()) == (y == f).sum()
 
 
-def test_nothing_asked_is_nothing_answered():
+def test_no_query_no_result():
     none = Confusion(tp=0, fp=0, tn=5, fn=0)
     assert math.isnan(none.recall)
     assert math.isnan(none.precision)

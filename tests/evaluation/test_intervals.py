@@ -29,7 +29,7 @@ def test_rounds_on_the_same_rows_have_the_freedom_of_one():
     assert one.high - one.low == pytest.approx(ratio * (all_folds.high - all_folds.low))
     assert one.mean == all_folds.mean
     for wrong in (0, 15):
-        with pytest.raises(ValueError, match="degrees must lie between 1 and 14"):
+        with pytest.raises(ValueError, match=r"degrees must be an integer in \[1, 14\]"):
             corrected_interval(s, 80, 20, degrees=wrong)
 
 

@@ -1,4 +1,4 @@
-"""The search of any estimator: what each way of walking tries, solvers along penalties, time."""
+"""The search of any estimator: what each strategy tries, solvers along penalties, time."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def height(point):
     return -far - (point["kind"] == "flat")
 
 
-def walked(method, count, seed=0):
+def run_strategy(method, count, seed=0):
     """Scores of a search on a function whose maximum is known."""
     search, scores, fractions = (
         METHODS[method](HILL, count, np.random.default_rng(seed), ()),
@@ -55,26 +55,26 @@ def walked(method, count, seed=0):
 
 
 @pytest.mark.parametrize("method", ["grid", "random", "coarse", "bayes"])
-def test_walks_keep_their_number(method):
-    scores, fractions = walked(method, 24)
+def test_searches_keep_their_number_of_trials(method):
+    scores, fractions = run_strategy(method, 24)
     assert 4 <= len(scores) <= 27
     assert set(fractions) == {1.0}
 
 
 def test_bayes_climbs_higher_than_random_draws():
-    best = {m: np.mean([walked(m, 20, seed)[0].max() for seed in range(4)])
+    best = {m: np.mean([run_strategy(m, 20, seed)[0].max() for seed in range(4)])
             for m in ("random", "bayes")}  # fmt: skip
     assert best["bayes"] > best["random"]
     assert best["bayes"] > -0.05
 
 
 def test_coarse_to_fine_gets_finer():
-    scores, _ = walked("coarse", 60)
+    scores, _ = run_strategy("coarse", 60)
     assert scores[20:].max() > scores[:18].max()
 
 
 def test_halving_gives_more_rows_to_fewer_points():
-    _, fractions = walked("halving", 9)
+    _, fractions = run_strategy("halving", 9)
     assert [int(np.sum(fractions == s)) for s in (1 / 9, 1 / 3, 1.0)] == [9, 3, 1]
 
 

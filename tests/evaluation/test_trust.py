@@ -26,7 +26,7 @@ def test_calibrated_and_overconfident_probabilities():
     y = (rng.uniform(size=3000) < p).astype(float)
     good = reliability(y, p)
     assert good.calibration_error < 0.04
-    inside = [b.low <= b.said <= b.high for b in good.bins]
+    inside = [b.low <= b.predicted <= b.high for b in good.bins]
     assert sum(inside) >= 8
     sure = reliability(y, np.clip(3 * (p - 0.5) + 0.5, 0, 1), strategy="uniform")
     assert sure.calibration_error > 0.1
@@ -160,7 +160,7 @@ def test_every_public_name_is_there():
     ("y", "p", "word"),
     [
         ([0, 1], [0.5], "one length"),
-        ([0, 1], [0.5, 2], "between 0 and 1"),
+        ([0, 1], [0.5, 2], "floats in"),
         ([0, 3], [0, 1], "0 and 1"),
     ],
 )

@@ -99,9 +99,9 @@ def test_resolve_reaches_the_parts():
 
 
 def test_unknown_rules_are_refused():
-    with pytest.raises(ValueError, match="sigma must be a number or one of"):
+    with pytest.raises(ValueError, match="sigma must be a float or one of"):
         Gaussian("mean").resolve(X)
-    with pytest.raises(ValueError, match="gamma must be a number or one of"):
+    with pytest.raises(ValueError, match="gamma must be a float or one of"):
         Laplacian(gamma="auto").resolve(X)
     with pytest.raises(ValueError, match="length_scale must be"):
         Matern(1.5, "scale").resolve(X)

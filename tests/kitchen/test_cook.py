@@ -46,7 +46,7 @@ def test_noise_is_called_noise():
 
 def test_true_and_false(two_classes):
     assert two_classes.question.classes == ("false", "true")
-    assert two_classes.evidence.answers.margin is not None
+    assert two_classes.evidence.held_out.margin is not None
     assert set(two_classes.predict(classes(10, seed=3))) <= {"true", "false"}
 
 
@@ -71,7 +71,7 @@ def test_progress_counts_to_the_end():
     assert "fold 1 of 2: baseline" in what
 
 
-def test_the_time_limit_is_kept_and_said(monkeypatch):
+def test_the_time_limit_is_kept_and_reported(monkeypatch):
     """Looks at the clock are counted, not seconds: a busy machine may sleep between any two."""
     looks = iter([1e9] * 12)
     left = property(lambda self: next(looks, 0.0) if self.max_time == 2.0 else np.inf)
@@ -83,12 +83,12 @@ def test_the_time_limit_is_kept_and_said(monkeypatch):
     assert found.predict(frame).shape == (60,)
 
 
-def test_few_folds_are_said_to_make_intervals_wide(cooked, sorted_classes):
+def test_few_folds_are_reported_to_make_intervals_wide(cooked, sorted_classes):
     assert "makes the intervals 2.2 times as wide" in " ".join(sorted_classes.notes)  # 3 folds
     assert "times as wide" not in " ".join(cooked.notes)  # 6 folds
 
 
-def test_long_tables_are_sampled_and_said():
+def test_long_tables_are_sampled_and_that_is_reported():
     found = cook(curved(200), "y", **QUICK, max_rows=80)
     assert len(found.judged[0].y) == 80
     assert "80 of 199 rows" in " ".join(found.notes)
@@ -119,7 +119,7 @@ def test_wide_tables():
         (curved(), {"target": None}, "Which column"),
         (curved(), {"folds": 1}, "folds must be an integer of at least 2"),
         (curved(), {"repeats": 0}, "repeats"),
-        (curved(), {"max_time": -1}, "max_time must be a positive"),
+        (curved(), {"max_time": -1}, "max_time must be a float greater than 0"),
         (curved(), {"max_rows": 3}, "max_rows"),
         (curved(), {"keep": "forest"}, "'forest'"),
         (curved()[["y"]], {}, "only column"),
@@ -128,7 +128,7 @@ def test_wide_tables():
         (curved(), {"max_time": 1e-9}, "too short to evaluate"),
     ],
 )
-def test_what_cannot_be_cooked_is_said(frame, settings, message):
+def test_what_cannot_be_cooked_is_refused(frame, settings, message):
     settings = {"target": "y"} | settings
     with pytest.raises(KitchenError, match=message):
         cook(frame, settings.pop("target"), **settings)

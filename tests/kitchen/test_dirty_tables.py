@@ -85,11 +85,11 @@ def problems(seed):
     found = json.loads(as_json(cooked))
     wrong = []
     used = {column["name"] for column in found["columns"] if column["used"]}
-    told = {column["name"] for column in found["columns"] if column["reason"]}
+    with_reason = {column["name"] for column in found["columns"] if column["reason"]}
     wrong += [f"{name} was dropped" for name in numeric if name not in used]
-    wrong += [f"{name} has no reason" for name in frame if name not in told | {"y"}]
+    wrong += [f"{name} has no reason" for name in frame if name not in with_reason | {"y"}]
     predicted = found["chosen"] != "baseline"
-    if predicted != ("can be predicted:" in found["answer"][0]):
+    if predicted != ("can be predicted:" in found["conclusion"][0]):
         wrong.append("headline and choice differ")
     if predicted != (found["trust"]["chance"]["p_value"] <= 0.025):
         wrong.append("test and choice differ")

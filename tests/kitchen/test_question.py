@@ -45,7 +45,7 @@ def test_task_can_be_overruled():
         question(["a", "b"] * 20, task="regression")
 
 
-def test_rows_without_an_answer_are_counted():
+def test_rows_without_a_target_are_counted():
     values = RNG.normal(size=N)
     values[:7] = np.nan
     values[7] = np.inf
@@ -75,7 +75,7 @@ def test_small_classes_are_left_out_and_named():
         (RNG.normal(size=12), "Only 12 rows have"),
     ],
 )
-def test_what_cannot_be_answered_is_said(values, message):
+def test_a_question_without_an_answer_is_refused(values, message):
     with pytest.raises(KitchenError, match=message):
         question(values)
 
@@ -105,7 +105,7 @@ def test_measures():
         choose_measure(question(["a", "b"] * 60), "r2")
 
 
-def test_classes_written_in_several_ways_are_told():
+def test_classes_written_in_several_ways_are_reported():
     words = ["yes", "Yes", "no", "no "] * 20
     notes = " ".join(ask(read_table(pd.DataFrame({"x": range(80), "y": words})), "y").notes)
     assert "'Yes', 'yes'" in notes

@@ -1,4 +1,4 @@
-"""Law: streams are looked over: what is not finite in a late block is refused, not answered.
+"""Law: streams are validated block by block: a late block with NaN or infinity is refused.
 
 Rows in memory are checked on input. Rows that come in blocks are checked as they are read,
 whichever method reads them; where NaN stands for a missing value, infinity is what is refused.
@@ -115,7 +115,7 @@ def test_not_finite_in_a_late_block_of_a_fit(name, streamed):
     assert refused(partial(fitted, X)) != (name in READS_NO_ROWS)
 
 
-def test_the_place_is_said():
+def test_the_position_is_reported():
     """The column by its name; the row is known within its block only."""
     X = pd.DataFrame(data(40)[0], columns=list("abcde"))
     model = make("PCA").fit(X)

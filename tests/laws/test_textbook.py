@@ -33,7 +33,7 @@ NEW, _ = data(12, 4, seed=5)
 GAUSS = kg.Gaussian(sigma=1.5)
 
 
-def test_every_estimator_is_told():
+def test_every_estimator_has_a_textbook_version():
     ref = {name for page in ENTRIES.values() for name in page.explains}
     for name in ESTIMATORS:
         assert name in ref or isinstance(laws(name).textbook, str), name
@@ -207,9 +207,9 @@ def test_naive_bayes():
     np.testing.assert_allclose(fast.predict_joint_log_proba(new), book, rtol=1e-8)
     # of one-hot rows the multinomial counts what the categorical does, class by class
     hot = np.eye(4)[values].reshape(len(X), -1)
-    share = np.exp(kg.MultinomialNB(alpha=0.5).fit(hot, THREE).feature_log_prob_)
+    fraction = np.exp(kg.MultinomialNB(alpha=0.5).fit(hot, THREE).feature_log_prob_)
     smoothed = ref["counts"].reshape(3, -1) + 0.5
-    np.testing.assert_allclose(share, smoothed / smoothed.sum(axis=1, keepdims=True), rtol=1e-8)
+    np.testing.assert_allclose(fraction, smoothed / smoothed.sum(axis=1, keepdims=True), rtol=1e-8)
 
 
 def test_histogram_naive_bayes():
@@ -328,8 +328,8 @@ def test_nearest_neighbours(k, weighted):
     fast = kg.KNeighborsClassifier(k, weights=weights).fit(X, THREE)
     np.testing.assert_array_equal(fast.kneighbors(NEW)[1], book["nearest"])
     gamma = book["gamma"]
-    share = gamma / gamma.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(fast.predict_proba(NEW), share, rtol=1e-9, atol=1e-12)
+    fraction = gamma / gamma.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fast.predict_proba(NEW), fraction, rtol=1e-9, atol=1e-12)
     sure = ~book["tie"]
     assert sure.any()
     np.testing.assert_array_equal(fast.predict(NEW)[sure], book["label"][sure])

@@ -62,7 +62,7 @@ def test_numbers_of_least_squares(params):
         kg.LinearRegression(**params).fit(X, TARGETS)
 
 
-def test_more_centres_than_rows_are_said():
+def test_more_centres_than_rows_are_refused():
     with pytest.warns(UserWarning, match="centers=100"):
         found = kg.RadialBasisFeatures(100).fit_transform(X)
     assert found.shape == (40, 41)
@@ -220,7 +220,7 @@ def test_embeddings_by_neighbours_do_not_depend_on_the_unit():
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 @pytest.mark.parametrize("size", [1e-13, 1e-30, 1e-300, 1e300])
-def test_mixtures_see_shares_of_weights_only(kind, size):
+def test_mixtures_see_ratios_of_weights_only(kind, size):
     """Components lost all their rows to a threshold that knew weights of 1 only."""
     model = kg.GaussianMixture(2, covariance_type=kind, random_state=0)
     want, got = clone(model).fit(X), clone(model).fit(X, sample_weight=np.full(40, size))
@@ -231,7 +231,7 @@ def test_mixtures_see_shares_of_weights_only(kind, size):
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300])
-def test_spectral_clusters_see_shares_of_weights_only(size):
+def test_spectral_clusters_see_ratios_of_weights_only(size):
     rows = np.vstack([X, X + 9.0])
     got = kg.SpectralClustering(2, random_state=0).fit(rows, sample_weight=np.full(80, size))
     np.testing.assert_array_equal(got.labels_ != got.labels_[0], np.arange(80) >= 40)
@@ -254,7 +254,7 @@ def test_the_density_of_a_flat_pca_says_why_there_is_none():
 @pytest.mark.parametrize("name", ["CCA", "MultiviewCCA", "RadialBasisFeatures", "Nystroem"])
 @pytest.mark.parametrize(("dtype", "scale"), [("float64", 1e200), ("float32", 1e30)])
 @pytest.mark.filterwarnings("ignore")
-def test_overflow_is_said_before_lapack_fails(name, dtype, scale):
+def test_overflow_is_reported_before_lapack_fails(name, dtype, scale):
     """LAPACK said that eigenvalues did not converge, or the features were NaN."""
     model = getattr(kg, name)(n_components=1) if "CCA" in name else getattr(kg, name)()
     with pytest.raises(ValueError, match=f"{name}: .* squares overflow {dtype}"):
@@ -268,7 +268,7 @@ def test_targets_whose_squares_overflow(name):
         getattr(kg, name)(1).fit(X, TARGETS * 1e200)
 
 
-def test_classes_in_which_nothing_varies_are_told_by_their_shares():
+def test_classes_in_which_nothing_varies_are_predicted_by_their_priors():
     """An index error, where neither columns nor classes vary."""
     y = np.arange(40) % 4 == 0
     model = kg.LinearDiscriminantAnalysis().fit(np.ones((40, 3)), y)

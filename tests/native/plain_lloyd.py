@@ -32,7 +32,7 @@ def assert_steps(
     *,
     steps: int,
     rtol: float,
-    share: float = 1e-3,
+    fraction: float = 1e-3,
     reference: float | None = None,
     measured: int = 5,
     jump: int | None = None,
@@ -40,8 +40,8 @@ def assert_steps(
 ):
     """The labels, sums and, every `measured` steps, inertia of each pass; returns the last.
 
-    Between two centres a row may lose `rtol` of its distance, squared, and of that `share` of
-    |x|^2 + |c|^2; the inertia `told` of itself, or `rtol`. At the step `jump` the centres go
+    Between two centres a row may lose `rtol` of its distance, squared, and of that `fraction` of
+    |x|^2 + |c|^2; the inertia it reports, or `rtol`. At the step `jump` the centres go
     somewhere else. `after(D, moved, labels)` looks at bounds.
     """
     kept: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def assert_steps(
         got = one_pass(C, w, inertia=step % measured == 0, **kept)
         near, size = D[np.arange(len(X)), got.labels], np.abs(moved).max() * u.sum() + 1
         far = (moved**2).sum(axis=1) + (C.astype(float) ** 2).sum(axis=1).max()
-        assert (near <= D.min(axis=1) + rtol * (D.min(axis=1) + share * far)).all()
+        assert (near <= D.min(axis=1) + rtol * (D.min(axis=1) + fraction * far)).all()
         sums = np.zeros((len(C), X.shape[1] + 1))
         np.add.at(sums, got.labels, np.c_[moved, np.ones(len(X))] * u[:, None])
         np.testing.assert_allclose(got.sums, sums, rtol=0, atol=max(rtol, 1e-12) * size)

@@ -162,6 +162,6 @@ def test_values_outside_the_table_are_left_out():
     np.testing.assert_array_equal(table, [[1.0, 0.0]])
 
 
-def test_what_is_not_whole_is_told_column_by_column():
+def test_what_is_not_an_integer_is_found_column_by_column():
     X = np.array([[0.0, 1.5, 2.0], [3.0, 1.0, np.nan], [-0.5, 0.0, 1e9]])
     np.testing.assert_array_equal(classes.column_ranges(X, 100.0)[2], [0.0, 1.0, 0.0])

@@ -31,9 +31,9 @@ def plain(G, q, l1, l2, positive, epochs):
 def test_equals_the_plain_loop(m, positive):
     rng = np.random.default_rng(m)
     X = rng.normal(size=(50, m)) / 7
-    room = np.full((m + 3, m + 5), np.nan)
-    room[:m, :m] = X.T @ X
-    G, q = room[:m, :m], X.T @ rng.normal(size=50)
+    buffer = np.full((m + 3, m + 5), np.nan)
+    buffer[:m, :m] = X.T @ X
+    G, q = buffer[:m, :m], X.T @ rng.normal(size=50)
     l1 = rng.uniform(0, 0.3, m)
     b, h = np.zeros(m), q.copy()
     penalty = Penalty(l1, 0.1, positive)
@@ -77,9 +77,9 @@ def test_groups_reach_the_optimality_conditions(sizes, t):
     rng = np.random.default_rng(sum(sizes) + t)
     m = sum(sizes)
     X = rng.normal(size=(40, m)) / 6
-    room = np.full((m + 2, m + 3), np.nan)
-    room[:m, :m] = X.T @ X
-    G, Q = room[:m, :m], X.T @ rng.normal(size=(40, t))
+    buffer = np.full((m + 2, m + 3), np.nan)
+    buffer[:m, :m] = X.T @ X
+    G, Q = buffer[:m, :m], X.T @ rng.normal(size=(40, t))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     parts = [slice(a, b) for a, b in pairwise(starts)]
     curvature = np.array([np.linalg.eigvalsh(G[g, g])[-1] for g in parts])

@@ -185,8 +185,8 @@ def test_products_of_padded_rows(dtype, k):
             want = np.c_[sF.T @ wide, sF.sum(axis=0)]
             np.testing.assert_allclose(factor_gram(padded(F), k, by), want, rtol=10 * tol)
         X = sp.csr_array(np.where(rng.random((9, n)) < 0.3, rng.random((9, n)), 0.0).astype(dtype))
-        room = padded(np.ones((9, k), dtype))
-        got = sparse_times(X, padded(F), room)[:, :k]
+        buffer = padded(np.ones((9, k), dtype))
+        got = sparse_times(X, padded(F), buffer)[:, :k]
         np.testing.assert_allclose(got, X.toarray() @ F, rtol=30 * tol, atol=tol)
         before = padded(rng.random((n, k)).astype(dtype))
         want = np.maximum(0, F + 0.7 * (F - before[:, :k]))

@@ -147,7 +147,7 @@ def test_leaps_are_single_steps(machine, size, weighted, dtype):
         assert one.objective == pytest.approx(many.objective, rel=1e-9)
 
 
-def test_a_leap_stops_before_an_empty_cluster():
+def test_extrapolation_stops_before_an_empty_cluster():
     X = np.random.default_rng(0).standard_normal((60, 2))
     C = np.vstack([X[:2], [[1e3, 1e3]]])
     start, labels, sums = C.copy(), np.empty(60, np.int32), np.empty((3, 3))

@@ -29,7 +29,7 @@ def assert_all_steps(X, C, w, shift, rtol, steps=12, jump=None):
         far = (moved**2).sum(axis=1) + (few.C.astype(float) ** 2).sum(axis=1).max()
         assert_bounds(few, D, labels, rtol * np.sqrt(far))
 
-    settings = {"rtol": rtol, "share": 1.0, "reference": 1e-5, "jump": jump, "after": after}
+    settings = {"rtol": rtol, "fraction": 1.0, "reference": 1e-5, "jump": jump, "after": after}
     assert_steps(partial(small_k_pass, few), X, C, w, shift, steps=steps, **settings)
 
 
@@ -81,7 +81,7 @@ def test_settled_rows_are_not_read(machine, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_that_stay_are_told_by_their_bytes(machine, dtype):
+def test_rows_that_stay_are_recognised_by_their_bytes(machine, dtype):
     rng = np.random.default_rng(1)
     C = rng.standard_normal((10, 300)).astype(dtype)
     own = rng.integers(0, 10, 2000)

@@ -166,7 +166,7 @@ def plain_leaves(trees, X):
 
 
 @pytest.mark.parametrize("n", [2, 30])
-def test_rows_find_their_leaves_where_float32_does_not_tell_values_apart(n):
+def test_rows_find_their_leaves_where_float32_does_not_separate_values(n):
     rng = np.random.default_rng(n)
     X = rng.standard_normal((60, 6))
     X[:, 1] = 1.7e9 + rng.integers(0, 300, 60)  # time stamps

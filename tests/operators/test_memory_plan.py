@@ -56,7 +56,7 @@ def test_gram_follows_the_plan():
         Gram(Gaussian(1.0), X, max_memory="1MiB", store=True)
 
 
-def test_limit_is_what_was_said_or_a_share_of_what_is_free():
+def test_limit_is_what_was_given_or_a_fraction_of_what_is_free():
     assert memory_limit("2GiB") == 2 * 2**30
     assert memory_limit(12345) == 12345
     assert memory_limit() > 0

@@ -100,7 +100,7 @@ def test_other_libraries(which):
     assert V.shape == (150, 4)
 
 
-def test_same_random_numbers_same_answer():
+def test_same_random_numbers_same_result():
     A, _, _ = decaying(400)
     one, two = (leading(A, 3, rng=np.random.default_rng(5)).value[1] for _ in range(2))
     np.testing.assert_array_equal(one, two)

@@ -256,7 +256,7 @@ def test_bits_reach_the_point_of_the_whole_matrix(machine, dtype, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("slack", [1, 2])
-def test_wide_points_have_small_blocks_and_the_same_answer(slack, dtype):
+def test_wide_points_have_small_blocks_and_the_same_solution(slack, dtype):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((640, 300)).astype(dtype)
     y = np.where(X[:, :5].sum(axis=1) + rng.standard_normal(640) > 0, 1.0, -1.0)

@@ -80,8 +80,8 @@ def test_counts_of_features_and_categories():
     table = CategoryCounts.of(X, codes, w, n_classes=K)
     for v in range(4):
         for c in range(K):
-            share = w[(codes == c) & (X[:, 1] == v)].sum()
-            np.testing.assert_allclose(table.tables[1][c, v], share)
+            fraction = w[(codes == c) & (X[:, 1] == v)].sum()
+            np.testing.assert_allclose(table.tables[1][c, v], fraction)
     halves = [CategoryCounts.of(X[i::2], codes[i::2], w[i::2], n_classes=K) for i in range(2)]
     for one, two in zip(sum(halves).tables, table.tables, strict=True):
         np.testing.assert_allclose(one, two)

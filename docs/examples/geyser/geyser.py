@@ -21,7 +21,7 @@ from kilogram.textbook.state import State
 
 HERE = Path(__file__).parent
 BLUE, RED = "#0072B2", "#D55E00"  # told apart by every kind of eye
-SHARE = LinearSegmentedColormap.from_list("share", [BLUE, "#BBBBBB", RED])
+SHARE = LinearSegmentedColormap.from_list("fraction", [BLUE, "#BBBBBB", RED])
 
 
 def eruptions() -> np.ndarray:

@@ -88,11 +88,11 @@ def draw_shared(X: np.ndarray, Y: np.ndarray, y: np.ndarray) -> None:
     nearest = ((U[:, None] - V[None]) ** 2).sum(axis=2).argmin(axis=1)
     table = np.zeros((10, 10), dtype=int)
     np.add.at(table, (seen, seen[nearest]), 1)
-    share = table / table.sum(axis=1, keepdims=True)
-    right.imshow(share, cmap="Blues", vmin=0, vmax=1)
-    for i, j in np.argwhere(share > 0.045):
-        right.text(j, i, f"{share[i, j]:.0%}".replace("%", ""), ha="center", va="center",
-                   color="white" if share[i, j] > 0.5 else "black", fontsize=10)  # fmt: skip
+    fraction = table / table.sum(axis=1, keepdims=True)
+    right.imshow(fraction, cmap="Blues", vmin=0, vmax=1)
+    for i, j in np.argwhere(fraction > 0.045):
+        right.text(j, i, f"{fraction[i, j]:.0%}".replace("%", ""), ha="center", va="center",
+                   color="white" if fraction[i, j] > 0.5 else "black", fontsize=10)  # fmt: skip
     right.set(xticks=range(10), yticks=range(10), xlabel="digit of the nearest picture")
     right.set(ylabel="digit of the shape", title="from a shape to a picture (%)")
     save(figure, "shared.png")

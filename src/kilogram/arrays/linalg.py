@@ -13,7 +13,6 @@ Large decompositions of NumPy arrays run in a worker thread, so that Ctrl-C is h
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -204,38 +203,3 @@ def svd(X: Any) -> tuple[Any, Any, Any]:
         return U, s, Vt
     U, s, Vt = namespace(X).linalg.svd(X, full_matrices=False)
     return U, s, Vt
-
-
-def refine(
-    matvec: Callable[[Any], Any],
-    solve: Callable[[Any], Any],
-    B: Any,
-    *,
-    tol: float = 1e-12,
-    max_iter: int = 20,
-) -> tuple[Any, int, float]:
-    """Iterative refinement of A X = B: matvec(X) = A X exactly, solve(R) an approximate A^-1 R.
-
-    Returns X, the number of iterations and the last |A X - B| / |B|. Stops when the residual is
-    below `tol` or no longer halves, which means that `solve` is too rough for this matrix.
-    """
-    xp = namespace(B)
-
-    def norm(R: Any) -> float:
-        return float(xp.sqrt(xp.sum(R * R)))
-
-    scale = norm(B) or 1.0
-    X = solve(B)
-    R = B - matvec(X)
-    error, iteration = norm(R) / scale, 0
-    while error > tol and iteration < max_iter:
-        candidate = X + solve(R)
-        residual = B - matvec(candidate)
-        smaller = norm(residual) / scale
-        iteration += 1
-        if not smaller < error:
-            break
-        X, R, stalled, error = candidate, residual, smaller > 0.5 * error, smaller
-        if stalled:
-            break
-    return X, iteration, error

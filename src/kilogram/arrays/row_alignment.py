@@ -84,7 +84,7 @@ class Cursor:
         return found
 
     def finish(self, read: int) -> None:
-        """Complain about rows left over when X has ended after read rows."""
+        """Complain about surplus rows when X has ended after read rows."""
         left = 0 if self._rest is None else length(self._rest)
         left += sum(length(piece) for piece in self._pieces)
         if left:

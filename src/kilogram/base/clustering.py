@@ -16,15 +16,13 @@ from kilogram.solvers.lloyd.containers import host, like_block, unit_rows
 
 __all__ = [
     "CentreMixin",
-    "answer_like",
     "check_row_count",
     "first_labels",
     "host",
+    "like_block",
     "unit_rows",
     "warn_if_duplicates",
 ]
-
-answer_like = like_block  # the name other families import
 
 
 class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):

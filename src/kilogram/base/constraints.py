@@ -91,7 +91,7 @@ class Real(_Interval):
             number = float(value)
         except OverflowError:  # an integer beyond the range of floats
             return False
-        return self._inside(number) and (math.isfinite(number) or self.closed == "both")
+        return self._inside(number) and (math.isfinite(number) or self.closed in ("both", "right"))
 
     def describe(self) -> str:
         return "a float" + self._range()

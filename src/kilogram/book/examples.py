@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from kilogram.book.scene import BookError, Points
 from kilogram.kernels import Gaussian
 from kilogram.textbook import ENTRIES, kernels, robust, run, tomography
-from kilogram.textbook.few_labels import nearest_mean
 from kilogram.textbook.kernel_template import ridge_algorithm
 from kilogram.textbook.projection_pursuit import INDICES
+from kilogram.textbook.semi_supervised import nearest_mean
 
 Array = NDArray[Any]
 
@@ -100,7 +100,7 @@ class Inputs:
         return np.full(2, 0.5), self.starts(2), np.stack([np.eye(2), np.eye(2)])
 
     @property
-    def few_labels(self) -> Array:
+    def partial_labels(self) -> Array:
         """The classes, all but two of each hidden as -1."""
         hidden = np.full(self.n, -1)
         for c in (0, 1):
@@ -339,11 +339,11 @@ EXAMPLES: dict[str, Callable[[Inputs], Given]] = {
     "backpropagation": lambda i: (i.network[0][0], i.network[1][0], i.network[2]),
     "network_gradient_descent": lambda i: {
         **dict(zip(("X", "Y", "weights"), i.network, strict=True)), "alpha": 0.3, "steps": 25},
-    "self_training": lambda i: (i.X, i.few_labels, nearest_mean, 0.9, 12),
+    "self_training": lambda i: (i.X, i.partial_labels, nearest_mean, 0.9, 12),
     "label_spreading": lambda i: (
-        i.K - np.eye(i.n), (i.few_labels[:, None] == np.arange(2)).astype(float), 0.8, 25),
+        i.K - np.eye(i.n), (i.partial_labels[:, None] == np.arange(2)).astype(float), 0.8, 25),
     "uncertainty_sampling": lambda i: (
-        i.X, i.y, np.flatnonzero(i.few_labels >= 0), nearest_mean, 10),
+        i.X, i.y, np.flatnonzero(i.partial_labels >= 0), nearest_mean, 10),
     # structure
     "pca": lambda i: (i.X, 2),
     "pca_dual": lambda i: (i.X, 2),

@@ -50,7 +50,7 @@ def page(name: str, X: Any = None, y: Any = None, *, height: int = 900) -> Noteb
         return NotebookPage(single_page(slug), height)
     scene = _scene(name, slug)
     own = Own(scene.id, _points(scene, X, y))
-    run_scene(scene.id, {}, given=own.points)  # what is wrong with the data is said here
+    run_scene(scene.id, {}, given=own.points)  # what is wrong with the data is reported here
     return NotebookPage(single_page(slug, own), height)
 
 

@@ -20,6 +20,8 @@ from sklearn.base import BaseEstimator, clone
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import row_count, take_rows
+from kilogram.base.constraints import OneOf, check_parameter
+from kilogram.base.random_state import as_generator
 
 MEASURES = ("least_confident", "margin", "entropy")
 
@@ -45,8 +47,7 @@ def uncertainty(probabilities: Any, measure: str = "margin") -> np.ndarray:
     p = np.asarray(to_numpy(probabilities), dtype=np.float64)
     if p.ndim != 2 or p.shape[1] < 2:
         raise ValueError(f"probabilities of two classes or more are needed, got shape {p.shape}.")
-    if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {MEASURES}, got {measure!r}.")
+    check_parameter("measure", measure, OneOf(*MEASURES))
     if measure == "entropy":
         return -np.sum(np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0), axis=1)
     top = np.partition(p, -2, axis=1)[:, -2:]
@@ -139,7 +140,7 @@ def learn_actively(
     True
     """
     known = [int(i) for i in start]
-    n, rng = row_count(X), np.random.default_rng(random_state)
+    n, rng = row_count(X), as_generator(random_state)
     if len(set(known)) != len(known) or not all(0 <= i < n for i in known):
         raise ValueError(f"start must name different rows of X, from 0 to {n - 1}.")
     if n_queries < 0 or len(known) + n_queries > n:

@@ -25,8 +25,8 @@ class Bin:
     """Rows with similar p: how many, their mean p, and the observed frequency."""
 
     count: int
-    said: float
-    came_true: float
+    predicted: float
+    observed: float
     low: float
     high: float
 
@@ -47,18 +47,18 @@ class Reliability:
     @property
     def calibration_error(self) -> float:
         """ECE."""
-        gaps = [abs(b.came_true - b.said) for b in self.bins]
+        gaps = [abs(b.observed - b.predicted) for b in self.bins]
         return float(self._weights @ gaps)
 
     @property
     def reliability(self) -> float:
         """Mean squared gap of the bins: 0 is calibrated."""
-        return float(self._weights @ [(b.came_true - b.said) ** 2 for b in self.bins])
+        return float(self._weights @ [(b.observed - b.predicted) ** 2 for b in self.bins])
 
     @property
     def resolution(self) -> float:
         """Spread of what came true between the bins: 0 is useless."""
-        return float(self._weights @ [(b.came_true - self.base_rate) ** 2 for b in self.bins])
+        return float(self._weights @ [(b.observed - self.base_rate) ** 2 for b in self.bins])
 
     @property
     def uncertainty(self) -> float:
@@ -74,18 +74,16 @@ def reliability(
     confidence: float = 0.95,
 ) -> Reliability:
     """Reliability table of the probabilities `p` that `y`, 0 or 1, is 1."""
-    truth, said = _checked(y, p)
+    truth, predicted = _checked(y, p)
     at = np.linspace(0, 1, bins + 1)
-    edges = np.unique(np.quantile(said, at)) if strategy == "quantile" else at
-    place = np.clip(np.searchsorted(edges, said, side="right") - 1, 0, max(len(edges) - 2, 0))
+    edges = np.unique(np.quantile(predicted, at)) if strategy == "quantile" else at
+    place = np.clip(np.searchsorted(edges, predicted, side="right") - 1, 0, max(len(edges) - 2, 0))
     found = []
     for k in np.unique(place):
         here = place == k
         low, high = wilson(float(truth[here].sum()), int(here.sum()), confidence)
-        found.append(
-            Bin(int(here.sum()), float(said[here].mean()), float(truth[here].mean()), low, high)
-        )
-    return Reliability(tuple(found), brier(truth, said), float(truth.mean()))
+        found.append(Bin(int(here.sum()), predicted[here].mean(), truth[here].mean(), low, high))
+    return Reliability(tuple(found), brier(truth, predicted), float(truth.mean()))
 
 
 def brier(y: ArrayLike, p: ArrayLike) -> float:
@@ -93,8 +91,8 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
     P = np.asarray(p, dtype=float)
     if P.ndim == 2:
         return float(np.mean(np.sum((P - np.eye(P.shape[1])[np.asarray(y, dtype=int)]) ** 2, 1)))
-    truth, said = _checked(y, p)
-    return float(np.mean((said - truth) ** 2))
+    truth, predicted = _checked(y, p)
+    return float(np.mean((predicted - truth) ** 2))
 
 
 def wilson(hits: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -109,13 +107,15 @@ def wilson(hits: float, count: int, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _checked(y: ArrayLike, p: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    truth, said = np.asarray(y, dtype=float), np.asarray(p, dtype=float)
-    if truth.shape != said.shape or truth.ndim != 1 or not truth.size:
-        raise ValueError(f"y and p are columns of one length, got {truth.shape}, {said.shape}.")
-    if not np.all((said >= 0) & (said <= 1)):
-        raise ValueError("p must lie between 0 and 1; calibrate decision values first.")
+    truth, predicted = np.asarray(y, dtype=float), np.asarray(p, dtype=float)
+    if truth.shape != predicted.shape or truth.ndim != 1 or not truth.size:
+        raise ValueError(
+            f"y and p are columns of one length, got {truth.shape} and {predicted.shape}."
+        )
+    if not np.all((predicted >= 0) & (predicted <= 1)):
+        raise ValueError("p must be floats in [0, 1]; calibrate decision values first.")
     if not np.all((truth == 0) | (truth == 1)):
         raise ValueError(
             "y must hold 0 and 1: whether the event predicted with probability p occurred."
         )
-    return truth, said
+    return truth, predicted

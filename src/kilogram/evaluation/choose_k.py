@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from sklearn.utils import check_array
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, row_count, sample_rows
+from kilogram.base.constraints import Integer, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.values import plain
 from kilogram.evaluation import choose_k_criteria as of
@@ -142,10 +142,9 @@ def choose_k(
 def _check(criteria: Any, counts: dict[str, Any]) -> None:
     named = isinstance(criteria, Iterable) and not isinstance(criteria, str)
     if not named or not list(criteria) or any(name not in CRITERIA for name in criteria):
-        raise ValueError(f"criteria must be some of {CRITERIA}, got {criteria!r}.")
+        raise ValueError(f"criteria must be a list of names in {CRITERIA}, got {criteria!r}.")
     for name, value in counts.items():
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < 2:
-            raise ValueError(f"{name} must be an integer of at least 2, got {value!r}.")
+        check_parameter(name, value, Integer(2))
 
 
 def _estimator(estimator: BaseEstimator) -> Any:

@@ -24,6 +24,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, check_cv, train_test_split
 
+from kilogram.base.constraints import Real, check_parameter
 from kilogram.evaluation.row_indexing import take
 
 Ends = tuple[np.ndarray, np.ndarray]
@@ -31,8 +32,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
     """The ceil(coverage (n + 1))-th smallest score; infinite where n is too small for it."""
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+    check_parameter("coverage", coverage, Real(0, 1, "neither"))
     s = np.sort(np.asarray(scores, dtype=float))
     k = math.ceil(coverage * (len(s) + 1) - 1e-9)
     return float(s[k - 1]) if k <= len(s) else math.inf
@@ -69,8 +69,7 @@ class CVPlus:
     errors: tuple[np.ndarray, ...]
 
     def interval(self, X: Any, coverage: float = 0.9) -> Ends:
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}.")
+        check_parameter("coverage", coverage, Real(0, 1, "neither"))
         F = [np.asarray(model.predict(X), dtype=float)[:, None] for model in self.models]
         low = np.hstack([f - e for f, e in zip(F, self.errors, strict=True)])
         high = np.hstack([f + e for f, e in zip(F, self.errors, strict=True)])

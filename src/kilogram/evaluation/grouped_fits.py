@@ -1,7 +1,7 @@
 """Fits that pass on which rows belong together or follow each other.
 
 An estimator that searches inside its own `fit` cuts folds of its own; if rows come in groups or
-along time those have to be cut the same way, or the search is flattered by what the outer folds
+along time those have to be cut the same way, or the search is optimistic by what the outer folds
 avoid. `fit_rows` hands `groups` and `moments` to whichever part of the estimator takes them;
 `inner_splits` are folds cut along them.
 """

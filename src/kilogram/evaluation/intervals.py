@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from kilogram.base.constraints import Integer, Real, check_parameter
+
 Verdict = Literal["better", "worse", "tie"]
 
 
@@ -84,12 +86,10 @@ def corrected_interval(
     `degrees` of freedom are J - 1 unless given: of rounds that share their rows, those of one round
     are on the safe side.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}.")
+    check_parameter("confidence", confidence, Real(0, 1, "neither"))
     s = _checked(scores, n_train, n_test)
     known = len(s) - 1 if degrees is None else degrees
-    if not 1 <= known < len(s):
-        raise ValueError(f"degrees must lie between 1 and {len(s) - 1}, got {degrees!r}.")
+    check_parameter("degrees", known, Integer(1, len(s) - 1))
     mean = float(np.mean(s))
     quantile = float(stats.t.ppf((1 + confidence) / 2, known))
     half = quantile * corrected_error(s, n_train, n_test)

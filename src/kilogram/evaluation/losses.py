@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 
+from kilogram.base.constraints import Function, OneOf, check_parameter
+
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -39,8 +41,5 @@ def loss_of(estimator: BaseEstimator, loss: str | Loss | None = None) -> Loss:
     """The loss asked for by name or function; None: 0-1 for classifiers, squared for the rest."""
     if loss is None:
         return zero_one if is_classifier(estimator) else squared
-    if callable(loss):
-        return loss
-    if loss not in NAMED:
-        raise ValueError(f"loss must be a function or one of {', '.join(NAMED)}, got {loss!r}.")
-    return NAMED[loss]
+    check_parameter("loss", loss, OneOf(*NAMED) | Function())
+    return loss if callable(loss) else NAMED[loss]

@@ -60,13 +60,13 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class OfAnswers:
+class PredictionScorer:
     """A measure of truth and predictions: what was predicted once is not predicted again."""
 
     function: Callable[[Any, Any], float]
 
-    def __call__(self, truth: Any, answers: Any) -> float:
-        return self.function(truth, answers)
+    def __call__(self, truth: Any, prediction: Any) -> float:
+        return self.function(truth, prediction)
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,15 @@ def judge_fold(
 ) -> Fold:
     """Fit a clone on the rows `train`, score it on the rows `test`.
 
-    The scorer is one of scikit-learn's, called with model, rows and truth, or `OfAnswers`.
+    The scorer is one of scikit-learn's, called with model, rows and truth, or `PredictionScorer`.
     `along` holds "groups" or "moments" of all rows, for searches that cut folds of their own.
     """
     started = time.perf_counter()
     model = fit_rows(clone(estimator), take(X, train), take(y, train), part(along, train))
-    held_out, answers = take(X, test), take(y, test)
+    held_out, truth = take(X, test), take(y, test)
     prediction = np.asarray(model.predict(held_out))
-    by_answers = isinstance(scorer, OfAnswers)
-    score = scorer(answers, prediction) if by_answers else scorer(model, held_out, answers)
+    by_predictions = isinstance(scorer, PredictionScorer)
+    score = scorer(truth, prediction) if by_predictions else scorer(model, held_out, truth)
     return Fold(
         score=float(score),
         inner_score=inner_score(model),

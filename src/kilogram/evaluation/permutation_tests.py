@@ -134,5 +134,6 @@ def _shuffle(rng: np.random.Generator, n: int, groups: Any) -> np.ndarray:
 def _enough(draws: int) -> None:
     if draws < 19:
         raise ValueError(
-            f"draws must be at least 19, as fewer permutations cannot show p <= 0.05, got {draws}."
+            f"draws must be an integer of at least 19, got {draws!r}. Fewer permutations cannot "
+            "show p <= 0.05."
         )

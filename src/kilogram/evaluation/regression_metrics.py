@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 
 def r_squared(y: ArrayLike, f: ArrayLike) -> float:
-    """Share of the spread of y that f explains; NaN where y has none."""
+    """Fraction of the spread of y that f explains; NaN where y has none."""
     y, f = np.asarray(y, dtype=float), np.asarray(f, dtype=float)
     spread = float(np.sum((y - y.mean()) ** 2))
     return 1 - float(np.sum((y - f) ** 2)) / spread if spread > 0 else math.nan

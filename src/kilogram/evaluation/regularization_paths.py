@@ -25,7 +25,7 @@ from kilogram.models.svm.kernel_machine import KernelMachine
 from kilogram.models.svm.linear_machine import LinearMachine
 from kilogram.models.svm.path import fit_path
 
-# Values of a range that is walked along a path.
+# Values of a range that is followed along a path.
 POINTS = 10
 _KERNEL = ("kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept")
 
@@ -75,10 +75,10 @@ def fit_along(estimator: BaseEstimator, values: list[float], X: Any, y: Any) -> 
 
 def _warm(last: LogisticRegression, values: list[float], X: Any, y: Any) -> list[Any]:
     """From the strongest penalty to the weakest, given back in the order asked for."""
-    walker = clone(last).set_params(warm_start=True)
+    model_on_path = clone(last).set_params(warm_start=True)
     found = {}
     for C in sorted(values):
-        found[C] = copy.copy(walker.set_params(C=float(C)).fit(X, y))
+        found[C] = copy.copy(model_on_path.set_params(C=float(C)).fit(X, y))
     return [found[C] for C in values]
 
 

@@ -5,7 +5,7 @@
 A point is scored by folds, by the estimator's own inner score where it tunes itself (`cv="own"`:
 RidgeCV, LogisticRegressionCV, another search), or in closed form (`cv="loo"`). Where a page has a
 path along one penalty (`evaluation.regularization_paths`), all its values are scored at once, the
-others are walked. Which points are tried: `kilogram.evaluation.search_strategies`.
+others are searched. Which points are tried: `kilogram.evaluation.search_strategies`.
 
 The best score is the largest of many noisy ones and is optimistic: judge a search with
 `nested_cross_validate`.
@@ -22,6 +22,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base.budget import Budget
+from kilogram.base.constraints import Integer, OneOf, check_parameter
+from kilogram.base.random_state import as_generator
 from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.nested import winner
 from kilogram.evaluation.regularization_paths import POINTS, by_leave_one_out, path_axis
@@ -115,8 +117,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         given = {"groups": groups, "moments": moments}
         along: Along = {k: np.asarray(v) for k, v in given.items() if v is not None}
         judge = self._judge(space, X, y, along)
-        walked = space if judge.axis is None else space.without(judge.axis)
-        self.trials_: tuple[Tried, ...] = tuple(self._walk(judge, walked))
+        searched = space if judge.axis is None else space.without(judge.axis)
+        self.trials_: tuple[Tried, ...] = tuple(self._try(judge, searched))
         most = max(tried.fraction for tried in self.trials_)
         best = self._winner([t for t in self.trials_ if t.fraction == most])
         self.best_score_, self.best_params_ = best.score, dict(best.params)
@@ -133,10 +135,8 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         return usual[0] if usual and best.score <= usual[0].score + self.margin else best
 
     def _checked(self) -> SearchSpace:
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}; got {self.method!r}.")
-        if not isinstance(self.n_iter, int | np.integer) or self.n_iter < 1:
-            raise ValueError(f"n_iter must be 1 or more, got {self.n_iter!r}.")
+        check_parameter("method", self.method, OneOf(*METHODS))
+        check_parameter("n_iter", self.n_iter, Integer(1))
         return as_space(self.space)
 
     def _judge(self, space: SearchSpace, X: Any, y: np.ndarray, along: Along) -> Judge:
@@ -150,14 +150,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         values = [] if axis is None else space.values(axis, POINTS)
         return Judge(self, X, y, along, axis, values, self.cv == "own", loo)
 
-    def _walk(self, judge: Judge, space: SearchSpace | None) -> Any:
+    def _try(self, judge: Judge, space: SearchSpace | None) -> Any:
         """Try points until the strategy or the time ends."""
         budget = Budget(max_time=self.max_time)
         self.cut_short_ = False
         if space is None:
             yield from judge.tried(Trial({}))
             return
-        rng = np.random.default_rng(self.random_state)
+        rng = as_generator(self.random_state)
         start = [{name: point[name] for name in space.axes} for point in self.start]
         strategy = METHODS[self.method](space, self.n_iter, rng, start)
         trial = next(strategy)

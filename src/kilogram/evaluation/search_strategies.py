@@ -42,11 +42,11 @@ class Trial:
     fraction: float = 1.0
 
 
-Walk = Generator[Trial, float, None]
+Trials = Generator[Trial, float, None]
 Start = Sequence[Params]
 
 
-def grid(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def grid(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Trials:
     """All combinations, with as many cuts of the ranges as keep them within `count`."""
     points = 2
     while len(list(space.grid(points + 1))) <= count and points < count:
@@ -55,7 +55,7 @@ def grid(space: SearchSpace, count: int, rng: np.random.Generator, start: Start 
         yield Trial(params)
 
 
-def random(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def random(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Trials:
     for params in draws(space, count, rng, start):
         yield Trial(params)
 
@@ -79,7 +79,7 @@ def draws(
     return list(found.values())
 
 
-def coarse(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def coarse(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Trials:
     """Three rounds; each takes a third of `count`, around the best point of those before."""
     seen: dict[str, float] = {}
     best: tuple[float, Params | None] = (-np.inf, None)
@@ -98,7 +98,7 @@ def coarse(space: SearchSpace, count: int, rng: np.random.Generator, start: Star
             best = max(best, (score, params), key=lambda one: one[0])
 
 
-def bayes(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def bayes(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Trials:
     """Random starts, then the largest expected improvement among fresh random points."""
     starts = min(max(3, len(space.axes) + 2, count // 4), count)
     points: list[Params] = []
@@ -148,7 +148,7 @@ def expected_improvement(
     return gain * norm.cdf(gain / spread) + spread * norm.pdf(gain / spread)
 
 
-def halving(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Walk:
+def halving(space: SearchSpace, count: int, rng: np.random.Generator, start: Start = ()) -> Trials:
     """`count` points on a ninth of the rows; the best third go on to a third, its best to all."""
     points = draws(space, count, rng, start)
     fraction = KEEP**-2 if len(points) > 1 else 1.0
@@ -163,7 +163,7 @@ def halving(space: SearchSpace, count: int, rng: np.random.Generator, start: Sta
         fraction = 1.0 if len(points) == 1 or KEEP * fraction > 0.99 else KEEP * fraction
 
 
-METHODS: dict[str, Callable[[SearchSpace, int, np.random.Generator, Start], Walk]] = {
+METHODS: dict[str, Callable[[SearchSpace, int, np.random.Generator, Start], Trials]] = {
     "grid": grid,
     "random": random,
     "coarse": coarse,

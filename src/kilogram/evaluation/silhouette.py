@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import take_rows
+from kilogram.base.constraints import Integer, Null, check_parameter
 from kilogram.base.labels import plain_labels
-from kilogram.base.parameters import is_whole
 from kilogram.base.validation.values import plain, validate_weights
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 from kilogram.solvers.lloyd.silhouette import silhouettes
@@ -50,7 +50,7 @@ def silhouette_samples(
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]).round(3).tolist()
     [0.905, 0.895, 0.895, 0.905]
     """
-    X, codes, w = _entered(X, labels, metric, sample_weight)
+    X, codes, w = _validated(X, labels, metric, sample_weight)
     return silhouettes(X, codes, w, Distance(metric, kwds).resolved(X))
 
 
@@ -79,13 +79,9 @@ def silhouette_score(
     >>> round(silhouette_score([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]), 3)
     0.9
     """
-    X, codes, w = _entered(X, labels, metric, sample_weight)
+    X, codes, w = _validated(X, labels, metric, sample_weight)
     if sample_size is not None:
-        if not is_whole(sample_size) or not 3 <= sample_size <= len(codes):
-            raise ValueError(
-                f"sample_size must be None or an integer from 3 to n_samples={len(codes)}, got "
-                f"{sample_size!r}."
-            )
+        check_parameter("sample_size", sample_size, Integer(3, len(codes)) | Null())
         chosen = check_random_state(random_state).permutation(len(codes))[: int(sample_size)]
         rows, w = take_rows(X, chosen), None if w is None else w[chosen]
         X = rows[:, chosen] if Distance(metric).given else rows
@@ -94,7 +90,7 @@ def silhouette_score(
     return float(np.average(s, weights=w))
 
 
-def _entered(X: Any, labels: Any, metric: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+def _validated(X: Any, labels: Any, metric: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Rows, labels as 0..k - 1 and weights on the host, that a silhouette can be made of."""
     if is_sparse(X) or is_numpy(X) or is_frame(X) or not hasattr(X, "shape"):
         X = check_array(plain(X, "X"), accept_sparse="csr", dtype=[np.float64, np.float32])

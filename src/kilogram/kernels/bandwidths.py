@@ -36,15 +36,15 @@ def positive(name: str, value: Any, *, zero: bool = False) -> float:
             "Stretched(kernel, scales)"
         )
     if not (value > 0 or (zero and value == 0)) or not np.isfinite(value):
-        bound = ">= 0" if zero else "> 0"
-        raise ValueError(f"{name} must be a finite number {bound}, got {value!r}")
+        bound = "of at least 0" if zero else "greater than 0"
+        raise ValueError(f"{name} must be a float {bound}, got {value!r}.")
     return float(value)
 
 
 def check_rule(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Refuse a rule that the parameter does not have."""
     if isinstance(value, str) and value not in allowed:
-        raise ValueError(f"{name} must be a number or one of {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be a float or one of {allowed}, got {value!r}.")
 
 
 def only_one(sigma: Any, gamma: Any) -> None:

@@ -344,10 +344,10 @@ def cook_table(
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
         notify("partial dependence")
         shown = _effects(model, kept, evidence, work.X, budget, settings.seed)
-    said = verdict(judged, target, doubtful(evidence.importance))
+    conclusion = verdict(judged, target, doubtful(evidence.importance))
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
-        chosen=chosen, kept=kept, verdict=said, evidence=evidence,
+        chosen=chosen, kept=kept, verdict=conclusion, evidence=evidence,
         model=model, settings=settings,
         notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
         seconds=time.perf_counter() - budget.started, rows=work.rows, effects=shown,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from kilogram.base.constraints import Constraint, InvalidParameterError, check_parameter
 from kilogram.errors import UserError, close_names, some
 
-__all__ = ["CannotWriteError", "KitchenError", "close_names", "lacking", "some"]
+__all__ = ["CannotWriteError", "KitchenError", "check_setting", "close_names", "lacking", "some"]
 
 
 class KitchenError(UserError):
@@ -15,6 +17,14 @@ class KitchenError(UserError):
 
 class CannotWriteError(KitchenError):
     """A folder that cannot be written to, or a full disk."""
+
+
+def check_setting(name: str, value: Any, constraint: Constraint) -> None:
+    """The check of the estimators' parameters, as an error for the user."""
+    try:
+        check_parameter(name, value, constraint)
+    except InvalidParameterError as error:
+        raise KitchenError(str(error)) from None
 
 
 def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str:

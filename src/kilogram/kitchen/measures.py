@@ -236,7 +236,9 @@ def measure_named(name: str) -> Measure:
     except ValueError:
         q = math.nan
     if not 0 < q < 1:
-        raise KitchenError(f"A quantile must be between 0 and 1, got {name!r}.")
+        raise KitchenError(
+            f"quantile must be a float in (0, 1), got {name.removeprefix(QUANTILE_LOSS)}."
+        )
     return Measure(
         name, f"{q:g} quantile loss",
         f"mean of {q:g} (observed − predicted) where the observed value is larger, else "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.kitchen.audit.finding import check_codes
-from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.question import Task
 
@@ -17,6 +18,17 @@ SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "linear", "logistic", "knn",
            "svm", "kernel", "trees", "boosting", "ensemble")  # fmt: skip
 KEPT = ("baseline", *RECIPES)
+#: Seconds; infinity and None are no limit.
+TIME_LIMIT = Real(0, closed="right") | Null()
+CONSTRAINTS: dict[str, Constraint] = {
+    "folds": Integer(2),
+    "repeats": Integer(1) | Null(),
+    "max_time": TIME_LIMIT,
+    "max_rows": Integer(20),
+    "keep": OneOf(*KEPT) | Null(),
+    "outer_folds": Integer(2) | Null(),
+    "search": OneOf(*get_args(SearchMethod)),
+}
 
 
 @dataclass(frozen=True)
@@ -65,32 +77,13 @@ class Settings:
 
 def check(settings: Settings) -> None:
     """An error for settings out of range."""
-    if settings.folds < 2:
-        raise KitchenError(f"folds must be an integer of at least 2, got {settings.folds}.")
-    if settings.repeats is not None and settings.repeats < 1:
-        raise KitchenError(f"repeats must be a positive integer, got {settings.repeats}.")
-    if settings.max_time is not None and not settings.max_time > 0:
-        raise KitchenError(
-            f"max_time must be a positive number of seconds, got {settings.max_time}."
-        )
-    if settings.max_rows < 20:
-        raise KitchenError(f"max_rows must be an integer of at least 20, got {settings.max_rows}.")
-    if settings.keep not in (None, *KEPT):
-        raise KitchenError(f"keep must be one of {', '.join(KEPT)}, got {settings.keep!r}.")
-    unknown = [name for name in settings.recipes if name not in RECIPES]
-    if unknown:
-        raise KitchenError(f"recipes must be among {', '.join(RECIPES)}, got {', '.join(unknown)}.")
+    for name, constraint in CONSTRAINTS.items():
+        check_setting(name, getattr(settings, name), constraint)
+    for name in settings.recipes:
+        check_setting("recipes", name, OneOf(*RECIPES))
     if "ensemble" in settings.recipes and len(settings.recipes) < 3:
         raise KitchenError(
             "An ensemble needs at least two other recipes, such as --recipes linear,trees,ensemble."
-        )
-    if settings.outer_folds is not None and settings.outer_folds < 2:
-        raise KitchenError(
-            f"outer_folds must be an integer of at least 2, got {settings.outer_folds}."
-        )
-    if settings.search not in get_args(SearchMethod):
-        raise KitchenError(
-            f"search must be one of {', '.join(get_args(SearchMethod))}, got {settings.search!r}."
         )
     if settings.group and settings.time:
         raise KitchenError(

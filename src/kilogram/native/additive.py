@@ -15,7 +15,6 @@ from kilogram.native.boosting import LOSSES, NO_WEIGHTS
 from kilogram.native.buffers import Array, run
 from kilogram.native.threads import SMALL_WORK
 
-MOST_CELLS = 2**16  # of a term
 WORK_OF_ROW = 40.0  # multiplications that a row takes in a step
 
 

@@ -186,7 +186,7 @@ def prepare_trees(
     roots: Array,
     values: Array,
 ) -> _core.PreparedTrees:
-    """Nodes with values (nodes, width), checked and laid out for predictions."""
+    """Nodes with values (nodes, width), checked and prepared for predictions."""
     return _core.PreparedTrees(
         np.ascontiguousarray(links, np.int32),
         np.ascontiguousarray(threshold, np.float64),

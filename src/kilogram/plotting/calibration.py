@@ -150,7 +150,7 @@ class CalibrationDisplay:
             strategy=strategy,
             confidence=confidence,
         )
-        columns = np.array([(b.came_true, b.said, b.low, b.high) for b in found.bins]).T
+        columns = np.array([(b.observed, b.predicted, b.low, b.high) for b in found.bins]).T
         return cls(
             prob_true=columns[0], prob_pred=columns[1], y_prob=p, low=columns[2], high=columns[3],
             calibration_error=found.calibration_error, brier=found.brier, name=name,

@@ -23,7 +23,7 @@ class Solution:
 
 
 def best_of(found: Solution, taken: int, wanted: int) -> Solution:
-    """The best of several starts; that time left some out is said like a stop within one."""
+    """The best of several starts; that time left some out is reported like a stop within one."""
     if taken >= wanted or not found.converged:
         return found
     message = f"the time was up after {taken} of {wanted} starts."

@@ -139,10 +139,10 @@ def log_joint(X: Any, parts: Components) -> Any:
     return mixture_products.log_joint(X, parts)
 
 
-def row_answers(X: Any, parts: Components, what: str) -> Any:
+def row_values(X: Any, parts: Components, what: str) -> Any:
     """Of a block of rows: "joint" log p(x, c), "responsibilities" p(c | x), "norms" log p(x)."""
     if is_sparse(X):
-        return np.concatenate([row_answers(b, parts, what) for b, _ in _dense_blocks(X, None)])
+        return np.concatenate([row_values(b, parts, what) for b, _ in _dense_blocks(X, None)])
     X = as_floats(X)
     if has_missing(X):
         joint = mixture_missing.log_joint(to_numpy(X).astype(np.float64), parts)
@@ -167,7 +167,7 @@ def log_likelihood(X: Any, w: Any, parts: Components) -> np.ndarray:
         step = mixture_pass(X, parts.means, _factors(parts), parts.constants, w)
         if not np.isnan(step.loglik):
             return np.array([step.loglik, _weight(X, w)])
-    norms = _host(row_answers(X, parts, "norms"))
+    norms = _host(row_values(X, parts, "norms"))
     u = np.ones(len(norms)) if w is None else _host(w)
     return np.array([np.where(u > 0, u * norms, 0.0).sum(), u.sum()])
 

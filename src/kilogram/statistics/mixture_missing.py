@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
-# The least logarithm of a density, as in the native pass: two infinities would leave no share.
+# The least logarithm of a density, as in the native pass: two infinities have no ratio.
 LEAST = -1e300
 
 

@@ -75,8 +75,8 @@ def threshold_decision(S: Array, theta: float, rng: np.random.Generator) -> Stat
     """(6.9): class 1 if S_1 > S_0 + theta, a coin where they are equal."""
     gap = S[:, 1] - S[:, 0]
     coin = rng.integers(0, 2, len(S))
-    answer = np.where(gap > theta, 1, np.where(gap < theta, 0, coin))
-    yield (s := begin("1 compare", gap=gap, answer=answer))
+    predicted = np.where(gap > theta, 1, np.where(gap < theta, 0, coin))
+    yield (s := begin("1 compare", gap=gap, predicted=predicted))
     return s
 
 

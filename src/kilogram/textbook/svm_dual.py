@@ -116,9 +116,9 @@ def smo(
         if violation < tol:
             break
         curvature = max(Q[i, i] + Q[j, j] - 2 * Q[i, j], 1e-12)
-        room_i = bound - alpha[i] if y[i] > 0 else alpha[i]
-        room_j = alpha[j] if y[j] > 0 else bound - alpha[j]
-        move = min(violation / curvature, room_i, room_j)
+        slack_i = bound - alpha[i] if y[i] > 0 else alpha[i]
+        slack_j = alpha[j] if y[j] > 0 else bound - alpha[j]
+        move = min(violation / curvature, slack_i, slack_j)
         alpha = alpha.copy()
         alpha[i] += y[i] * move
         alpha[j] -= y[j] * move

@@ -6,9 +6,9 @@ stop        pure, too deep, or a child with too few points
 leaf        mean of y; majority (hard) or frequencies (soft)
 forest      T trees on bootstrap samples, sqrt(d) random features at every node, averaged
 
-Variance of the average of T answers of variance sigma^2 and mean correlation rho:
+Variance of the average of T predictions of variance sigma^2 and mean correlation rho:
 (1 - rho) sigma^2 / T + rho sigma^2; print has (T - 1)/T rho sigma^2 for the second term, with
-which a single answer (T = 1) would have the variance (1 - rho) sigma^2.
+which a single prediction (T = 1) would have the variance (1 - rho) sigma^2.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def tree(
     return s
 
 
-def answers(nodes: Array, values: Array, X: Array) -> Array:
+def tree_values(nodes: Array, values: Array, X: Array) -> Array:
     """The value of the leaf of every row."""
     at = np.zeros(len(X), dtype=int)
     while (nodes[at, 0] >= 0).any():
@@ -110,12 +110,13 @@ def answers(nodes: Array, values: Array, X: Array) -> Array:
 def prune(nodes: Array, values: Array, X: Array, Y: Array) -> States:
     """From the leaves up: a split goes if held-out points (X, Y) are no better off with it."""
     nodes = nodes.copy()
-    yield (s := begin("1 grown", float(np.sum((Y - answers(nodes, values, X)) ** 2)), nodes=nodes))
+    error = float(np.sum((Y - tree_values(nodes, values, X)) ** 2))
+    yield (s := begin("1 grown", error, nodes=nodes))
     for i in np.flatnonzero(nodes[:, 0] >= 0)[::-1]:
         cut = nodes.copy()
         cut[i] = [-1.0, 0.0, -1.0, -1.0]
-        before = np.sum((Y - answers(nodes, values, X)) ** 2)
-        after = np.sum((Y - answers(cut, values, X)) ** 2)
+        before = np.sum((Y - tree_values(nodes, values, X)) ** 2)
+        after = np.sum((Y - tree_values(cut, values, X)) ** 2)
         if after <= before:
             nodes = cut
             yield (s := s.then("2 a split goes", float(after), nodes=nodes))
@@ -141,9 +142,9 @@ def forest(
         away = np.setdiff1d(np.arange(len(X)), drawn)
         for state in tree(X[drawn], Y[drawn], kind, d_try=d_try, rng=rng):
             last = state
-        single = answers(last["nodes"], last["values"], x_new)
+        single = tree_values(last["nodes"], last["values"], x_new)
         total = total + single
-        bag[away] += answers(last["nodes"], last["values"], X[away])
+        bag[away] += tree_values(last["nodes"], last["values"], X[away])
         votes[away] += 1
         count = np.where(votes > 0, votes, np.nan).reshape(-1, *[1] * len(shape))
         yield (s := s.then("2 one more tree", mean=total / (t + 1), bag=bag / count, single=single))

@@ -25,7 +25,7 @@ from tests.kitchen.conftest import classes, curved
 
 
 @pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])
-def test_saved_models_answer_the_same(which, request, tmp_path):
+def test_saved_models_predict_the_same(which, request, tmp_path):
     found = request.getfixturevalue(which)
     files = found.save(tmp_path / "a" / "b")
     assert sorted(p.name for p in (tmp_path / "a" / "b").iterdir()) == sorted(files)
@@ -131,7 +131,7 @@ def test_files_of_others_are_not_opened(tmp_path):
         load_model(path)
 
 
-def test_damaged_files_and_bombs_are_told_not_unpacked(cooked, tmp_path):
+def test_damaged_files_and_bombs_are_refused_not_unpacked(cooked, tmp_path):
     path = tmp_path / "m.skops"
     content = model_bytes(cooked.model)
     for cut in (len(content) // 2, len(content) - 30):

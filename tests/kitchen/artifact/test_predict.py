@@ -45,7 +45,7 @@ def test_intervals_hold_as_often_as_asked(cooked, tmp_path):
         answered(cooked.model, fresh, coverage=90)
 
 
-def test_probabilities_belong_to_the_answer(sorted_classes, two_classes):
+def test_probabilities_belong_to_the_prediction(sorted_classes, two_classes):
     found, _ = answered(sorted_classes.model, classes(200, seed=4))
     assert found["probability"].between(1 / 3, 1).all()
     assert np.mean(found["predicted kind"] == found["kind"]) > 0.95
@@ -55,7 +55,7 @@ def test_probabilities_belong_to_the_answer(sorted_classes, two_classes):
     assert list(bare.columns) == ["a", "b", "kind", "predicted kind"]
 
 
-def test_odd_rows_are_said_and_like_rows_are_not(cooked):
+def test_odd_rows_are_reported_and_usual_rows_are_not(cooked):
     like, tally = answered(cooked.model, curved(300, seed=6))
     assert like["out of distribution"].mean() < 0.03
     odd = curved(40, seed=7)

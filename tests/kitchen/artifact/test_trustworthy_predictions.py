@@ -47,7 +47,7 @@ def test_every_class_has_its_probability_and_costs_move_the_threshold(rare_class
 
 def test_precision_and_recall_are_counted(rare_class):
     no, yes = rare_class.evidence.trust.classes
-    answers = rare_class.evidence.answers
+    answers = rare_class.evidence.held_out
     assert yes.name == "Yes"
     assert yes.rows + no.rows == 400
     assert yes.right == np.sum((answers.truth == 1) & (answers.prediction == 1))
@@ -58,7 +58,7 @@ def test_precision_and_recall_are_counted(rare_class):
 
 
 def test_thresholds_out_of_place_are_refused(rare_class, cooked):
-    with pytest.raises(KitchenError, match="between 0 and 1, got"):
+    with pytest.raises(KitchenError, match=r"threshold must be a float in \[0, 1\] or None, got"):
         predicted(rare_class.model, imbalanced(20), threshold=1.5)
     with pytest.raises(KitchenError, match="no probabilities"):
         predicted(

@@ -120,7 +120,7 @@ def oversampled(frame):
 
 @pytest.mark.parametrize("m", [0.0, 10.0])
 @pytest.mark.parametrize("target", ["y", "label"])
-def test_answers_encoded_before_the_split_are_found(target, m):
+def test_targets_encoded_before_the_split_are_found(target, m):
     frame = encoded(numbers() if target == "y" else labels(), target, m, digits=7)
     (finding,) = audit(frame, target).of("KG-A17")
     assert (finding.severity, finding.columns) == ("serious", ("code",))
@@ -133,10 +133,10 @@ def test_rows_made_up_before_the_split_are_found():
     (finding,) = found.of("KG-A17")
     assert finding.severity == "serious"
     assert "'yes'" in finding.evidence
-    assert finding.numbers["share"] > 0.4
+    assert finding.numbers["fraction"] > 0.4
 
 
-def test_columns_scaled_before_the_split_are_told():
+def test_columns_scaled_before_the_split_are_reported():
     frame = numbers()
     for name in "abc":
         frame[name] = (frame[name] - frame[name].mean()) / frame[name].std()
@@ -152,7 +152,7 @@ def test_known_tables_are_not_taken_for_prepared_ones(load):
     assert [f.severity for f in found] == (["warning"] if load == "diabetes" else [])
 
 
-def test_an_identifier_that_predicts_is_left_out_and_told():
+def test_an_identifier_that_predicts_is_left_out_and_reported():
     frame = numbers().sort_values("y").assign(id=range(7, 7 + N))
     (finding,) = audit(frame, "y").of("KG-A06")
     assert finding.severity == "warning"
@@ -284,7 +284,7 @@ def test_long_tables_are_looked_at_in_part():
     assert "random sample" in str(found)
 
 
-def test_when_the_time_is_up_what_was_not_looked_for_is_said(monkeypatch):
+def test_when_the_time_is_up_what_was_not_checked_is_reported(monkeypatch):
     """Columns are counted instead of seconds: the limit ends the third check in its middle."""
     whole = audit(with_copy(numbers(), "y"), "y")
     assert whole.not_checked == ()
@@ -295,5 +295,5 @@ def test_when_the_time_is_up_what_was_not_looked_for_is_said(monkeypatch):
     assert set(codes(found)) <= set(codes(whole))
     assert "time limit left out" in str(found)
     assert found.as_dict()["not_checked"] == list(found.not_checked)
-    with pytest.raises(KitchenError, match="max_time must be a positive number"):
+    with pytest.raises(KitchenError, match="max_time must be a float greater than 0"):
         audit(numbers(), "y", max_time=-1.0)

@@ -108,7 +108,7 @@ def test_every_leaf_is_a_method_that_exists():
         assert hasattr(method.make(), "fit")
 
 
-def test_it_is_told_in_words_and_in_json():
+def test_the_choice_is_reported_in_words_and_in_json():
     found = kg.choose(frame(), "y")
     text = str(found)
     assert "Is the dependency linear? linear" in text
@@ -121,7 +121,7 @@ def test_it_is_told_in_words_and_in_json():
 @pytest.mark.parametrize("linear", ["linear", "non-linear"])
 @pytest.mark.parametrize("kind", ["additive Gaussian", "counts", "outliers", "other"])
 @pytest.mark.parametrize("probabilities", [True, False])
-def test_every_walk_ends(linear, kind, probabilities):
+def test_every_path_through_the_tree_ends(linear, kind, probabilities):
     answers = TableProperties(
         100,
         5,

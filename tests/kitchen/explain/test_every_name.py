@@ -37,6 +37,6 @@ def test_a_package_may_stand_before_the_name():
     assert "from kilogram.evaluation import curve" in explained("CURVE")
 
 
-def test_a_name_that_is_unknown_is_answered_with_near_ones():
+def test_an_unknown_name_gets_suggestions():
     with pytest.raises(KitchenError, match="nested_cross_validate"):
         explained("nested_crossvalidate")

@@ -15,7 +15,7 @@ from kilogram.cli import app
 from kilogram.kitchen import KitchenError, cook, explain
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.partial_dependence import dependence, grid
-from kilogram.kitchen.artifact.responses import answer_words, in_words
+from kilogram.kitchen.artifact.responses import in_words, value_in_words
 from kilogram.kitchen.explain.importance import importance, promising
 from kilogram.kitchen.explain.nearest import nearest, on_one_scale
 from kilogram.kitchen.explain.show import as_html, sentences
@@ -132,7 +132,7 @@ def test_the_page_is_whole_small_and_alone(which, request, tmp_path):
     assert found._repr_html_().startswith("<div")
 
 
-def test_without_the_truth_answers_move(cooked, sorted_classes):
+def test_without_the_truth_changes_of_predictions_are_measured(cooked, sorted_classes):
     found = explain.explain_model(cooked.model, curved(50, seed=2).drop(columns="y"), shuffles=2)
     assert not found.importance.known
     assert found.score is None
@@ -160,7 +160,7 @@ def test_rows_of_the_model_or_of_its_table(cooked):
     assert explain.explain_model(bare, curved(20), shuffles=1).examples[0].neighbours == ()
 
 
-def test_bad_tables_are_told(cooked, tmp_path):
+def test_bad_tables_are_refused(cooked, tmp_path):
     with pytest.raises(KitchenError, match="lacks the column 'x'"):
         explain.explain_model(cooked.model, curved(20).drop(columns="x"))
     with pytest.raises(KitchenError, match="one row"):
@@ -176,7 +176,7 @@ def test_bad_tables_are_told(cooked, tmp_path):
         explain.explain_model(tmp_path / "m.skops")
 
 
-def test_text_and_a_model_that_answers_always_the_same():
+def test_text_and_a_model_with_constant_predictions():
     frame = classes(60)
     frame["story"] = [f"{kind} was seen near {kind}{kind} again" for kind in frame["kind"]]
     found = cook(frame, "kind", text=["story"], accept=["KG-A07"], **QUICK)
@@ -189,7 +189,7 @@ def test_text_and_a_model_that_answers_always_the_same():
     assert sentences(dull)[0].startswith("No column has")
 
 
-def test_wide_tables_start_where_answers_go():
+def test_wide_tables_start_at_columns_that_go_with_predictions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 200))
     X[:, 7] = np.nan
@@ -203,7 +203,7 @@ def test_cells_in_words(sorted_classes):
     size = Column("s", "ordinal", "", levels=("S", "M", "L"))
     assert [in_words(size, v) for v in (1 / 3, 1.0, np.nan)] == ["S", "L", "–"]
     assert in_words(Column("c", "categorical", "", levels=("p",)), -1.0) == "a new category"
-    assert answer_words(sorted_classes.model, 2.0) == "r"
+    assert value_in_words(sorted_classes.model, 2.0) == "r"
 
 
 def test_the_command(cooked, tmp_path, monkeypatch):

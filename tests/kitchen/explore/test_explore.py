@@ -87,7 +87,7 @@ def test_noise_has_no_clusters_and_no_components():
     assert as_html(found)
 
 
-def test_groups_of_single_columns_are_said_to_be_that():
+def test_groups_of_single_columns_are_reported():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": 9 * rng.integers(0, 2, 200) + rng.normal(size=200),
                           "b": 9 * rng.integers(0, 2, 200) + rng.normal(size=200)})  # fmt: skip

@@ -163,7 +163,7 @@ def test_groups_come_back_under_a_clear_name():
     assert find_kind("colour", pa.array([f"c{v}" for v in values_])).kind == "categorical"
 
 
-def test_kinds_are_told():
+def test_kinds_are_detected():
     table = pa.table({"size": ["M", "S", None], "note": ["a b", "c", "d"], "when": ["1.2.2020"] * 3,
                       "who": [1, 1, 2], "year": [1999, 2001, 2000], "y": [1, 2, 3]})  # fmt: skip
     reference = ColumnOverrides(text=("note",), date=("when",), group="who", time="year",
@@ -190,7 +190,7 @@ def test_kinds_are_told():
         (lambda: ColumnOverrides(group="nobody"), "no input column 'nobody'"),
     ],
 )
-def test_what_cannot_be_told(reference, message):
+def test_what_cannot_be_detected(reference, message):
     with pytest.raises(KitchenError, match=message):
         find_layout(pa.table({"s": ["S", "M", "L"], "y": [1, 2, 3]}), "y", overrides=reference())
 

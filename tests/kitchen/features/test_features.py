@@ -121,7 +121,7 @@ def test_numbers_far_beyond_those_seen_are_held_back(kind):
     far = ends + np.array([[-1e9], [1e9]])
     assert part.transform(far) == pytest.approx(part.transform(ends))
     assert part.transform(X) == pytest.approx(ColumnScaler(kind).fit(X).transform(X))
-    free = ColumnScaler(kind).fit(X).transform(ends)  # up to there nothing is held back
+    free = ColumnScaler(kind).fit(X).transform(ends)  # up to there nothing is clipped
     assert part.transform(ends) == pytest.approx(free)
     with pytest.raises(ValueError, match="reach must be 0 or more"):
         ColumnScaler(kind, reach=-1).fit(X)

@@ -60,7 +60,7 @@ def consistent(cooked):
     test = found["trust"]["chance"]["p_value"]
     predicted = found["chosen"] != "baseline"
     assert predicted == (test <= 0.025)
-    assert predicted == found["answer"][0].startswith(f"{found['target']} can be predicted")
+    assert predicted == found["conclusion"][0].startswith(f"{found['target']} can be predicted")
     by_name = {one["name"]: one for one in found["recipes"]}
     base = by_name["baseline"]["score"]["mean"]
     for one in found["recipes"][1:]:

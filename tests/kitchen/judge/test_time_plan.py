@@ -70,7 +70,7 @@ def test_no_time_at_all_is_an_error():
         evaluated(looks=0)
 
 
-def test_rows_are_planned_from_the_limit_and_said():
+def test_rows_are_planned_from_the_limit_and_reported():
     assert affordable_rows(None, 5) > 10**9
     assert affordable_rows(float("inf"), 5) > 10**9
     assert affordable_rows(20, 10) == 5000

@@ -21,7 +21,7 @@ def test_numbers_have_intervals_that_hold(cooked):
     y, constant = cooked.shown.y[rows], cooked.judged[0].held_out[1]
     gain = np.sum((y - constant) ** 2) - np.sum((y - predicted) ** 2)
     assert found.chance.score == pytest.approx(gain / np.sum((y - y.mean()) ** 2))
-    errors = np.abs(cooked.evidence.answers.truth - cooked.evidence.answers.prediction)
+    errors = np.abs(cooked.evidence.held_out.truth - cooked.evidence.held_out.prediction)
     assert np.mean(errors <= found.range.half) == pytest.approx(0.9, abs=0.03)
     assert 0.8 < found.range.held.covered < 0.98
     fresh = curved(300, seed=5).dropna(subset="y")
@@ -35,13 +35,13 @@ def test_two_classes_have_areas_costs_and_probabilities(two_classes):
     found = two_classes.evidence.trust
     assert found.range is None
     assert found.ranking.roc.low > 0.8
-    assert found.ranking.precision.mean > found.ranking.share
+    assert found.ranking.precision.mean > found.ranking.fraction
     dear_misses, dear_alarms = found.ranking.costs[1][2], found.ranking.costs[2][2]
     assert dear_misses.hits >= dear_alarms.hits
     assert found.calibration.brier < found.calibration.uncertainty
 
 
-def test_three_classes_are_sure_of_their_answer(sorted_classes):
+def test_three_classes_are_sure_of_their_prediction(sorted_classes):
     found = sorted_classes.evidence.trust
     assert found.ranking is None
     assert found.calibration.base_rate > 0.9
@@ -49,7 +49,7 @@ def test_three_classes_are_sure_of_their_answer(sorted_classes):
 
 
 @pytest.mark.parametrize("which", ["cooked", "two_classes", "sorted_classes"])
-def test_it_is_said_in_words_and_in_json(which, request):
+def test_it_is_reported_in_words_and_in_json(which, request):
     one = request.getfixturevalue(which)
     lines = dict(trust_lines(one.evidence.trust, one.measure))
     assert {"chance", "subgroups"} <= set(lines)
@@ -81,7 +81,7 @@ def test_the_quick_measures_are_the_measures(name):
     assert quick(MEASURES[name])(y, f) == pytest.approx(MEASURES[name].function(y, f))
 
 
-def test_scaling_recovers_probabilities_and_keeps_the_answer():
+def test_scaling_recovers_probabilities_and_keeps_the_prediction():
     rng = np.random.default_rng(1)
     F = rng.normal(size=(4000, 3))
     P = np.exp(2 * F)

@@ -212,7 +212,7 @@ def test_a_memory_limit_that_means_nothing(tmp_path):
         read_table(long_csv(tmp_path / "t.csv", 10), max_memory="lots")
 
 
-def test_a_heading_above_the_names_is_left_out_and_said(tmp_path):
+def test_a_heading_above_the_names_is_left_out_and_reported(tmp_path):
     """In a sheet and in a text table; a first column without a name is no heading."""
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -120,11 +120,11 @@ def test_it_is_saved_and_predicts_like_any_model(kind, tmp_path):
         assert model.predict(head) == pytest.approx(found.predict(head))
     else:
         assert model.predict(head).tolist() == found.predict(head).tolist()
-    told = found.predict_table(head)
+    predicted = found.predict_table(head)
     if kind == "number":
-        assert np.all(np.array(told["low y"]) < np.array(told["high y"]))
+        assert np.all(np.array(predicted["low y"]) < np.array(predicted["high y"]))
     else:
-        assert sum(np.array(told[f"P({c})"]) for c in model.classes) == pytest.approx(1)
+        assert sum(np.array(predicted[f"P({c})"]) for c in model.classes) == pytest.approx(1)
     facts = json.loads(files["report.json"].read_text())
     assert facts["recipes"][-1]["name"] == "ensemble"
 

@@ -42,7 +42,7 @@ def test_named_recipes_are_compared_kept_and_read_again(frame, target, names, tm
 def test_recipes_that_do_not_suit():
     with pytest.raises(KitchenError, match="lasso is for regression"):
         cook(classes(60), "kind", recipes=["lasso"])
-    with pytest.raises(KitchenError, match="recipes must be among"):
+    with pytest.raises(KitchenError, match="recipes must be one of"):
         cook(classes(60), "kind", recipes=["forest"])
 
 

@@ -64,7 +64,7 @@ def test_classes_by_brute_force_and_decisions():
     assert set(search.predict(X)) <= set(LABELS)
 
 
-def test_every_point_of_the_path_is_read_by_the_rule_that_answers():
+def test_every_point_of_the_path_is_scored_by_the_rule_that_predicts():
     """By brute force: the rule of each penalty, on the values of rows that were left out."""
     search = RidgeSearchClassifier("linear").fit(X, LABELS)
     indicators = (LABELS[:, None] == search.classes_).astype(float)
@@ -134,7 +134,7 @@ def test_without_penalty_the_rule_is_that_of_linear_discriminants():
     assert ours == pytest.approx(theirs * np.std(ours) / np.std(theirs), abs=1e-8)
 
 
-def test_two_classes_have_one_margin_that_agrees_with_the_answer():
+def test_two_classes_have_one_margin_that_agrees_with_the_prediction():
     y = (X[:, 0] > 0).astype(int)
     search = RidgeSearchClassifier("gaussian").fit(X, y)
     margin = search.decision_function(X)
@@ -263,7 +263,7 @@ def test_with_many_rows_only_widths_beside_the_best_of_a_sample_are_tried():
     assert search.best_params_["width"] == every.best_params_["width"]
 
 
-def test_all_penalties_of_sparse_rows_come_from_one_walk(monkeypatch):
+def test_all_penalties_of_sparse_rows_come_from_one_path(monkeypatch):
     monkeypatch.setattr(sparse_path, "TOLERANCE", 1e-10)
     monkeypatch.setattr(sparse_path, "MOST_STEPS", 500)
     rng = np.random.default_rng(7)

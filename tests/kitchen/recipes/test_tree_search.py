@@ -1,4 +1,4 @@
-"""Trees: the same answers from plain arrays as from scikit-learn, and nothing compiled in files."""
+"""Trees: plain arrays predict as scikit-learn does, and nothing compiled is in files."""
 
 import pickle
 
@@ -8,11 +8,11 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import balanced_accuracy_score
 
 from kilogram.evaluation.grouped_fits import fit_rows
-from kilogram.kitchen.recipes import tree_search as room
+from kilogram.kitchen.recipes import tree_search
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
 from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
-from kilogram.models.trees.tree_arrays import answers
+from kilogram.models.trees.tree_arrays import tree_outputs
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(160, 4))
@@ -22,10 +22,14 @@ Y = np.where(X[:, 0] > 0.3, 3.0, -1.0) + 0.2 * RNG.normal(size=160)
 
 @pytest.mark.parametrize("short", [10_000, 0])
 @pytest.mark.parametrize("classes", [0, 2, 3])
-def test_arrays_answer_as_the_trees_do(short, classes, monkeypatch):
-    monkeypatch.setattr(room, "SHORT", short)
-    monkeypatch.setattr(room, "BOOSTING", {"max_leaf_nodes": [7, 31], "learning_rate": [0.2]})
-    monkeypatch.setattr(room, "START", {"max_leaf_nodes": 31, "learning_rate": 0.2})
+def test_arrays_predict_as_the_trees_do(short, classes, monkeypatch):
+    monkeypatch.setattr(tree_search, "SHORT", short)
+    monkeypatch.setattr(
+        tree_search,
+        "BOOSTING",
+        {"max_leaf_nodes": [7, 31], "learning_rate": [0.2]},
+    )
+    monkeypatch.setattr(tree_search, "START", {"max_leaf_nodes": 31, "learning_rate": 0.2})
     y = Y if not classes else np.digitize(Y, [0.0, 3.0][: classes - 1])
     model = (TreeSearchClassifier if classes else TreeSearchRegressor)().fit(X, y)
     again = pickle.loads(pickle.dumps(model))  # the state that a model file holds
@@ -49,24 +53,29 @@ def test_the_winner_grows_on_to_the_whole_forest():
     """The first trees choose the leaf; the forest is then one of all trees."""
     found = TreeSearchRegressor().fit(X, Y)
     leaf = found.best_params_["min_samples_leaf"]
-    whole = ForestRegressor(room.TREES, max_features=0.5, min_samples_leaf=leaf, oob_score=True,
+    whole = ForestRegressor(tree_search.TREES, max_features=0.5,
+                            min_samples_leaf=leaf, oob_score=True,
                             random_state=0).fit(X, Y)  # fmt: skip
     assert np.array_equal(found.predict(X), whole.predict(X))
     assert found.best_score_ == pytest.approx(whole.oob_score_)
 
 
 def test_between_short_and_long_the_better_of_both_is_kept(monkeypatch):
-    monkeypatch.setattr(room, "FORESTS_ONLY", 100)
-    monkeypatch.setattr(room, "START", {"max_iter": 60, "learning_rate": 0.2, "max_leaf_nodes": 4})
+    monkeypatch.setattr(tree_search, "FORESTS_ONLY", 100)
+    monkeypatch.setattr(
+        tree_search,
+        "START",
+        {"max_iter": 60, "learning_rate": 0.2, "max_leaf_nodes": 4},
+    )
     steps = np.random.default_rng(3).normal(size=(300, 6))
     added = steps.sum(axis=1)  # trees that add up, not an average, are its shape
     found = TreeSearchRegressor().fit(steps, added)
     assert not found.forest_
     assert found.best_params_["max_iter"] == 60
-    monkeypatch.setattr(room, "START", {"max_iter": 1})  # one tree is worse than a forest
+    monkeypatch.setattr(tree_search, "START", {"max_iter": 1})  # one tree is worse than a forest
     assert TreeSearchRegressor().fit(steps, added).forest_
-    monkeypatch.setattr(room, "MANY_CUTS", 1)
-    assert TreeSearchRegressor().fit(steps, added).tried_ == len(room.LEAVES)
+    monkeypatch.setattr(tree_search, "MANY_CUTS", 1)
+    assert TreeSearchRegressor().fit(steps, added).tried_ == len(tree_search.LEAVES)
 
 
 def test_gaps_go_to_the_side_that_serves():
@@ -87,11 +96,13 @@ def test_gaps_go_to_the_side_that_serves():
     peer = RandomForestRegressor(100, random_state=0, oob_score=True).fit(held, Y)
     ours = ForestRegressor(100, random_state=0, oob_score=True).fit(held, Y)
     assert ours.oob_score_ == pytest.approx(peer.oob_score_, abs=0.03)
-    assert answers(forest.arrays(), held)[:, 0] == pytest.approx(forest.predict(held), abs=1e-12)
+    assert tree_outputs(forest.arrays(), held)[:, 0] == pytest.approx(
+        forest.predict(held), abs=1e-12
+    )
 
 
 def test_rare_classes_and_groups(monkeypatch):
-    monkeypatch.setattr(room, "TREES", 50)
+    monkeypatch.setattr(tree_search, "TREES", 50)
     rng = np.random.default_rng(1)
     y = (X[:, 0] > 1.2).astype(int)
     found = {b: TreeSearchClassifier(balanced=b).fit(X[:, :1] + 0.8 * rng.normal(size=(160, 1)), y)
@@ -120,7 +131,7 @@ def test_a_few_rows_go_through_all_trees_at_once(labels, boosted, monkeypatch):
     else:
         arrays = model._grown(2).set_params(n_estimators=20, oob_score=False).fit(X, y).arrays()
     rows = X[:30]
-    expected = answers(arrays, rows)
+    expected = tree_outputs(arrays, rows)
     assert np.array_equal(predict_trees(arrays, rows), expected)
     assert np.array_equal(predict_trees(arrays, rows[:1]), expected[:1])
     monkeypatch.setattr("kilogram.kitchen.recipes.tree_predictions.MAX_PAIRS", 0)

@@ -112,7 +112,7 @@ def test_dollars_are_not_formulas():
 
 def test_json_twin_says_the_same(cooked):
     facts = json.loads(as_json(cooked))
-    assert facts["answer"] == list(cooked.verdict)
+    assert facts["conclusion"] == list(cooked.verdict)
     names = [recipe["name"] for recipe in facts["recipes"]]
     assert names == [one.name for one in cooked.judged]
     assert names[:3] == ["baseline", "linear", "kernel"]
@@ -143,7 +143,7 @@ def test_card_for_notebooks(cooked):
 
 def test_plots_of_a_result_stand_on_their_own(cooked, tmp_path):
     found = cooked.plots()
-    assert {"scores", "answers", "errors", "columns", "dependence-0"} <= set(found)
+    assert {"scores", "predictions", "errors", "columns", "dependence-0"} <= set(found)
     text = found["scores"].save(tmp_path / "scores.svg").read_text()
     assert text.startswith("<svg")
     assert "var(--" not in text
@@ -152,11 +152,12 @@ def test_plots_of_a_result_stand_on_their_own(cooked, tmp_path):
 
 
 def test_predictions_with_details(cooked, two_classes):
-    told = cooked.predict(pd.DataFrame({"x": [0.0], "noise": [0.0], "word": ["red"]}), details=True)
-    assert set(told) == {"predicted y", "low y", "high y", "out of distribution"}
-    assert told["low y"][0] < told["predicted y"][0] < told["high y"][0]
-    told = two_classes.predict(classes(5), details=True)
-    assert told["P(true)"] + told["P(false)"] == pytest.approx(1)
+    row = pd.DataFrame({"x": [0.0], "noise": [0.0], "word": ["red"]})
+    predicted = cooked.predict(row, details=True)
+    assert set(predicted) == {"predicted y", "low y", "high y", "out of distribution"}
+    assert predicted["low y"][0] < predicted["predicted y"][0] < predicted["high y"][0]
+    predicted = two_classes.predict(classes(5), details=True)
+    assert predicted["P(true)"] + predicted["P(false)"] == pytest.approx(1)
 
 
 def test_the_report_has_data_effects_worst_rows_and_terms(cooked, two_classes):

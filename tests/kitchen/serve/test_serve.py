@@ -70,7 +70,7 @@ def ask(port, body, headers=JSON, path="/predict", method="POST"):
     return reply, json.loads(text) if "json" in reply.headers["content-type"] else text
 
 
-def test_answers_are_those_of_the_model(served, cooked):
+def test_responses_are_the_predictions_of_the_model(served, cooked):
     frame = curved(30, seed=8)
     expected = cooked.predict(frame)
     reply, said = ask(served[1], frame.drop(columns="y").to_csv(index=False), CSV)
@@ -88,7 +88,7 @@ def test_answers_are_those_of_the_model(served, cooked):
     assert wide[0]["high"] > narrow[0]["high"]
 
 
-def test_new_words_and_more_columns_are_answered_with_notes(served):
+def test_new_words_and_more_columns_get_predictions_with_notes(served):
     rows = [ROWS[0] | {"word": "purple", "more": 1}]
     reply, said = ask(served[1], rows)
     assert reply.status == 200
@@ -180,13 +180,13 @@ def test_a_streamed_gigabyte_is_cut_off_and_never_held(served):
     assert ask(served[1], ROWS)[0].status == 200
 
 
-def test_a_client_that_sends_all_before_it_reads_is_told_too(served):
+def test_a_client_that_sends_all_before_it_reads_gets_the_error_too(served):
     reply, said = ask(served[1], b"1" * (24 << 20), CSV)
     assert reply.status == 413
     assert "kg predict" in said["error"]
 
 
-def test_two_hundred_at_once_are_answered_or_told_to_come_back(served):
+def test_two_hundred_at_once_are_served_or_asked_to_retry(served):
     found = []
 
     def one():
@@ -206,7 +206,7 @@ def test_two_hundred_at_once_are_answered_or_told_to_come_back(served):
     assert ask(served[1], None, {}, "/health", "GET")[1]["at_work"] == 0
 
 
-def test_a_body_that_never_ends_and_an_answer_that_never_comes_are_given_up():
+def test_a_body_that_never_ends_and_a_response_that_never_comes_are_given_up():
     """Without a server: what is waited for never comes, however long a busy machine takes."""
     done = threading.Event()
     limits = Limits(timeout=0.05, threads=1, waiting=0)

@@ -181,7 +181,7 @@ def test_copula_parameters():
                 model.fit(X, y)
 
 
-def test_streams_are_answered_block_by_block():
+def test_streams_are_predicted_block_by_block():
     X = rows(300, 2)
     for model in (kg.KernelDensity(bandwidth=0.5), kg.DensityTree(), kg.CopulaDensity(8)):
         model.fit(da.from_array(X, chunks=(70, 2)))

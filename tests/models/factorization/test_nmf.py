@@ -231,7 +231,7 @@ def test_units_do_not_matter(init):
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(1e200, np.float64), (1e30, np.float32)])
-def test_squares_that_overflow_are_said(size, dtype):
+def test_squares_that_overflow_are_reported(size, dtype):
     with pytest.raises(ValueError, match="squares overflow"):
         kg.NMF(2).fit((X * size).astype(dtype))
     with pytest.raises(ValueError, match="squares overflow"):

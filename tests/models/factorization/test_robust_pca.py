@@ -12,10 +12,10 @@ from kilogram.solvers.factorization import principal_component_pursuit as pursui
 from kilogram.solvers.factorization.principal_component_pursuit import absolute_scores, shrunk, soft
 
 
-def rows(n=80, d=50, rank=3, share=0.05, seed=0):
+def rows(n=80, d=50, rank=3, fraction=0.05, seed=0):
     rng = np.random.default_rng(seed)
     L = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
-    return L, np.where(rng.random((n, d)) < share, 20 * rng.standard_normal((n, d)), 0.0)
+    return L, np.where(rng.random((n, d)) < fraction, 20 * rng.standard_normal((n, d)), 0.0)
 
 
 L, S = rows()

@@ -51,7 +51,7 @@ def test_error_falls_like_one_over_root_of_components(kernel):
 
 
 @pytest.mark.parametrize("kernel", STATIONARY, ids=repr)
-def test_error_estimate_tells_the_truth(kernel):
+def test_error_estimate_is_near_the_true_error(kernel):
     found = fourier(500, kernel).fit(X).approximation_error(X)
     assert found.n_pairs == 120 * 119 // 2
     assert found.rms <= found.largest <= found.bound
@@ -81,7 +81,7 @@ def test_orthogonal_features_err_less_on_average():
 @pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "strict"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("model", [fourier(), kg.Nystroem(n_components=30, random_state=0)])
-def test_every_library_gives_numpys_answer(library, dtype, model):
+def test_every_library_agrees_with_numpy(library, dtype, model):
     A = X.astype(dtype)
     want = model.fit(A).transform(A)
     assert want.dtype == A.dtype

@@ -109,7 +109,7 @@ def test_bounds_of_scikit_learn_are_kept():
 @pytest.mark.parametrize(
     "kernel", [theirs.ExpSineSquared(), theirs.Matern(nu=0.7), theirs.RBF() ** 2]
 )
-def test_what_is_not_translated_is_said(kernel):
+def test_what_is_not_translated_is_reported(kernel):
     with pytest.raises(ValueError, match=r"not supported|nu"):
         Ours(kernel).fit(X, y)
 

@@ -82,7 +82,7 @@ def test_one_row_again_and_again_has_no_noise():
     assert not [s for s in said if "repeat" in s]
 
 
-def test_without_copies_nothing_is_said():
+def test_without_copies_there_is_no_warning():
     X, y = noisy(copies=0)
     model, said = fitted(X, y, n_restarts_optimizer=4)
     assert not said

@@ -125,10 +125,10 @@ def test_weighted_clusters_that_lose_their_rows_take_others():
         w, start = rng.random(300) + 0.01, X[rng.choice(300, 16, replace=False)].copy()
         start[0] = 3 * X.max(axis=0)
         params = {"init": start, "n_init": 1, "tol": 0.0, "max_iter": 6}
-        leapt = kg.KMeans(16, **params).fit(X, sample_weight=w)
+        fitted = kg.KMeans(16, **params).fit(X, sample_weight=w)
         slow = kg.KMeans(16, **params, max_time=1e4).fit(X, sample_weight=w)
         found.append(plain_inertia(X, w, start, 6))
-        assert leapt.inertia_ == pytest.approx(found[-1], rel=1e-9)
+        assert fitted.inertia_ == pytest.approx(found[-1], rel=1e-9)
         assert slow.inertia_ == pytest.approx(found[-1], rel=1e-9)
     assert len(set(found)) == 30
 

@@ -27,7 +27,7 @@ def test_nan_in_a_row_of_no_weight_is_refused(form, weight):
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, da.from_array])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_partial_fit_tells_the_inertia_of_its_rows(form, weighted):
+def test_partial_fit_stores_the_inertia_of_its_rows(form, weighted):
     """It was not there, or that of an earlier fit."""
     model, w = kg.KMeans(3, random_state=0).fit(X), None
     if weighted:
@@ -66,7 +66,7 @@ def test_first_centres_may_be_sparse():
         kg.KernelKMeans(3, n_init=10**6, max_iter=1000),
     ],
 )
-def test_starts_that_time_leaves_out_are_said(model):
+def test_starts_that_time_leaves_out_are_reported(model):
     with pytest.warns(ConvergenceWarning, match="of 1000000 starts|the time was up"):
         model.set_params(max_time=0.1, random_state=0).fit(X)
 

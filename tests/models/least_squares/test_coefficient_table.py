@@ -154,7 +154,7 @@ def test_frames_and_text():
     assert "target 1" in repr(many)
 
 
-def test_dependent_columns_are_said():
+def test_dependent_columns_are_reported():
     X, y, _ = data()
     X = np.column_stack([X, X[:, 0] + X[:, 1]])
     model = kg.LinearRegression().fit(X, y)

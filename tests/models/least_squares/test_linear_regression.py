@@ -47,7 +47,7 @@ def test_shapes_are_sklearns(shape):
     assert np.shape(got.intercept_) == np.shape(want.intercept_)
 
 
-def test_solver_rank_and_condition_are_told():
+def test_solver_rank_and_condition_are_reported():
     X, Y, _ = data(2000, 40)
     model = kg.LinearRegression().fit(X, Y)
     assert (model.solver_, model.rank_) == ("cholesky", 40)

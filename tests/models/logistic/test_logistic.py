@@ -134,7 +134,7 @@ def test_dependent_columns_and_more_columns_than_rows():
     assert np.isfinite(kg.LogisticRegression().fit(wide, np.arange(20) % 2).coef_).all()
 
 
-def test_streams_answer_lazily_with_chances():
+def test_streams_predict_probabilities_lazily():
     X, y = problem(90, 4)
     model = kg.LogisticRegression().fit(X, y)
     lazy = model.predict_proba(da.from_array(X, chunks=(20, 4)))

@@ -232,7 +232,7 @@ def test_likelihood_never_falls(kind):
             assert model.lower_bound_ >= model.lower_bounds_[-1] - 1e-10
 
 
-def test_holes_cost_little_where_the_other_columns_tell():
+def test_missing_values_cost_little_where_other_columns_are_informative():
     rows, own = make_blobs(300, 4, centers=3, cluster_std=1.0, random_state=4)
     rows[np.random.default_rng(0).random(rows.shape) < 0.3] = np.nan
     model = kg.GaussianMixture(3, n_init=3, random_state=0).fit(rows)

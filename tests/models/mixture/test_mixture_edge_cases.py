@@ -33,7 +33,7 @@ def test_holes_in_rows_of_no_weight(kind, init, weight):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_far_rows_with_holes_have_shares(kind):
+def test_far_rows_with_missing_values_have_responsibilities(kind):
     """Two densities of 0 were divided by each other."""
     model = kg.GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)
     far = np.array([[1e200, np.nan], [np.nan, -1e300], [1e200, 1e200]])
@@ -43,7 +43,7 @@ def test_far_rows_with_holes_have_shares(kind):
 
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("kind", KINDS)
-def test_far_rows_of_other_libraries_have_shares(kind):
+def test_far_rows_of_other_libraries_have_responsibilities(kind):
     model = kg.GaussianMixture(3, covariance_type=kind, random_state=0).fit(strict.asarray(X))
     shares = np.asarray(model.predict_proba(strict.asarray([[1e200, 1e200], [1.0, 2.0]])))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
@@ -95,7 +95,7 @@ def test_warm_starts_have_the_same_columns():
     assert model.predict(X).shape == (60,)
 
 
-def test_answers_are_those_of_the_fit_whatever_is_set_since():
+def test_predictions_are_those_of_the_fit_whatever_is_set_since():
     model = kg.GaussianMixture(2, random_state=0).fit(X)
     want = model.predict_proba(X), model.bic(X)
     model.set_params(covariance_type="spherical")
@@ -103,7 +103,7 @@ def test_answers_are_those_of_the_fit_whatever_is_set_since():
     assert model.bic(X) == want[1]
 
 
-def test_starts_that_time_leaves_out_are_said():
+def test_starts_that_time_leaves_out_are_reported():
     model = kg.GaussianMixture(1, n_init=10**6, max_time=0.5, random_state=0)
     with pytest.warns(ConvergenceWarning, match="of 1000000 starts"):
         model.fit(X)

@@ -193,7 +193,7 @@ def test_graphs_are_the_neighbours():
     assert B.nnz == int((cdist(Q, X) <= 1.5).sum())
 
 
-def test_a_pickled_model_answers_alike():
+def test_a_pickled_model_predicts_the_same():
     model = kg.KNeighborsClassifier(metric="cosine").fit(X, LABELS)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict(Q), again.predict(Q))

@@ -15,7 +15,7 @@ X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 4.0]])[Y] + rng.standard_normal((20
 
 
 @pytest.mark.parametrize("K", [2, 3])
-def test_scikit_learns_answers_without_shuffling(K):
+def test_scikit_learns_coefficients_without_shuffling(K):
     keep = Y < K
     params = dict(shuffle=False, max_iter=7, tol=None)
     ours, peer = kg.Perceptron(**params).fit(X[keep], Y[keep]), Peer(**params).fit(X[keep], Y[keep])

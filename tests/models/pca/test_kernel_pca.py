@@ -343,7 +343,7 @@ def test_indefinite_matrix_is_refused():
         kg.KernelPCA(kernel="precomputed").fit(K - K.mean())
 
 
-def test_copies_the_rows_unless_told_not_to():
+def test_copies_the_rows_unless_copy_X_is_false():
     X = rows()
     kept, shared = kg.KernelPCA(2, kernel="rbf").fit(X), kg.KernelPCA(2, kernel="rbf", copy_X=False)
     shared.fit(X)

@@ -312,9 +312,9 @@ def test_streams_say_what_is_wrong():
 # -- missing values -------------------------------------------------------------------------------
 
 
-def holed(X, share=0.2, seed=0):
+def with_missing(X, fraction=0.2, seed=0):
     X = X.copy()
-    X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    X[np.random.default_rng(seed).random(X.shape) < fraction] = np.nan
     return X
 
 
@@ -326,10 +326,10 @@ def low_rank(n=150, d=8, k=2, noise=0.0, seed=0):
 
 def test_em_recovers_a_low_rank_table():
     X = low_rank()
-    model = kg.PCA(2, missing="em").fit(holed(X))
+    model = kg.PCA(2, missing="em").fit(with_missing(X))
     assert model.solver_ == "em"
     assert model.converged_
-    assert_allclose(model.denoise(holed(X)), X, atol=1e-3)
+    assert_allclose(model.denoise(with_missing(X)), X, atol=1e-3)
     want = kg.PCA(2).fit(X)
     span = np.linalg.svd(model.components_ @ want.components_.T, compute_uv=False)
     assert_allclose(span, 1, atol=1e-6)
@@ -337,11 +337,11 @@ def test_em_recovers_a_low_rank_table():
 
 def test_em_finds_the_axes_under_noise():
     X = low_rank(noise=0.3, n=600)
-    got, want = kg.PCA(2, missing="em").fit(holed(X)), kg.PCA(2).fit(X)
+    got, want = kg.PCA(2, missing="em").fit(with_missing(X)), kg.PCA(2).fit(X)
     assert_allclose(got.explained_variance_, want.explained_variance_, rtol=0.1)
     assert got.noise_variance_ == pytest.approx(0.09, rel=0.1)
     assert np.abs(got.components_ @ want.components_.T).diagonal().min() > 0.99
-    mean_filled = np.where(np.isnan(holed(X)), np.nanmean(holed(X), axis=0), X)
+    mean_filled = np.where(np.isnan(with_missing(X)), np.nanmean(with_missing(X), axis=0), X)
     crude = kg.PCA(2).fit(mean_filled)
     gap = {m: np.abs(m.explained_variance_ - want.explained_variance_).sum() for m in (got, crude)}
     assert gap[got] < 0.3 * gap[crude]
@@ -360,7 +360,7 @@ def test_em_without_holes_is_pca():
 def test_em_likelihood_never_falls_and_ends_at_a_stationary_point():
     from kilogram.models.pca.missing_values import first_guess, sums, updated
 
-    X = holed(low_rank(noise=0.5, n=80))
+    X = with_missing(low_rank(noise=0.5, n=80))
     model, seen = first_guess(X, None, 2, None), []
     for _ in range(60):
         found = sums(model, X)
@@ -371,7 +371,7 @@ def test_em_likelihood_never_falls_and_ends_at_a_stationary_point():
 
 
 def test_em_weights_blocks_and_libraries():
-    X = holed(low_rank(noise=0.4, n=60))
+    X = with_missing(low_rank(noise=0.4, n=60))
     w = np.random.default_rng(2).integers(0, 3, len(X))
     want = kg.PCA(2, missing="em").fit(np.repeat(X, w, axis=0))
     got = kg.PCA(2, missing="em").fit(X, sample_weight=w)
@@ -386,12 +386,12 @@ def test_em_weights_blocks_and_libraries():
 
 def test_em_in_use():
     X = low_rank(noise=0.1)
-    model = kg.PCA(2, missing="em").fit(holed(X))
-    Z = model.transform(holed(X, seed=9))
+    model = kg.PCA(2, missing="em").fit(with_missing(X))
+    Z = model.transform(with_missing(X, seed=9))
     assert np.isfinite(Z).all()
     assert_allclose(Z, model.transform(X), atol=2.0)
     assert_allclose(model.transform(np.full((1, 8), np.nan)), 0, atol=1e-12)  # nothing known
-    assert np.isfinite(model.score_samples(holed(X))).all()
+    assert np.isfinite(model.score_samples(with_missing(X))).all()
     with pytest.raises(ValueError, match="infinity"):
         model.transform(np.full((1, 8), np.inf))
 
@@ -399,7 +399,7 @@ def test_em_in_use():
 @pytest.mark.parametrize("k", [8, 0.9, "mle"])
 def test_em_needs_a_number_of_components(k):
     with pytest.raises(ValueError, match="whole number"):
-        kg.PCA(k, missing="em").fit(holed(low_rank()))
+        kg.PCA(k, missing="em").fit(with_missing(low_rank()))
 
 
 def test_em_names_an_empty_column():
@@ -420,7 +420,7 @@ def test_max_time_leaves_a_usable_model():
     assert model.transform(X).shape == (900, 5)
     assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-10)
     with pytest.warns(ConvergenceWarning, match="usable"):
-        model = kg.PCA(2, missing="em", max_time=1e-9).fit(holed(low_rank()))
+        model = kg.PCA(2, missing="em", max_time=1e-9).fit(with_missing(low_rank()))
     assert np.isfinite(model.transform(low_rank())).all()
     with pytest.warns(ConvergenceWarning, match="power iterations"):
         kg.PCA(5, svd_solver="randomized", max_time=1e-9).fit(X)

@@ -166,7 +166,7 @@ def test_other_libraries(library, solver, fit_intercept):
     np.testing.assert_allclose(to_numpy(got), want, rtol=1e-6)
 
 
-def test_model_of_arrays_answers_other_libraries():
+def test_model_of_arrays_predicts_for_other_libraries():
     torch = pytest.importorskip("torch")
     X, Y, _ = data()
     model = kg.KernelRidge(kernel="rbf").fit(X, Y)

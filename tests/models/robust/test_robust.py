@@ -131,7 +131,7 @@ def test_bad_parameters_of_quantiles(params, match):
         kg.QuantileRegressor(**params).fit(*rows(20, 2))
 
 
-def test_too_few_steps_say_so():
+def test_too_few_iterations_are_reported():
     X, y = rows(200, 5)
     for model in (kg.HuberRegressor(max_iter=2), kg.QuantileRegressor(max_iter=2)):
         with pytest.warns(match="usable"):

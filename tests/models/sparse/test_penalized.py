@@ -225,7 +225,7 @@ def test_bad_input(params, target, message):
         kg.PenalizedRegressor(**params).fit(X, np.full(20, target))
 
 
-def test_too_few_steps_are_reported_and_warm_starts_help():
+def test_too_few_iterations_are_reported_and_warm_starts_help():
     X, y = rows("logistic")
     with pytest.warns(ConvergenceWarning, match="gap"):
         kg.PenalizedClassifier(alpha=0.02, tol=1e-9, max_iter=1).fit(X, y)

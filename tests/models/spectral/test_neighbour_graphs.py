@@ -1,4 +1,4 @@
-"""The room of neighbour graphs and its eigensolvers: against plain NumPy, and on awkward rows."""
+"""Neighbour graphs and their eigensolvers: against plain NumPy, and on awkward rows."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_parts_have_one_smooth_function_each():
         assert values[2] < 1 - 1e-5
 
 
-def test_growth_tells_a_sheet_from_a_cloud():
+def test_growth_separates_a_sheet_from_a_cloud():
     assert graphs.growth_dimension(laplacian(3000, 2)) < 2.1
     assert graphs.growth_dimension(laplacian(3000, 8)) > 2.5
 

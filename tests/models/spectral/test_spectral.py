@@ -23,8 +23,8 @@ MOONS, SIDE = make_moons(400, noise=0.05, random_state=0)
 def test_textbook(relaxation):
     X, _ = make_blobs(90, centers=3, n_features=4, random_state=1)
     kernel = kg.Gaussian(3.0)
-    tell = spectral.normalised_cut if relaxation == "ncut" else spectral.spectral_clustering
-    book = run(tell(kernel(X), 3))
+    textbook = spectral.normalised_cut if relaxation == "ncut" else spectral.spectral_clustering
+    book = run(textbook(kernel(X), 3))
     fast = kg.SpectralClustering(3, affinity=kernel, relaxation=relaxation, random_state=0).fit(X)
     np.testing.assert_allclose(fast.eigenvalues_, book["Lambda"], rtol=1e-9)
     H = book["F"] if relaxation == "ncut" else book["H_hat"]

@@ -73,7 +73,7 @@ def test_kernel_rows_are_made_once_for_the_whole_path(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-def test_the_price_is_chosen_by_held_out_scores(kernel):
+def test_the_penalty_is_chosen_by_held_out_scores(kernel):
     X, y, _ = data(150)
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
     model = kg.SVC(gamma=0.2, tol=1e-6)
@@ -104,12 +104,12 @@ def test_sparse_rows_frames_and_probabilities():
 
 
 @pytest.mark.parametrize("Cs", [[], [1.0, -1.0], [0.0], [np.inf], [np.nan]])
-def test_values_that_are_no_prices(Cs):
+def test_values_that_are_no_penalties(Cs):
     X, y, _ = data(20)
     with pytest.raises(ValueError, match="Cs must"):
         kg.svm_path(kg.SVC(), X, y, Cs)
 
 
-def test_only_machines_with_a_price():
+def test_only_machines_with_a_penalty():
     with pytest.raises(TypeError, match="Ridge"):
         kg.svm_path(kg.Ridge(), *data(20)[:2])

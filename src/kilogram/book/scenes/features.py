@@ -1,4 +1,4 @@
-"""Trees and forests, the lasso path, random features, two views, parts, manifolds, few labels, cross-validation."""
+"""Trees and forests, the lasso path, random features, two views, parts, manifolds, semi-supervised learning, cross-validation."""
 
 from __future__ import annotations
 

@@ -71,13 +71,13 @@ def _pca(data: Points, c: Mapping[str, Any]) -> Recording:
     beside = plane(data, "kernel", f"Kernel version, component {c['component']}",
                    layers=[grid.values(component, limit=spread, levels=spread * np.array([-0.6, -0.3, 0.3, 0.6])), data_points(color="ink")],
                    describe="the value of a kernel principal component at every place")  # fmt: skip
-    share = values / values.sum() if values.sum() > 0 else values
+    fraction = values / values.sum() if values.sum() > 0 else values
     scree = Panel(
         "scree",
         "Explained variance",
         (0.4, 2.6),
         (0, 1.05),
-        [bars([1, 2], share, 0.6)],
+        [bars([1, 2], fraction, 0.6)],
         x_label="component",
         small=True,
     )

@@ -45,7 +45,7 @@ CURVES = (
 BESIDE = {
     "naive_bayes": ("threshold_errors", "roc"),
     "neighbors": ("one_prototype_each", "partial_distance"),
-    "few_labels": ("uncertainty_sampling",),
+    "semi_supervised": ("uncertainty_sampling",),
     "gaussian_process": ("gaussian_process_samples",),
     "factors": ("projection_histogram",),
     "pursuit": ("matching_pursuit_qr",),

@@ -1,4 +1,4 @@
-"""Two views, parts of pictures, bent sheets and few labels."""
+"""Two views, parts of pictures, manifolds and semi-supervised learning."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ SCENES = (
         names=("LocallyLinearEmbedding", "Isomap", "ClassicalMDS"),
     ),
     Scene(
-        "label_spreading", "few_labels", "Few labels",
+        "label_spreading", "semi_supervised", "Semi-supervised learning",
         "A few points have a label (ringed). Labels spread to neighbours until the groups are full.",
         _spreading, data="classes", presets=("moons", "circles", "two", "overlap"),
         controls=(slider("labelled", "labels per class", 2, 1, 10, export=(1, 2, 5)), log_slider("sigma", "reach σ", 0.25, 0.05, 3.0), slider("seed", "which ones", 0, 0, 20, export=(0, 1))),

@@ -50,7 +50,7 @@ class PartialDependence:
 
     @property
     def unlike(self) -> float:
-        """Width of the band as a share of the swing: how much the rows differ in it."""
+        """Width of the band as a fraction of the swing: how much the rows differ in it."""
         return float(np.max(self.high - self.low)) / self.swing if self.swing > 0 else 0.0
 
 

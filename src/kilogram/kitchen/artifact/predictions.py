@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kilogram.base.constraints import Null, Real
 from kilogram.kitchen.artifact.model import Model, unseen_note
 from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
-from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
 from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.measures import measure_named, of_predictions
@@ -81,8 +82,7 @@ def predict_blocks(
 ) -> Iterator[pa.Table]:
     """The table with its predictions, block by block; `how` are the keywords of `read_table`."""
     check_coverage(coverage)
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise KitchenError(f"threshold must be a float between 0 and 1, got {threshold}.")
+    check_setting("threshold", threshold, Real(0, 1) | Null())
     how = {"header": model.header, "written": model.about.get("written"), **how}
     for block in table_blocks(source, block_rows=block_rows, **how):
         if block.data.num_rows:
@@ -93,8 +93,7 @@ def predict_blocks(
 
 def check_coverage(coverage: float) -> None:
     """An error unless it is a proportion."""
-    if not 0 < coverage < 1:
-        raise KitchenError(f"coverage must be a float between 0 and 1, got {coverage}.")
+    check_setting("coverage", coverage, Real(0, 1, "neither"))
 
 
 def _predict_block(

@@ -56,7 +56,7 @@ def in_words(column: Column, cell: Any, most: int = 60) -> str:
     return f"{value:.4g}"
 
 
-def answer_words(model: Model, value: Any) -> str:
+def value_in_words(model: Model, value: Any) -> str:
     """A prediction in the units of the target."""
     if value is None:
         return "–"

@@ -29,12 +29,12 @@ def missing_values(subject: AuditData) -> Iterator[Finding]:
         return
     worst = sorted(with_gaps, key=lambda c: -c.missing)
     rows = max(subject.rows, 1)
-    share = worst[0].missing / max(rows, worst[0].missing)
+    fraction = worst[0].missing / max(rows, worst[0].missing)
     listed = ", ".join(f"{c.name!r} {c.missing:,}" for c in worst[:4])
     more = f" and {len(worst) - 4} more columns" if len(worst) > 4 else ""
     yield Finding(
         "KG-A01",
-        "warning" if share > MANY_GAPS else "note",
+        "warning" if fraction > MANY_GAPS else "note",
         f"{len(worst)} column{'s have' if len(worst) > 1 else ' has'} missing values: "
         f"{listed}{more}.",
         tuple(c.name for c in worst),

@@ -78,15 +78,15 @@ def _numbers(a: np.ndarray, b: np.ndarray, column: Column) -> tuple[float, str]:
 
 def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str]:
     K = len(column.levels)
-    shares = []
+    fractions = []
     for cells in (ours, theirs):
         place = values(column, as_text(cells))
         place = np.where(place == NEW_LEVEL, K, place)[np.isfinite(place)].astype(int)
-        shares.append(np.bincount(place, minlength=K + 1) / max(len(place), 1))
-    moved = shares[1] - shares[0]
+        fractions.append(np.bincount(place, minlength=K + 1) / max(len(place), 1))
+    moved = fractions[1] - fractions[0]
     k = int(np.abs(moved).argmax())
     name = repr(column.levels[k]) if k < K else "categories not in this table"
-    evidence = f"{name} changed from {shares[0][k]:.0%} to {shares[1][k]:.0%}"
+    evidence = f"{name} changed from {fractions[0][k]:.0%} to {fractions[1][k]:.0%}"
     return float(np.abs(moved).sum() / 2), evidence
 
 
@@ -102,14 +102,15 @@ def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Fin
     codes = [np.unique(_codes(both.column(name)), return_inverse=True)[1] for name in names]
     keys = row_keys(codes)
     ours, theirs = keys[: here.num_rows], keys[here.num_rows :]
-    share = float(np.mean(np.isin(theirs, ours)))
+    fraction = float(np.mean(np.isin(theirs, ours)))
     # what repeats within one table repeats between two of the same kind
     usual = 1 - len(np.unique(ours)) / len(ours)
-    if share <= SHARED_WARNING or share <= 1.5 * usual + SHARED_WARNING:
+    if fraction <= SHARED_WARNING or fraction <= 1.5 * usual + SHARED_WARNING:
         return
     yield Finding(
-        "KG-A16", "serious" if share >= SHARED_SERIOUS else "warning",
-        f"{share:.1%} of the rows of the other table are in this one too.", (), {"share": share},
+        "KG-A16", "serious" if fraction >= SHARED_SERIOUS else "warning",
+        f"{fraction:.1%} of the rows of the other table are in this one too.", (),
+        {"fraction": fraction},
     )  # fmt: skip
 
 

@@ -76,8 +76,8 @@ def _memory(subject: AuditData, order: np.ndarray) -> float:
     """Autocorrelation at lag 1; for classes, agreement beyond chance."""
     y = subject.y[order]
     if subject.classes:
-        shares = np.bincount(y.astype(int)) / len(y)
-        chance = float(np.sum(shares**2))
+        fractions = np.bincount(y.astype(int)) / len(y)
+        chance = float(np.sum(fractions**2))
         return max(0.0, (float(np.mean(y[1:] == y[:-1])) - chance) / (1.0 - chance))
     return float(np.corrcoef(y[1:], y[:-1])[0, 1])
 
@@ -96,11 +96,11 @@ def _leads(subject: AuditData) -> Iterator[Finding]:
     if time is not None:
         order = np.argsort(subject.numbers(time), kind="stable")
     y = subject.y[order]
-    shares = np.unique(y, return_counts=True)[1] / len(y)
-    if float(np.sum(shares**2)) > 0.6:
+    fractions = np.unique(y, return_counts=True)[1] / len(y)
+    if float(np.sum(fractions**2)) > 0.6:
         return  # most rows agree anyway
     for column in subject.each(subject.layout.used):
-        x = _like_answer(subject, column)
+        x = _like_target(subject, column)
         if x is None:
             continue
         x = x[order]
@@ -112,7 +112,7 @@ def _leads(subject: AuditData) -> Iterator[Finding]:
                     "KG-A11", "serious",
                     f"{column.name!r} is {subject.question.target!r} of {lead} row"
                     f"{'s' if lead > 1 else ''} later, in {same:.0%} of the rows.",
-                    (column.name,), {"lead": lead, "share": same},
+                    (column.name,), {"lead": lead, "fraction": same},
                 )  # fmt: skip
                 break
 
@@ -121,13 +121,13 @@ def _agreement(x: np.ndarray, y: np.ndarray) -> float:
     """Fraction of rows in which x is y, to six digits; 0 if already the first rows differ."""
     head = slice(0, 64)
     for part in (head, slice(None)):
-        share = float(np.mean(np.abs(x[part] - y[part]) <= 1e-6 * np.abs(y[part])))
-        if share < 0.8:
+        fraction = float(np.mean(np.abs(x[part] - y[part]) <= 1e-6 * np.abs(y[part])))
+        if fraction < 0.8:
             return 0.0
-    return share
+    return fraction
 
 
-def _like_answer(subject: AuditData, column: Column) -> np.ndarray | None:
+def _like_target(subject: AuditData, column: Column) -> np.ndarray | None:
     """The column in the encoding of the target, where the two are comparable."""
     assert subject.question is not None
     if not subject.classes:
@@ -158,5 +158,5 @@ def _later_dates(subject: AuditData) -> Iterator[Finding]:
             f"by a "
             f"median of {np.median(gap):.1f} days.",
             (column.name,),
-            {"share": float(np.mean(gap > 0))},
+            {"fraction": float(np.mean(gap > 0))},
         )

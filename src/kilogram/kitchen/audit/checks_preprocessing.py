@@ -82,7 +82,7 @@ def _encoded(subject: AuditData) -> Iterator[Finding]:
         if not FEW_LEVELS <= int(subject.codes[column.name].max()) + 1 <= subject.rows / 3:
             continue
         x = subject.numbers(column)
-        if any(is_mean_answer(x, y) for y in targets):
+        if any(is_mean_target(x, y) for y in targets):
             yield Finding(
                 "KG-A17", "serious",
                 f"{column.name!r} holds, for each of its {column.distinct:,} values, the mean of "
@@ -92,7 +92,7 @@ def _encoded(subject: AuditData) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def is_mean_answer(x: np.ndarray, y: np.ndarray) -> bool:
+def is_mean_target(x: np.ndarray, y: np.ndarray) -> bool:
     """Is each level of x the mean of y over its rows, drawn towards one prior or not?"""
     here = np.isfinite(x)
     levels, codes, counts = np.unique(x[here], return_inverse=True, return_counts=True)
@@ -125,18 +125,18 @@ def _made_up(subject: AuditData) -> Iterator[Finding]:
         return
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     for c, name in enumerate(subject.question.classes):
-        share = between(X[subject.y == c], np.random.default_rng(subject.seed))
-        if share >= MADE_UP:
+        fraction = between(X[subject.y == c], np.random.default_rng(subject.seed))
+        if fraction >= MADE_UP:
             yield Finding(
                 "KG-A17", "serious",
-                f"{share:.0%} of the rows of {name!r} lie exactly on a line between two others of "
-                "it, as interpolating oversampling makes them.",
-                (), {"kind": "made up", "class": name, "share": share},
+                f"{fraction:.0%} of the rows of {name!r} lie exactly on a line between two others "
+                "of it, as interpolating oversampling makes them.",
+                (), {"kind": "made up", "class": name, "fraction": fraction},
             )  # fmt: skip
 
 
 def between(X: np.ndarray, rng: np.random.Generator) -> float:
-    """Share of the rows that lie between two of their neighbours, of up to 300 rows looked at."""
+    """Fraction of up to 300 rows that lie between two of their neighbours."""
     X = np.unique(X, axis=0)
     if len(X) < FEW_ROWS:
         return 0.0

@@ -28,23 +28,23 @@ NEAR, COPIES = 0.01, 4
 
 def duplicates(subject: AuditData) -> Iterator[Finding]:
     """KG-A04: rows equal in every column that is used, and in the target."""
-    key = row_keys(list(subject.codes.values()), _answer(subject))
+    key = row_keys(list(subject.codes.values()), _target(subject))
     extra = subject.rows - len(np.unique(key))
     if not extra or not subject.codes:
         return
     chance = chance_pairs(list(subject.codes.values()), key)
     surprise = extra > 3 * chance + 1 and _rich(subject)
-    share = extra / subject.rows
+    fraction = extra / subject.rows
     severity: Severity = "note"
-    if surprise and share >= WARNING and extra >= 3:
-        severity = "serious" if share >= SERIOUS else "warning"
+    if surprise and fraction >= WARNING and extra >= 3:
+        severity = "serious" if fraction >= SERIOUS else "warning"
     torn = 1 - 1 / subject.folds
     reason = "" if surprise else " With so few distinct values that happens by chance."
     yield Finding(
         "KG-A04", severity,
-        f"{extra:,} of {subject.rows:,} rows ({share:.1%}) duplicate another row, target included; "
-        f"{torn:.0%} of them would have a duplicate in another fold.{reason}",
-        (), {"rows": extra, "share": share, "by_chance": chance},
+        f"{extra:,} of {subject.rows:,} rows ({fraction:.1%}) duplicate another row, target "
+        f"included; {torn:.0%} of them would have a duplicate in another fold.{reason}",
+        (), {"rows": extra, "fraction": fraction, "by_chance": chance},
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def near_duplicates(subject: AuditData) -> Iterator[Finding]:
         f"{near:.0%} of the rows have a nearest neighbour at less than 1 % of the typical "
         f"distance.",
         (),
-        {"share": near, "usual_distance": usual},
+        {"fraction": near, "usual_distance": usual},
     )
 
 
@@ -135,5 +135,5 @@ def _whole_neighbourhoods(
     return first[order[start : start + MAX_NEAR_ROWS]]
 
 
-def _answer(subject: AuditData) -> np.ndarray | None:
+def _target(subject: AuditData) -> np.ndarray | None:
     return subject.y if subject.question is not None else None

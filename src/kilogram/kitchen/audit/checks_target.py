@@ -21,13 +21,13 @@ def imbalance(subject: AuditData) -> Iterator[Finding]:
         return
     counts = np.bincount(subject.y.astype(int), minlength=subject.classes)
     least, most = int(counts.argmin()), int(counts.argmax())
-    share = counts[least] / counts.sum()
-    if share >= RARE / max(1, subject.classes - 1):
+    fraction = counts[least] / counts.sum()
+    if fraction >= RARE / max(1, subject.classes - 1):
         return
     names = subject.question.classes
     yield Finding(
-        "KG-A12", "warning" if share < VERY_RARE else "note",
-        f"{names[least]!r} has {counts[least]:,} of {counts.sum():,} rows ({share:.1%}), "
+        "KG-A12", "warning" if fraction < VERY_RARE else "note",
+        f"{names[least]!r} has {counts[least]:,} of {counts.sum():,} rows ({fraction:.1%}), "
         f"{names[most]!r} {counts[most] / counts.sum():.0%}.",
         (), {name: int(count) for name, count in zip(names, counts, strict=True)},
     )  # fmt: skip

@@ -4,10 +4,10 @@
                         own; skill = R^2
     words -> number     the mean of each word; skill = R^2
     any -> class        in each bin the class most frequent for its size; skill = balanced accuracy
-                        as a share of the way from chance to 1
+                        as a fraction of the way from chance to 1
 
 Bins are cut on all rows from the column alone; means, lines and counts come from the other folds,
-so that luck does not look like skill: a word that is new in a fold is answered with the overall
+so that luck does not look like skill: a word that is new in a fold is predicted by the overall
 mean. Everything is sums over (fold, bin), so a column costs one pass.
 """
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.base.budget import Budget
+from kilogram.base.constraints import Null, Real
 from kilogram.kitchen.audit.audit_data import AuditData, OutOfTimeError, sampled_rows
 from kilogram.kitchen.audit.checks_columns import (
     constants,
@@ -31,7 +32,7 @@ from kilogram.kitchen.audit.checks_preprocessing import prepared
 from kilogram.kitchen.audit.checks_rows import duplicates, near_duplicates
 from kilogram.kitchen.audit.checks_target import few_rows, imbalance, small_classes
 from kilogram.kitchen.audit.finding import SEVERITIES, Audit, Finding, check_codes
-from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.errors import check_setting
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, as_text, plain
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
@@ -102,8 +103,7 @@ def audit(
     >>> [finding.code for finding in kg.audit(frame, "y", task="regression").serious]
     ['KG-A07']
     """
-    if max_time is not None and not max_time > 0:
-        raise KitchenError(f"max_time must be a positive number of seconds, got {max_time}.")
+    check_setting("max_time", max_time, Real(0, closed="right") | Null())
     budget = Budget(max_time=max_time)
     overrides = ColumnOverrides(
         tuple(numeric),

@@ -17,13 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from kilogram.base.budget import Budget
+from kilogram.base.constraints import Integer
 from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.example_rows import recall
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.partial_dependence import PartialDependence, dependence
-from kilogram.kitchen.artifact.responses import answer_words, in_words, predicted, responses
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.artifact.responses import in_words, predicted, responses, value_in_words
+from kilogram.kitchen.errors import KitchenError, check_setting, some
 from kilogram.kitchen.explain.importance import ColumnImportance, importance
 from kilogram.kitchen.explain.nearest import Neighbour, nearest
 from kilogram.kitchen.features.columns import as_text, plain
@@ -42,7 +43,7 @@ class Example:
     row: int
     why: str
     cells: np.ndarray
-    answer: float
+    predicted: float
     truth: float | None
     neighbours: tuple[Neighbour, ...]
 
@@ -126,10 +127,11 @@ def explain_model(
     **how
         How a file is read: delimiter, encoding, sheet, max_memory.
     """
-    if min(top, neighbours) < 0 or shuffles < 1 or max_rows < 2:
-        raise KitchenError(
-            "shuffles must be at least 1, max_rows at least 2, and counts not negative."
-        )
+    for name, count, least in (
+        ("top", top, 0), ("neighbours", neighbours, 0), ("shuffles", shuffles, 1),
+        ("max_rows", max_rows, 2),
+    ):  # fmt: skip
+        check_setting(name, count, Integer(least))
     found = model if isinstance(model, Model) else load_model(model)
     rng, budget = np.random.default_rng(seed), Budget(max_time=max_time)
     X, y, name, notes = _cells(found, table, how)
@@ -189,7 +191,7 @@ def _cells(
 
 
 def truth_of(model: Model, column: Any) -> np.ndarray:
-    """Answers of a column in the units of the pipeline, as floats; NaN where they are not known."""
+    """Values of a column in the units of the pipeline, as floats; NaN where they are not known."""
     cells = plain(column)
     if model.classes:
         place = {word: float(k) for k, word in enumerate(model.classes)}
@@ -220,8 +222,8 @@ def _examples(
     how: dict[str, Any],
 ) -> tuple[list[Example], list[str]]:
     """The chosen rows with their neighbours; what to say if there are none to look among."""
-    said = predicted(model, X)
-    picked = [(row, "as requested") for row in rows] or typical_rows(model, X, said)
+    outputs = predicted(model, X)
+    picked = [(row, "as requested") for row in rows] or typical_rows(model, X, outputs)
     held: Any = recall(model.use)
     if training is not None:
         known = _cells(model, training, how)
@@ -241,7 +243,7 @@ def _examples(
                 "--training TABLE to search all rows."
             )
     return [
-        Example(row, why, X[row], float(said[row]), _known(y, row), tuple(n))
+        Example(row, why, X[row], float(outputs[row]), _known(y, row), tuple(n))
         for (row, why), n in zip(picked, near, strict=True)
     ], notes
 
@@ -250,14 +252,14 @@ def _known(y: np.ndarray | None, row: int) -> float | None:
     return None if y is None or not np.isfinite(y[row]) else float(y[row])
 
 
-def typical_rows(model: Model, X: np.ndarray, said: np.ndarray) -> list[tuple[int, str]]:
+def typical_rows(model: Model, X: np.ndarray, outputs: np.ndarray) -> list[tuple[int, str]]:
     """Three rows: lowest, median and highest prediction, or least to most certain class."""
     if model.classes:
         sure = responses(model, X).max(axis=1)
         order = np.argsort(sure, kind="stable")
         names = ("least certain", "of median certainty", "most certain")
     else:
-        order = np.argsort(said, kind="stable")
+        order = np.argsort(outputs, kind="stable")
         names = ("lowest prediction", "median prediction", "highest prediction")
     places = (order[0], order[len(order) // 2], order[-1])
     picked = {int(row): name for row, name in zip(places, names, strict=True)}
@@ -273,9 +275,9 @@ def _curves(one: PartialDependence) -> dict[str, Any]:
 def _example(model: Model, one: Example) -> dict[str, Any]:
     return {
         "row": one.row, "why": one.why, "cells": _words(model, one.cells),
-        "answer": answer_words(model, one.answer),
-        "truth": None if one.truth is None else answer_words(model, one.truth),
-        "neighbours": [{"cells": _words(model, n.cells), "truth": answer_words(model, n.truth),
+        "predicted": value_in_words(model, one.predicted),
+        "truth": None if one.truth is None else value_in_words(model, one.truth),
+        "neighbours": [{"cells": _words(model, n.cells), "truth": value_in_words(model, n.truth),
                         "distance": n.distance} for n in one.neighbours],
     }  # fmt: skip
 

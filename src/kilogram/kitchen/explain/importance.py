@@ -64,22 +64,22 @@ def importance(
     budget: Budget,
 ) -> ColumnImportance:
     """Of every column, or of the most promising ones where there are many or time is short."""
-    said = predicted(model, X)
-    truth = said if y is None else y
-    loss = loss_of(model, truth, said)
-    looked = promising(X, said, len(model.classes))
+    outputs = predicted(model, X)
+    truth = outputs if y is None else y
+    loss = loss_of(model, truth, outputs)
+    looked = promising(X, outputs, len(model.classes))
     found: dict[int, Interval] = {}
     for k in looked:
         if found and budget.expired:
             break
-        found[int(k)] = one_column(model, X, truth, said, int(k), loss, shuffles, rng)
+        found[int(k)] = one_column(model, X, truth, outputs, int(k), loss, shuffles, rng)
     order = sorted(found, key=lambda k: -found[k].mean)
     return ColumnImportance(
         tuple(order), tuple(found[k] for k in order), X.shape[1] - len(found), y is not None
     )
 
 
-def loss_of(model: Model, y: np.ndarray, said: np.ndarray) -> RowLoss:
+def loss_of(model: Model, y: np.ndarray, outputs: np.ndarray) -> RowLoss:
     """The loss behind the measure the model was judged by."""
     if not model.classes:
         unit = (y - y.mean()) ** 2
@@ -89,8 +89,8 @@ def loss_of(model: Model, y: np.ndarray, said: np.ndarray) -> RowLoss:
     weights = np.ones(len(y))
     if model.about.get("measure") == "balanced_accuracy":
         there, counts = np.unique(y, return_counts=True)
-        share = dict(zip(there, len(y) / (len(there) * counts), strict=True))
-        weights = np.array([share[c] for c in y])
+        weight = dict(zip(there, len(y) / (len(there) * counts), strict=True))
+        weights = np.array([weight[c] for c in y])
     return RowLoss(lambda truth, f: (truth != f).astype(float), np.ones(len(y)) / weights)
 
 
@@ -98,7 +98,7 @@ def one_column(
     model: Model,
     X: np.ndarray,
     y: np.ndarray,
-    said: np.ndarray,
+    outputs: np.ndarray,
     column: int,
     loss: RowLoss,
     shuffles: int,
@@ -107,7 +107,7 @@ def one_column(
     """What is lost without one column."""
     n = len(X)
     weight = 1.0 if not model.classes else 1.0 / loss.unit
-    before = loss.of(y, said) * weight
+    before = loss.of(y, outputs) * weight
     gets, gives = np.zeros(n), np.zeros(n)
     at_once = max(1, BLOCK // n)
     for start in range(0, shuffles, at_once):
@@ -131,11 +131,11 @@ def _interval(gets: np.ndarray, gives: np.ndarray, unit: np.ndarray) -> Interval
     return Interval(mean, mean - half, mean + half, CONFIDENCE)
 
 
-def promising(X: np.ndarray, said: np.ndarray, classes: int) -> np.ndarray:
-    """Where to look in a wide table: the columns that go with the answers; words come first."""
+def promising(X: np.ndarray, outputs: np.ndarray, classes: int) -> np.ndarray:
+    """Where to look in a wide table: the columns that go with the predictions; words come first."""
     if X.shape[1] <= MAX_COLUMNS:
         return np.arange(X.shape[1])
-    Y = np.eye(classes)[said] if classes else said.reshape(-1, 1)
+    Y = np.eye(classes)[outputs] if classes else outputs.reshape(-1, 1)
     Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
     strength = np.array([_strength(X[:, k], Y) for k in range(X.shape[1])])
     return np.argsort(-strength, kind="stable")[:MAX_COLUMNS]

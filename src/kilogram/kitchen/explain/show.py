@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from kilogram.kitchen.artifact.responses import answer_words, in_words
+from kilogram.kitchen.artifact.responses import in_words, value_in_words
 from kilogram.kitchen.explain.explanation import Explanation, lost
 from kilogram.kitchen.explain.plots import drawn, of_importance
 from kilogram.kitchen.formatting import between, figure, signed
@@ -100,8 +100,9 @@ def _shown(found: Explanation, one: Any, places: list[int]) -> dict[str, Any]:
 
     return {
         "row": one.row, "why": one.why, "cells": cells(one.cells),
-        "answer": answer_words(model, one.answer), "truth": answer_words(model, one.truth),
-        "neighbours": [{"cells": cells(n.cells), "truth": answer_words(model, n.truth),
+        "predicted": value_in_words(model, one.predicted),
+        "truth": value_in_words(model, one.truth),
+        "neighbours": [{"cells": cells(n.cells), "truth": value_in_words(model, n.truth),
                         "distance": figure(n.distance, 1)} for n in one.neighbours],
     }  # fmt: skip
 
@@ -138,7 +139,7 @@ def _example(one: dict[str, Any], context: dict[str, Any], screen: Console) -> N
             first, *(_raw(short(c, 20)) for c in cells[:4]), *map(_raw, rest), style=style
         )
 
-    add("the row", one["cells"], one["answer"], one["truth"], "", style="bold")
+    add("the row", one["cells"], one["predicted"], one["truth"], "", style="bold")
     for near in one["neighbours"]:
         add("neighbour", near["cells"], "", near["truth"], near["distance"])
     screen.print(f"\nrow {one['row']}: {one['why']}", markup=False, highlight=False)

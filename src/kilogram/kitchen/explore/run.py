@@ -19,8 +19,9 @@ import numpy as np
 
 from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
 from kilogram.base.budget import Budget
+from kilogram.base.constraints import Integer, Null, Real
 from kilogram.kitchen.audit import Audit, audit_table
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import check_setting, some
 from kilogram.kitchen.explore import structure as of
 from kilogram.kitchen.explore.dependence import Dependence, dependence
 from kilogram.kitchen.explore.exploration import Exploration, OutlyingRow
@@ -91,10 +92,8 @@ def explore(
     >>> found.dependence.pairs[0].first, found.dependence.pairs[0].second
     ('x', 'y')
     """
-    if max_rows < MIN_ROWS:
-        raise KitchenError(f"max_rows must be an integer of at least {MIN_ROWS}, got {max_rows}.")
-    if max_time is not None and not max_time > 0:
-        raise KitchenError(f"max_time must be a positive number of seconds, got {max_time}.")
+    check_setting("max_rows", max_rows, Integer(MIN_ROWS))
+    check_setting("max_time", max_time, Real(0, closed="right") | Null())
     notify = notify or (lambda what: None)
     budget = Budget(max_time=max_time)
     notify("reading the table")

@@ -46,8 +46,8 @@ def bernoulli_bayes(g: Graph, model: BaseEstimator, x: str) -> str:
     there = g.cast(g.add("Not", lost))
     cut = 0.0 if model.binarize is None else float(model.binarize)
     ones = g.cast(g.add("Greater", g.add("Where", lost, g.constant([[cut]]), x), g.constant([cut])))
-    said = g.affine(ones, (yes - no).T, np.asarray(model.class_log_prior_)[None, :])
-    return g.add("Add", said, g.add("MatMul", there, g.constant(no.T)))
+    predicted = g.affine(ones, (yes - no).T, np.asarray(model.class_log_prior_)[None, :])
+    return g.add("Add", predicted, g.add("MatMul", there, g.constant(no.T)))
 
 
 def counts_bayes(g: Graph, model: BaseEstimator, x: str) -> str:

@@ -130,21 +130,21 @@ def _scaled(g: Graph, part: ColumnScaler, x: str) -> str:
 
 
 def _ranks(g: Graph, scaler: QuantileTransformer, x: str) -> str:
-    """Shares of the rows below, column by column: the mean of both sides where values repeat."""
+    """Fractions of the rows below, column by column: the mean of both sides where values repeat."""
     found = []
     for k in range(scaler.quantiles_.shape[1]):
         found.append(_rank(g, g.take(x, [k]), scaler.quantiles_[:, k], scaler.references_))
     return g.add("Concat", *found, axis=1)
 
 
-def _rank(g: Graph, x: str, q: np.ndarray, shares: np.ndarray) -> str:
+def _rank(g: Graph, x: str, q: np.ndarray, fractions: np.ndarray) -> str:
     last = len(q) - 1
     row = g.constant(q[None, :], DOUBLE)
     below = g.cast(g.add("GreaterOrEqual", x, row), np.int64)
     left = g.add("Sub", g.total(below), g.constant([1], np.int64))
     right = g.total(g.cast(g.add("Greater", x, row), np.int64))
-    high = _between(g, x, left, q, shares)
-    low = _between(g, x, g.add("Sub", right, g.constant([1], np.int64)), q, shares)
+    high = _between(g, x, left, q, fractions)
+    low = _between(g, x, g.add("Sub", right, g.constant([1], np.int64)), q, fractions)
     middle = g.add("Mul", g.add("Add", high, low), g.constant([0.5], DOUBLE))
     at_end = g.add("Greater", x, g.constant([q[last] - _AT_END], DOUBLE))
     at_start = g.add("Less", x, g.constant([q[0] + _AT_END], DOUBLE))
@@ -152,16 +152,16 @@ def _rank(g: Graph, x: str, q: np.ndarray, shares: np.ndarray) -> str:
     return g.add("Where", at_start, zero, g.add("Where", at_end, one, middle))
 
 
-def _between(g: Graph, x: str, place: str, q: np.ndarray, shares: np.ndarray) -> str:
+def _between(g: Graph, x: str, place: str, q: np.ndarray, fractions: np.ndarray) -> str:
     """The line from one quantile to the next at x."""
     most = g.constant(max(len(q) - 2, 0), np.int64)
     place = g.add("Clip", place, g.constant(0, np.int64), most)
     gaps = np.diff(q) if len(q) > 1 else np.ones(1)
-    slope = np.where(gaps > 0, np.diff(shares) / np.where(gaps > 0, gaps, 1.0), 0.0)
-    at, share, tilt = (
-        g.add("Gather", g.constant(values, DOUBLE), place) for values in (q, shares, slope)
+    slope = np.where(gaps > 0, np.diff(fractions) / np.where(gaps > 0, gaps, 1.0), 0.0)
+    at, fraction, tilt = (
+        g.add("Gather", g.constant(values, DOUBLE), place) for values in (q, fractions, slope)
     )
-    return g.add("Add", share, g.add("Mul", tilt, g.add("Sub", x, at)))
+    return g.add("Add", fraction, g.add("Mul", tilt, g.add("Sub", x, at)))
 
 
 def _one_hot(g: Graph, part: OneHotEncoder, x: str) -> str:

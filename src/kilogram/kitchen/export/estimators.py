@@ -167,8 +167,8 @@ def _standardised(model: BaseEstimator, targets: int) -> tuple[np.ndarray, np.nd
         plain = np.asarray(model.kernel_(here, model.X_train_)) @ np.reshape(
             model.alpha_, (-1, targets)
         )
-        said = np.reshape(np.asarray(model.predict(here), dtype=float), (1, targets))
-        scale = np.where(plain != 0, (said - shift) / np.where(plain != 0, plain, 1.0), 1.0)
+        predicted = np.reshape(np.asarray(model.predict(here), dtype=float), (1, targets))
+        scale = np.where(plain != 0, (predicted - shift) / np.where(plain != 0, plain, 1.0), 1.0)
     return scale, shift
 
 

@@ -84,15 +84,15 @@ def export_model(model: Model | str | Path, table: Any = None) -> OnnxModel:
     found = model if isinstance(model, Model) else load_model(model)
     cells(Graph(), found.layout)  # a column without a graph is refused before anything is run
     X = _rows(found, table)
-    said = predict_with_details(found, X, 0.9)
-    expected = said.values
+    predicted = predict_with_details(found, X, 0.9)
+    expected = predicted.values
     for dtype in (np.float32, np.float64):
         g = _graph(found, dtype)
         notes = {"target": found.target, "task": found.task, "kilogram": __version__,
                  "card": card_of(found)}  # fmt: skip
         content = g.model(f"Predicting {found.target}", notes).SerializeToString()
         answers = run(content, _inputs(found, X))
-        checked = _checked(found, g, content, answers, expected, said.probability)
+        checked = _checked(found, g, content, answers, expected, predicted.probability)
         if _good(checked):
             return checked
     raise KitchenError(
@@ -210,8 +210,8 @@ def _checked(
         words = np.asarray(model.classes, dtype=object)[expected]
         agreed = float(np.mean(words == found["prediction"]))
         if probability is not None:
-            said = found["probabilities"][np.arange(len(expected)), expected]
-            p = float(np.abs(said - probability).max())
+            predicted = found["probabilities"][np.arange(len(expected)), expected]
+            p = float(np.abs(predicted - probability).max())
     else:
         spread = float(np.std(expected)) or 1.0
         difference = float(np.abs(found["prediction"][:, 0] - expected).max()) / spread

@@ -69,23 +69,23 @@ def find_layout(
     if overrides is None:
         overrides = ColumnOverrides(tuple(numeric), tuple(categorical), ignore=tuple(ignore))
     names = [name for name in data.column_names if name != target]
-    said = overrides.kinds()
-    for name in said:
+    given = overrides.kinds()
+    for name in given:
         if name not in names:
             raise KitchenError(f"There is no input column {name!r}.{close_names(name, names)}")
     found = [
-        as_overridden(name, data.column(name), said[name], overrides.ordinal.get(name, ()))
-        if name in said
+        as_overridden(name, data.column(name), given[name], overrides.ordinal.get(name, ()))
+        if name in given
         else find_kind(name, data.column(name))
         for name in names
     ]
     return Layout(tuple(_one_time(found, overrides.time)))
 
 
-def _one_time(columns: list[Column], said: str | None) -> list[Column]:
+def _one_time(columns: list[Column], given: str | None) -> list[Column]:
     """At most one column orders the rows: the one that was given, or the first detected."""
     times = [column.name for column in columns if column.kind == "time"]
-    keep = said or (times[0] if times else None)
+    keep = given or (times[0] if times else None)
     return [
         Column(c.name, "date", c.reason, c.missing, c.distinct, c.levels, c.form)
         if c.kind == "time" and c.name != keep
@@ -102,7 +102,7 @@ def as_overridden(name: str, cells: Any, kind: Kind, order: tuple[str, ...] = ()
     if kind == "categorical":
         return _categorical(name, column, "categories, as requested")
     if kind == "ordinal":
-        return _told_order(name, column, order)
+        return _overridden_order(name, column, order)
     missing = column.null_count
     distinct = int(pc.count_distinct(column, mode="only_valid").as_py())
     if kind in ("text", "image", "group"):
@@ -140,7 +140,7 @@ _ASKED: dict[Kind, str] = {
 }
 
 
-def _told_order(name: str, column: Any, order: tuple[str, ...]) -> Column:
+def _overridden_order(name: str, column: Any, order: tuple[str, ...]) -> Column:
     text = as_text(column)
     there = pc.unique(text).drop_null().to_pylist()
     odd = sorted(set(there) - set(order))
@@ -241,14 +241,14 @@ def _words(name: str, column: Any, distinct: int, filled: int) -> Column:
     if found is not None:
         return found
     length = pc.mean(pc.utf8_length(column)).as_py()
-    share = distinct / filled
-    if length > _LONG and filled >= _FEW_ROWS and (share > 0.5 or distinct > _MANY):
+    fraction = distinct / filled
+    if length > _LONG and filled >= _FEW_ROWS and (fraction > 0.5 or distinct > _MANY):
         why = f"free text, {length:.0f} characters on average"
         return Column(name, "text", why, missing, distinct)
     group = _group(name, distinct, filled, missing)
     if group is not None:
         return group
-    if share > 0.5 and filled >= _FEW_ROWS:
+    if fraction > 0.5 and filled >= _FEW_ROWS:
         why = f"{distinct} distinct values in {filled} rows"
         return Column(name, "identifier", why, missing, distinct)
     return _categorical(name, column, f"{distinct} categories{_stray(column)}")

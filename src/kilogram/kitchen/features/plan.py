@@ -18,7 +18,7 @@ from kilogram.kitchen.features.numbers import ColumnScaler, FloatColumns
 from kilogram.kitchen.features.text import DenseComponents, TermCounts, TermWeights
 
 # A category needs this many rows, or this fraction of them, for a column of its own.
-RARE_ROWS, RARE_SHARE = 3, 0.005
+RARE_ROWS, RARE_FRACTION = 3, 0.005
 MAX_ENCODED = 4000
 
 
@@ -109,7 +109,7 @@ def _numbers(plan: FeatureSettings, mixed: bool, dates: bool) -> Pipeline:
 def _one_hot(columns: int, rows: int) -> OneHotEncoder:
     return OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=max(RARE_ROWS, int(RARE_SHARE * rows)),
+        min_frequency=max(RARE_ROWS, int(RARE_FRACTION * rows)),
         max_categories=max(4, min(50, MAX_ENCODED // max(1, columns))),
         sparse_output=False,
     )

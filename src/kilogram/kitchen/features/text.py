@@ -201,8 +201,8 @@ class DenseComponents(TransformerMixin, BaseEstimator):
         return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
-def _key(said: str, documents: list[str]) -> str:
-    digest = sha256(said.encode())
+def _key(settings: str, documents: list[str]) -> str:
+    digest = sha256(settings.encode())
     for document in documents:
         digest.update(document.encode("utf-8", "surrogatepass"))
         digest.update(b"\0")

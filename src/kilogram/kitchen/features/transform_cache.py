@@ -25,7 +25,7 @@ class TransformCache:
     def __init__(self) -> None:
         self.held: OrderedDict[str, tuple[Any, Any]] = OrderedDict()
 
-    def cache(self, func: Callable[..., Any], **said: Any) -> Callable[..., Any]:
+    def cache(self, func: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
         """The function that fits a transformer, asked only for what is not held."""
         return partial(self._found, func)
 

@@ -28,7 +28,7 @@ from kilogram.kitchen.settings import Settings
 class Evidence:
     """The data of the plots and tables of the report."""
 
-    answers: HeldOutPredictions
+    held_out: HeldOutPredictions
     importance: HeldOutImportance | None
     learning: LearningCurve | None
     tuning: tuple[Tuning, ...]
@@ -53,7 +53,7 @@ def collect_evidence(
     curve = learning(shown, X, seed=settings.seed, budget=budget, notify=notify)
     held_out = held_out_predictions(shown, X)
     return Evidence(
-        answers=held_out,
+        held_out=held_out,
         importance=matters,
         learning=curve,
         tuning=tuple(found for one in judged if (found := tuning(one)) is not None),

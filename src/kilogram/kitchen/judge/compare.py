@@ -28,7 +28,7 @@ from kilogram.evaluation.intervals import (
     no_narrower,
     rows_error,
 )
-from kilogram.evaluation.nested import Fold, Nested, OfAnswers, judge_fold
+from kilogram.evaluation.nested import Fold, Nested, PredictionScorer, judge_fold
 from kilogram.evaluation.permutation_tests import ChanceTest, exchange_test
 from kilogram.evaluation.probability_scaling import as_columns, fit_scaling
 from kilogram.kitchen.errors import KitchenError
@@ -205,7 +205,7 @@ def judge(
     journal: Journal | None = None,
 ) -> tuple[tuple[EvaluatedRecipe, ...], list[str]]:
     """Every recipe on every fold that the time limit allows, and notes on what was left out."""
-    scorer = OfAnswers(quick(of_predictions(measure)))
+    scorer = PredictionScorer(quick(of_predictions(measure)))
     journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}

@@ -138,8 +138,8 @@ def _losses(
         shuffled = np.tile(X, (len(part), 1))
         for k, column in enumerate(part):
             shuffled[k * len(X) : (k + 1) * len(X), column] = rng.permutation(X[:, column])
-        answered = np.split(model.predict(shuffled), len(part))
-        after[start : start + copies] = [function(y, one) for one in answered]
+        predictions = np.split(model.predict(shuffled), len(part))
+        after[start : start + copies] = [function(y, one) for one in predictions]
     lost = measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
     return list(np.nan_to_num(lost))  # one row has no R^2
 

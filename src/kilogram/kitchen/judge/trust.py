@@ -78,7 +78,7 @@ class RankingQuality:
 
     roc: Interval
     precision: Interval
-    share: float
+    fraction: float
     costs: tuple[tuple[float, float, Threshold], ...]
 
 
@@ -105,7 +105,7 @@ class TrustChecks:
 def trust(
     judged: EvaluatedRecipe,
     baseline: EvaluatedRecipe,
-    answers: HeldOutPredictions,
+    held_out: HeldOutPredictions,
     X: np.ndarray,
     layout: Layout,
     *,
@@ -119,26 +119,26 @@ def trust(
     folds = fold_numbers(judged)
     return TrustChecks(
         chance=judged.chance(baseline),
-        range=_range(answers, folds, X, seed) if numbers and q is None else None,
-        quantile=None if q is None else below(answers, q),
-        ranking=_ranking(judged, answers, folds, seed) if answers.margin is not None else None,
-        calibration=None if numbers else calibration(judged, answers, folds),
-        groups=_groups(judged, answers, X, layout, importance),
+        range=_range(held_out, folds, X, seed) if numbers and q is None else None,
+        quantile=None if q is None else below(held_out, q),
+        ranking=_ranking(judged, held_out, folds, seed) if held_out.margin is not None else None,
+        calibration=None if numbers else calibration(judged, held_out, folds),
+        groups=_groups(judged, held_out, X, layout, importance),
         more_rows=None
         if learning is None
         else _more_rows(learning, of_predictions(judged.measure)),
-        classes=class_counts(answers, classes),
+        classes=class_counts(held_out, classes),
     )
 
 
-def below(answers: HeldOutPredictions, q: float) -> CoverageTest:
+def below(held_out: HeldOutPredictions, q: float) -> CoverageTest:
     """How many held-out rows lie below their predicted quantile."""
-    low = np.full(len(answers.truth), -np.inf)
-    return coverage_test(answers.truth, low, answers.prediction, q)
+    low = np.full(len(held_out.truth), -np.inf)
+    return coverage_test(held_out.truth, low, held_out.prediction, q)
 
 
 def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
-    """Which fold of the first round each held-out row belongs to, in the order of the answers."""
+    """Number of the fold, in the first round, that each held-out row belongs to."""
     folds = judged.first_round
     return np.repeat(np.arange(len(folds)), [len(fold.test) for fold in folds])
 
@@ -151,41 +151,41 @@ def _more_rows(curve: LearningCurve, measure: Measure) -> MoreRows:
     return better.more_rows(negligible=0.005 * float(curve.means[-1]))
 
 
-def class_counts(answers: HeldOutPredictions, names: tuple[str, ...]) -> tuple[ClassCounts, ...]:
+def class_counts(held_out: HeldOutPredictions, names: tuple[str, ...]) -> tuple[ClassCounts, ...]:
     """Observed and predicted rows of each class."""
-    truth, said = answers.truth, answers.prediction
+    truth, predicted = held_out.truth, held_out.prediction
     return tuple(
-        ClassCounts(name, int(np.sum(truth == k)), int(np.sum(said == k)),
-                    int(np.sum((truth == k) & (said == k))))
+        ClassCounts(name, int(np.sum(truth == k)), int(np.sum(predicted == k)),
+                    int(np.sum((truth == k) & (predicted == k))))
         for k, name in enumerate(names)
     )  # fmt: skip
 
 
 def _range(
-    answers: HeldOutPredictions, folds: np.ndarray, X: np.ndarray, seed: int
+    held_out: HeldOutPredictions, folds: np.ndarray, X: np.ndarray, seed: int
 ) -> IntervalCheck:
     """Intervals from all errors; how often they hold, each fold's from the errors of the others."""
-    error = np.abs(answers.truth - answers.prediction)
-    sigma, local = fit_scale(X[answers.rows], answers.prediction, error, seed)
+    error = np.abs(held_out.truth - held_out.prediction)
+    sigma, local = fit_scale(X[held_out.rows], held_out.prediction, error, seed)
     ratio, half = error / sigma, np.empty(len(error))
     for k in np.unique(folds):
         half[folds == k] = conformal_quantile(ratio[folds != k], COVERAGE)
     half *= sigma
-    held = coverage_test(answers.truth, answers.prediction - half, answers.prediction + half,
+    held = coverage_test(held_out.truth, held_out.prediction - half, held_out.prediction + half,
                          COVERAGE)  # fmt: skip
-    order = np.array_split(np.argsort(answers.prediction, kind="stable"), 4)
+    order = np.array_split(np.argsort(held_out.prediction, kind="stable"), 4)
     quarters = tuple(float(np.mean(error[rows] <= half[rows])) for rows in order if len(rows))
     typical = conformal_quantile(ratio, COVERAGE) * float(np.median(sigma))
     return IntervalCheck(typical, held, quarters, bool(local))
 
 
 def _ranking(
-    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray, seed: int
+    judged: EvaluatedRecipe, held_out: HeldOutPredictions, folds: np.ndarray, seed: int
 ) -> RankingQuality:
-    y, margin = answers.truth, answers.margin
+    y, margin = held_out.truth, held_out.margin
     assert margin is not None
     rare = int(np.argmin(np.bincount(y, minlength=2)))  # the class that kg predict --cost is about
-    p = held_out_probabilities(judged, answers, folds)[:, rare]
+    p = held_out_probabilities(judged, held_out, folds)[:, rare]
     costs = tuple(
         (a, b, best_threshold(y, p, false_alarm=a, miss=b, positive=rare)) for a, b in COSTS
     )
@@ -217,48 +217,48 @@ def shifted(judged: EvaluatedRecipe) -> bool:
     return judged.measure.name == "balanced_accuracy"
 
 
-def scaling(judged: EvaluatedRecipe, answers: HeldOutPredictions) -> TemperatureScaling | None:
+def scaling(judged: EvaluatedRecipe, held_out: HeldOutPredictions) -> TemperatureScaling | None:
     """Margins to probabilities, from all held-out rows."""
-    if answers.decision is None:
+    if held_out.decision is None:
         return None
-    return fit_scaling(answers.decision, answers.truth, shifts=shifted(judged))
+    return fit_scaling(held_out.decision, held_out.truth, shifts=shifted(judged))
 
 
 def calibration(
-    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray
+    judged: EvaluatedRecipe, held_out: HeldOutPredictions, folds: np.ndarray
 ) -> Reliability | None:
     """Two classes: of the second. More: of the most probable one, whether it was right."""
-    if answers.decision is None:
+    if held_out.decision is None:
         return None
-    P = held_out_probabilities(judged, answers, folds)
-    if answers.margin is not None:
-        return reliability(answers.truth == 1, P[:, 1])
-    return reliability(np.argmax(P, axis=1) == answers.truth, P.max(axis=1))
+    P = held_out_probabilities(judged, held_out, folds)
+    if held_out.margin is not None:
+        return reliability(held_out.truth == 1, P[:, 1])
+    return reliability(np.argmax(P, axis=1) == held_out.truth, P.max(axis=1))
 
 
 def held_out_probabilities(
-    judged: EvaluatedRecipe, answers: HeldOutPredictions, folds: np.ndarray
+    judged: EvaluatedRecipe, held_out: HeldOutPredictions, folds: np.ndarray
 ) -> np.ndarray:
     """(n, classes) probabilities of held-out rows, calibrated on the other folds."""
-    assert answers.decision is not None
-    P = np.empty_like(answers.decision)
+    assert held_out.decision is not None
+    P = np.empty_like(held_out.decision)
     for k in np.unique(folds):
         rest = folds != k
-        found = fit_scaling(answers.decision[rest], answers.truth[rest], shifts=shifted(judged))
-        P[~rest] = found.probabilities(answers.decision[~rest])
+        found = fit_scaling(held_out.decision[rest], held_out.truth[rest], shifts=shifted(judged))
+        P[~rest] = found.probabilities(held_out.decision[~rest])
     return P
 
 
 def _groups(
     judged: EvaluatedRecipe,
-    answers: HeldOutPredictions,
+    held_out: HeldOutPredictions,
     X: np.ndarray,
     layout: Layout,
     importance: HeldOutImportance | None,
 ) -> tuple[SubgroupResult, ...]:
     """Subgroups of the columns that matter most, the worst first."""
     loss = absolute if judged.measure.task == "regression" else zero_one
-    losses = loss(answers.truth, answers.prediction)
+    losses = loss(held_out.truth, held_out.prediction)
     columns = list(enumerate(layout.used))
     if importance is not None:
         place = {importance.columns[k]: rank for rank, k in enumerate(importance.order)}
@@ -266,7 +266,7 @@ def _groups(
     found: list[SubgroupResult] = []
     looked = 0
     for k, column in columns:
-        names = group_names(column, X[answers.rows, k])
+        names = group_names(column, X[held_out.rows, k])
         if names is None or looked == MAX_COLUMNS:
             continue
         groups = subgroup_losses(losses, names, least=max(10, len(losses) // 50))

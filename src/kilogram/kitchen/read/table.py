@@ -4,8 +4,8 @@
          -> blocks of rows -> all of them, or what fits of them, drawn at random
     text -> encoding, delimiter, header -> columns typed by Arrow -> numbers and gaps recovered
 
-Memory is bounded by `max_memory` (half of what is free, unless said): a table too large for it
-is run over once, block by block, and a uniform sample of its rows is kept, which is said in
+Memory is bounded by `max_memory` (half of what is free, unless given): a table too large for it
+is run over once, block by block, and a uniform sample of its rows is kept, which is noted in
 `notes`. `table_blocks` runs over all rows of the same sources without keeping any. What was
 guessed or repaired is in `notes`, one sentence each; what cannot be is a `KitchenError`.
 """

@@ -23,7 +23,7 @@ from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 from kilogram.kitchen.read.compressed import unpacked
 from kilogram.kitchen.read.dialect import BLANKS, MISSING, Dialect, decode, heading_note, shape
 
-# Rows with a wrong number of cells up to this share are left out and counted; more is an error.
+# Rows with a wrong number of cells up to this fraction are left out and counted; more is an error.
 BAD_ROWS = 0.01
 _BLOCK = 16 << 20
 _HEAD = 1 << 20
@@ -31,7 +31,7 @@ _POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
 _EITHER = r"^[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$"
-_SAID = {
+_FORMATS_IN_WORDS = {
     "comma": "numbers with a decimal comma",
     "thousands": "numbers with commas between thousands",
 }
@@ -249,7 +249,7 @@ def repair(
         column = pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
         column, how = _recover_numbers(column, delimiter, (written or {}).get(name, ""))
         if how:
-            seen.notes.append(f"{name!r} was read as {_SAID[how]}.")
+            seen.notes.append(f"{name!r} was read as {_FORMATS_IN_WORDS[how]}.")
             seen.written[name] = how
         data = data.set_column(k, name, column)
     return data

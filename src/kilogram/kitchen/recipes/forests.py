@@ -34,4 +34,4 @@ class ForestRegressor(MissingValueForest, RandomForestRegressor):
 
 
 class ForestClassifier(MissingValueForest, RandomForestClassifier):
-    """Shares of classes. Parameters: see RandomForestClassifier."""
+    """Fractions of classes. Parameters: see RandomForestClassifier."""

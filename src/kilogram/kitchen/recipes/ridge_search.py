@@ -133,7 +133,7 @@ class RidgeSearch(BaseEstimator, ABC):
         values = paths[place].left_out[:, :, column]
         sums = class_sums(Y, self.model_.predict(X), weights)
         A, c = fisher_rule(Y, sums, values, rows, weights)
-        by_rule = self._losses(y[rows], self._answers(values @ A + c), held).mean()
+        by_rule = self._losses(y[rows], self._predictions(values @ A + c), held).mean()
         if by_rule < losses[place, column].mean():
             self.rule_, self.best_score_ = "fisher", 1.0 - float(by_rule) / self._scale(y[rows])
             self.model_ = solvers[row].model(X, Y @ A + c, alpha, weights)
@@ -153,7 +153,8 @@ class RidgeSearch(BaseEstimator, ABC):
     def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
         """(alphas, n) losses of the predictions (n, t, alphas) of rows left out."""
         each = range(left_out.shape[2])
-        return np.array([self._losses(y, self._answers(left_out[:, :, j]), weights) for j in each])
+        predictions = (self._predictions(left_out[:, :, j]) for j in each)
+        return np.array([self._losses(y, one, weights) for one in predictions])
 
     def _near(
         self, solvers: list[RidgeSolver], X: np.ndarray, y: np.ndarray, Y: np.ndarray, weights: Any
@@ -209,23 +210,23 @@ class RidgeSearch(BaseEstimator, ABC):
         """(n, t) columns to fit and the weights of the rows."""
 
     @abstractmethod
-    def _answers(self, F: np.ndarray) -> np.ndarray:
-        """Answers in the units of y from (n, t) values of the fitted functions."""
+    def _predictions(self, F: np.ndarray) -> np.ndarray:
+        """Predictions in the units of y from (n, t) values of the fitted functions."""
 
     @abstractmethod
     def _scale(self, y: np.ndarray) -> float:
         """The mean loss that scores zero."""
 
     @abstractmethod
-    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
-        """(n,) losses of the answers, row by row."""
+    def _losses(self, y: np.ndarray, predictions: np.ndarray, weights: Any) -> np.ndarray:
+        """(n,) losses of the predictions, row by row."""
 
 
 class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
     """Ridge or kernel ridge for a number, tuned by leave-one-out.
 
     `loss` is what tuning minimises: "squared", "absolute" or "relative" errors of left-out rows.
-    With `log_target` the logarithm of a positive y is fitted; what is judged and answered is its
+    With `log_target` the logarithm of a positive y is fitted; what is predicted is its
     exponential, no further out than y itself went. Other parameters: see RidgeSearch.
     """
 
@@ -247,7 +248,7 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         self.loss = loss
 
     def predict(self, X: Any) -> np.ndarray:
-        return self._answers(self._decision(X))
+        return self._predictions(self._decision(X))
 
     def _targets(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         if not self.log_target:
@@ -258,7 +259,7 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         self.ends_ = float(logs.min()), float(logs.max())
         return logs[:, None], None
 
-    def _answers(self, F: np.ndarray) -> np.ndarray:
+    def _predictions(self, F: np.ndarray) -> np.ndarray:
         if not self.log_target:
             return F[:, 0]
         return np.exp(np.clip(F[:, 0], *self.ends_))
@@ -268,8 +269,8 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
         mean = self._losses(y, np.full(len(y), constant), None).mean()
         return float(mean) or 1.0  # a constant y is predicted without error
 
-    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
-        error = np.abs(y - answers)
+    def _losses(self, y: np.ndarray, predictions: np.ndarray, weights: Any) -> np.ndarray:
+        error = np.abs(y - predictions)
         if self.loss == "squared":
             return error**2
         return error if self.loss == "absolute" else error / np.abs(y)
@@ -282,7 +283,7 @@ class RidgeSearchClassifier(ClassifierMixin, RidgeSearch):
     """
 
     def predict(self, X: Any) -> np.ndarray:
-        return self._answers(self._decision(X))
+        return self._predictions(self._decision(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n, classes) values, or for two classes (n,): positive for the second."""
@@ -298,14 +299,14 @@ class RidgeSearchClassifier(ClassifierMixin, RidgeSearch):
             return Y, None
         return Y, (len(y) / (len(counts) * counts))[codes]
 
-    def _answers(self, F: np.ndarray) -> np.ndarray:
+    def _predictions(self, F: np.ndarray) -> np.ndarray:
         return self.classes_[np.argmax(F, axis=1)]
 
     def _scale(self, y: np.ndarray) -> float:
         return 1.0
 
-    def _losses(self, y: np.ndarray, answers: np.ndarray, weights: Any) -> np.ndarray:
-        return (y != answers) * (1.0 if weights is None else weights)
+    def _losses(self, y: np.ndarray, predictions: np.ndarray, weights: Any) -> np.ndarray:
+        return (y != predictions) * (1.0 if weights is None else weights)
 
 
 def largest_alpha_within_error(losses: np.ndarray, tolerance: float = 0.5) -> tuple[int, int]:

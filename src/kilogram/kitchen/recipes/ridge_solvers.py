@@ -87,8 +87,8 @@ class RidgeSolver:
 
     def _from(self, X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any) -> np.ndarray:
         """Predictions (m, t, alphas) of the rows `test`."""
-        answer = sparse_path if sp.issparse(X) else self._along
-        return answer(X, Y, test, alphas, weights)
+        solve = sparse_path if sp.issparse(X) else self._along
+        return solve(X, Y, test, alphas, weights)
 
     def _along(
         self, X: np.ndarray, Y: np.ndarray, test: np.ndarray, alphas: Any, weights: Any

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.models.trees.tree_arrays import Arrays, answers
+from kilogram.models.trees.tree_arrays import Arrays, tree_outputs
 
 # With more pairs of row and tree the arrays leave the cache, and one tree after another is faster.
 MAX_PAIRS = 20_000
@@ -19,7 +19,7 @@ MAX_PAIRS = 20_000
 def predict_trees(trees: Arrays, X: np.ndarray) -> np.ndarray:
     """(n, columns) predictions for (n, d) rows."""
     if trees["single"] or len(X) * len(trees["roots"]) > MAX_PAIRS:
-        return answers(trees, X)
+        return tree_outputs(trees, X)
     leaves = trees["value"][_leaves(trees, X)]  # (n, trees, width)
     start = np.asarray(trees["start"], dtype=float)
     if leaves.shape[2] == len(start):

@@ -32,7 +32,7 @@ def facts(cooked: CookResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "made": datetime.fromtimestamp(cooked.made, UTC).isoformat(timespec="seconds"),
-        "answer": list(cooked.verdict),
+        "conclusion": list(cooked.verdict),
         "table": {
             "name": cooked.table.name,
             "rows": cooked.table.data.num_rows,
@@ -164,7 +164,7 @@ def _trust(found: TrustChecks) -> dict[str, Any]:
     if found.ranking is not None:
         ranking = found.ranking
         costs = [{"false_alarm": a, "miss": b, **asdict(t)} for a, b, t in ranking.costs]
-        checks["ranking"] = {"roc_area": asdict(ranking.roc), "share": ranking.share,
+        checks["ranking"] = {"roc_area": asdict(ranking.roc), "fraction": ranking.fraction,
                            "average_precision": asdict(ranking.precision),
                            "thresholds": costs}  # fmt: skip
     if found.calibration is not None:

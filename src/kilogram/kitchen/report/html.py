@@ -95,7 +95,7 @@ def plain_line(cooked: CookResult) -> str:
         return words.of_classes(classes)
     if cooked.evidence.trust.quantile is not None:
         return dict(words.trust_lines(cooked.evidence.trust, cooked.measure))["quantile"]
-    return words.of_errors(cooked.evidence.answers, cooked.question.target)
+    return words.of_errors(cooked.evidence.held_out, cooked.question.target)
 
 
 def overview(cooked: CookResult) -> list[tuple[ColumnSummary, str]]:

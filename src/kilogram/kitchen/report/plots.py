@@ -1,7 +1,7 @@
 """The plots of the report.
 
 scores      score of each recipe with its 95 % interval
-answers     predicted against observed        (regression: scatter; classes: confusion matrix)
+predictions predicted against observed        (regression: scatter; classes: confusion matrix)
 errors      residuals against predictions     (two classes: the ROC curve)
 columns     permutation importance of the columns
 learning    learning curve
@@ -17,7 +17,7 @@ from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.formatting import between, figure, signed
 from kilogram.kitchen.judge.evidence import HeldOutImportance, Tuning
 from kilogram.kitchen.measures import of_predictions
-from kilogram.kitchen.report.prediction_plots import of_answers, shown
+from kilogram.kitchen.report.prediction_plots import prediction_plots, shown
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, log_ticks, short, sober
 from kilogram.kitchen.result import CookResult
 
@@ -28,7 +28,7 @@ LEAST_LOSS = 1e-3
 
 def plots(cooked: CookResult) -> list[Plot]:
     """All plots that the evidence allows, in reading order."""
-    found = [scores(cooked), *of_answers(cooked)]
+    found = [scores(cooked), *prediction_plots(cooked)]
     matters = cooked.evidence.importance
     if matters is not None and matters.typical.max() >= LEAST_LOSS:
         found.append(columns(cooked, matters))

@@ -17,7 +17,7 @@ MAX_POINTS = 1200
 MAX_CLASSES = 12
 
 
-def of_answers(cooked: CookResult) -> list[Plot]:
+def prediction_plots(cooked: CookResult) -> list[Plot]:
     """The plots that fit the task."""
     if cooked.measure.task == "regression":
         return [scatter(cooked), residuals(cooked)]
@@ -35,7 +35,7 @@ def shown(cooked: CookResult) -> str:
 
 
 def scatter(cooked: CookResult) -> Plot:
-    found = cooked.evidence.answers
+    found = cooked.evidence.held_out
     few = _thinned(len(found.truth))
     truth, prediction = found.truth[few], found.prediction[few]
     with drawing() as fig:
@@ -63,17 +63,17 @@ def scatter(cooked: CookResult) -> Plot:
             f"{len(truth)} held-out rows; correlation {figure(r)}."
         )
         return Plot(
-            "answers",
+            "predictions",
             "Predicted against observed",
             f"Each point is a held-out row ({shown(cooked)}{_of(few, found.truth)}). On the line "
             f"the prediction is exact{band}.",
             alt,
-            inline(fig, "answers", alt),
+            inline(fig, "predictions", alt),
         )
 
 
 def residuals(cooked: CookResult) -> Plot:
-    found = cooked.evidence.answers
+    found = cooked.evidence.held_out
     error = found.truth - found.prediction
     few = _thinned(len(error))
     with drawing() as fig:
@@ -106,32 +106,32 @@ def residuals(cooked: CookResult) -> Plot:
 
 
 def confusion(cooked: CookResult) -> Plot:
-    found, classes = cooked.evidence.answers, cooked.question.classes
+    found, classes = cooked.evidence.held_out, cooked.question.classes
     counts = confusion_matrix(found.truth, found.prediction, labels=range(len(classes)))
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES])
-    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    fraction = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     names = [short(classes[k], 14) for k in kept]
     with drawing(height=max(2.4, min(4.4, 1.2 + 0.34 * len(names)))) as fig:
-        _cells(fig.subplots(), share[np.ix_(kept, kept)], names)
-        hit = ", ".join(f"{classes[k]} {share[k, k]:.0%}" for k in kept)
+        _cells(fig.subplots(), fraction[np.ix_(kept, kept)], names)
+        hit = ", ".join(f"{classes[k]} {fraction[k, k]:.0%}" for k in kept)
         less = len(classes) - len(kept)
         more = f" The {MAX_CLASSES} largest of {len(classes)} classes are shown." if less else ""
         alt = f"Recall by class: {hit}."
         return Plot(
-            "answers",
+            "predictions",
             "Confusion matrix",
             f"Each row is an observed class, with the fractions of its held-out rows predicted as "
             f"each class ({shown(cooked)}).{more}",
             alt,
-            inline(fig, "answers", alt),
+            inline(fig, "predictions", alt),
         )
 
 
-def _cells(ax: Axes, share: np.ndarray, names: list[str]) -> None:
+def _cells(ax: Axes, fraction: np.ndarray, names: list[str]) -> None:
     """The table of fractions: the diagonal in one colour, errors in another."""
     few = len(names) <= 6
-    for i, j in np.ndindex(share.shape):
-        colour, part = INK["good" if i == j else "kernel"], float(share[i, j])
+    for i, j in np.ndindex(fraction.shape):
+        colour, part = INK["good" if i == j else "kernel"], float(fraction[i, j])
         ax.add_patch(
             Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=0.06 + 0.6 * part, lw=0)
         )
@@ -150,7 +150,7 @@ def _cells(ax: Axes, share: np.ndarray, names: list[str]) -> None:
 
 
 def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
-    found, classes = cooked.evidence.answers, cooked.question.classes
+    found, classes = cooked.evidence.held_out, cooked.question.classes
     false, true, _ = roc_curve(found.truth, found.margin)
     area = f"{figure(ranking.roc.mean)} ({between(ranking.roc)})"
     if len(false) > MAX_POINTS:
@@ -189,8 +189,8 @@ def probabilities(cooked: CookResult, found: Reliability) -> Plot:
     """Predicted probability and observed frequency, bin by bin."""
     two = len(cooked.question.classes) == 2
     what = f"probability of {cooked.question.classes[1] if two else 'the prediction'}"
-    values = np.array([b.said for b in found.bins])
-    true = np.array([b.came_true for b in found.bins])
+    values = np.array([b.predicted for b in found.bins])
+    true = np.array([b.observed for b in found.bins])
     ends = np.array([[b.low, b.high] for b in found.bins]).T
     with drawing() as fig:
         ax = fig.subplots()

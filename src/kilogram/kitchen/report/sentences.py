@@ -26,7 +26,7 @@ from kilogram.kitchen.judge.trust import (
     SubgroupResult,
     TrustChecks,
 )
-from kilogram.kitchen.measures import Measure, measure_named, of_predictions
+from kilogram.kitchen.measures import Measure, of_predictions
 
 # An optimism below this, of a score between 0 and 1, is not worth reporting.
 SMALL = 0.005
@@ -251,11 +251,11 @@ def _percent(part: int, rows: int) -> str:
     return f"{part / rows:.0%}" if 100 * part >= rows or not part else "less than 1%"
 
 
-def of_errors(answers: HeldOutPredictions, target: str) -> str:
+def of_errors(held_out: HeldOutPredictions, target: str) -> str:
     """How far off the predictions of a number are, in its own units."""
-    error = np.abs(answers.truth - answers.prediction)
+    error = np.abs(held_out.truth - held_out.prediction)
     half, most = np.quantile(error, [0.5, 0.9])
-    low, high = np.quantile(answers.truth, [0.05, 0.95])
+    low, high = np.quantile(held_out.truth, [0.05, 0.95])
     return (
         f"Half of the predictions are off by at most {figure(float(half))}, nine of ten by at most "
         f"{figure(float(most))}; {target} itself mostly lies between {figure(float(low))} and "
@@ -267,7 +267,7 @@ def _of_ranking(found: RankingQuality) -> str:
     return (
         f"Area under the ROC curve {figure(found.roc.mean)} ({between(found.roc)}); average "
         f"precision {figure(found.precision.mean)} ({between(found.precision)}), where random "
-        f"guessing has {figure(found.share)}."
+        f"guessing has {figure(found.fraction)}."
     )
 
 
@@ -334,10 +334,6 @@ def _last(name: str) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def measure_title(name: str) -> str:
-    return measure_named(name).title
 
 
 def _mean(judged: EvaluatedRecipe) -> float:

@@ -28,28 +28,28 @@ class WorstRow:
 
 def worst_rows(cooked: CookResult) -> tuple[tuple[str, ...], tuple[WorstRow, ...]]:
     """The columns that are shown, and the worst rows: largest errors, or surest mistakes."""
-    answers = cooked.evidence.answers
+    held_out = cooked.evidence.held_out
     names = _columns(cooked)
     if not len(cooked.rows):
         return names, ()
     if cooked.measure.task == "regression":
-        error = np.abs(answers.truth - answers.prediction)
+        error = np.abs(held_out.truth - held_out.prediction)
     else:
-        wrong = answers.truth != answers.prediction
+        wrong = held_out.truth != held_out.prediction
         P = None
-        if answers.decision is not None:
-            P = held_out_probabilities(cooked.shown, answers, fold_numbers(cooked.shown))
+        if held_out.decision is not None:
+            P = held_out_probabilities(cooked.shown, held_out, fold_numbers(cooked.shown))
         # the probability that the observed class was given: the less, the worse
-        sure = wrong.astype(float) if P is None else 1 - P[np.arange(len(P)), answers.truth]
+        sure = wrong.astype(float) if P is None else 1 - P[np.arange(len(P)), held_out.truth]
         error = np.where(wrong, sure, 0.0)
     places = np.argsort(-error, kind="stable")[:SHOWN]
     places = places[error[places] > 0]
-    rows = cooked.rows[answers.rows[places]]
+    rows = cooked.rows[held_out.rows[places]]
     data = cooked.table.data.take(rows)
     cells = {name: as_text(plain(data.column(name))).to_pylist() for name in names}
     return names, tuple(
-        WorstRow(int(row), _written(cooked, answers.truth[place]),
-                 _written(cooked, answers.prediction[place]), _wrong(cooked, error[place]),
+        WorstRow(int(row), _written(cooked, held_out.truth[place]),
+                 _written(cooked, held_out.prediction[place]), _wrong(cooked, error[place]),
                  tuple(_cell(cells[name][k]) for name in names))
         for k, (row, place) in enumerate(zip(rows, places, strict=True))
     )  # fmt: skip

@@ -218,7 +218,7 @@ def _coverage(text: str | None) -> float:
     except ValueError:
         found = -1.0
     if not 0 < found < 1:
-        raise RequestError(422, f"coverage must be a float between 0 and 1, got {text!r}.")
+        raise RequestError(422, f"coverage must be a float in (0, 1), got {text!r}.")
     return found
 
 

@@ -21,7 +21,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from kilogram.kitchen.errors import KitchenError
+from kilogram.base.constraints import Integer, Real
+from kilogram.kitchen.errors import check_setting
 
 # Requests predicted together, and the bytes up to which a request is small.
 BATCH, SMALL = 64, 16 << 10
@@ -42,10 +43,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_rows", "max_columns", "threads", "max_queued_bytes"):
-            if getattr(self, name) < 1:
-                raise KitchenError(f"{name} must be a positive integer, got {getattr(self, name)}.")
-        if self.waiting < 0 or not self.timeout > 0:
-            raise KitchenError("waiting must not be negative, and timeout must be positive.")
+            check_setting(name, getattr(self, name), Integer(1))
+        check_setting("waiting", self.waiting, Integer(0))
+        check_setting("timeout", self.timeout, Real(0, closed="neither"))
 
 
 class RequestError(Exception):

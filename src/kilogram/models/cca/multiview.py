@@ -24,7 +24,6 @@ from kilogram.arrays.rows import column_count, map_rows, reduce_rows
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.constraints import Constraint, Integer, OneOf, Real
 from kilogram.base.estimate import Estimate
-from kilogram.base.parameters import is_whole
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.warnings import warn_if_unfinished
 from kilogram.operators.cost import rates
@@ -215,14 +214,14 @@ def _together(X: Any) -> tuple[Any, list[int] | None]:
 
 def split_columns(views: Any, d: int) -> list[int]:
     """Columns of each view: d divided into equal parts, or as asked for."""
-    if is_whole(views):
+    if Integer().accepts(views):
         if not 2 <= views <= d:
             raise ValueError(
                 f"X has {d} feature(s) and cannot be divided into views={views}: there must be "
                 f"at least two views and a column for each (n_features = {d})."
             )
         return [d // views + (i < d % views) for i in range(views)]
-    if not (isinstance(views, Iterable) and all(map(is_whole, views))):
+    if not (isinstance(views, Iterable) and all(map(Integer().accepts, views))):
         raise ValueError(
             f"views must be a number of views or a list of their sizes, got {views!r}."
         )

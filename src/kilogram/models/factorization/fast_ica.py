@@ -222,7 +222,6 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         scale = root if self.whiten == "arbitrary-variance" else 1.0
         self.components_ = stored(W @ white.K / scale, ref)
         self.mixing_ = stored(white.back @ W.T * scale, ref)
-        self._unmixing = stored(W, ref)
         self._far = white.far
         self._n_features_out = len(W)
         if self.whiten:

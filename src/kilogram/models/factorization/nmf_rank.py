@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from kilogram.base.parameters import is_whole, number
+from kilogram.base.constraints import Integer, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.models.factorization.nmf import NMF
 from kilogram.models.factorization.nmf_fitting import loss_of
@@ -69,14 +69,13 @@ def nmf_rank(
     """
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
     asked = list(ranks) if isinstance(ranks, Iterable) else [ranks]
-    if not asked or not all(is_whole(k) and k >= 1 for k in asked):
-        raise ValueError(f"ranks must be integers of at least 1, got {asked}.")
+    if not asked:
+        raise ValueError("ranks must have at least one rank, got an empty sequence.")
+    for k in asked:
+        check_parameter("ranks", k, Integer(1))
     listed = np.unique(np.asarray(asked, dtype=int))
-    if not 0 < number(holdout) < 1 or not (is_whole(n_splits) and n_splits >= 1):
-        raise ValueError(
-            f"holdout must lie between 0 and 1 and n_splits be a whole number from 1, got "
-            f"{holdout!r}, {n_splits!r}."
-        )
+    check_parameter("holdout", holdout, Real(0, 1, "neither"))
+    check_parameter("n_splits", n_splits, Integer(1))
     base = NMF(max_iter=500) if model is None else model
     rng, seen = as_generator(random_state), ~np.isnan(X)
     found = np.empty((n_splits, len(listed)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import to_numpy
-from kilogram.base.constraints import Real
+from kilogram.base.constraints import Real, check_parameter
 from kilogram.base.projection import Projection, signed
 from kilogram.solvers.factorization.fast_ica import Contrast, ContrastSums
 from kilogram.statistics import Moments
@@ -29,8 +29,7 @@ def contrast_of(fun: Any, fun_args: Mapping[str, Any] | None) -> Contrast:
     if set(args) - {"alpha"}:
         raise ValueError(f"fun_args of {fun!r} has alpha only, got {sorted(args)}.")
     alpha = args.get("alpha", 1.0)
-    if not Real(1, 2).accepts(alpha):
-        raise ValueError(f"alpha must be in [1,2], got {alpha!r}.")
+    check_parameter("alpha", alpha, Real(1, 2))
     return Contrast(fun, float(alpha))
 
 

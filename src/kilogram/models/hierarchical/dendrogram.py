@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.base.parameters import is_whole
+from kilogram.base.constraints import Integer, check_parameter
 from kilogram.solvers.linkage.linkage import roots
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def dendrogram(
         raise TypeError(
             f"dendrogram draws trees of kilogram's AgglomerativeClustering, not {model!r:.60}."
         )
-    if not is_whole(max_leaves) or max_leaves < 2:
-        raise ValueError(f"max_leaves must be an integer of at least 2, got {max_leaves!r}.")
+    check_parameter("max_leaves", max_leaves, Integer(2))
     n = model.n_leaves_
     if names is not None and len(names) != n:
         raise ValueError(f"names: the tree has {n} leaves, {len(names)} names were given.")

@@ -15,7 +15,7 @@ from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, row_count
 from kilogram.base.random_state import as_generator
 from kilogram.solvers.lloyd.containers import host, like_block
 from kilogram.solvers.lloyd.row_summary import RowSummary
-from kilogram.statistics.mixture import Components, log_likelihood, row_answers
+from kilogram.statistics.mixture import Components, log_likelihood, row_values
 
 
 def check_row_count(X: Any, y: Any, n_components: int) -> None:
@@ -93,7 +93,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
     def predict_proba(self, X: Any) -> Any:
         """Responsibilities: the probability of each component given the row, (n, n_components)."""
-        return self._by_rows(partial(row_answers, what="responsibilities"), X)
+        return self._by_rows(partial(row_values, what="responsibilities"), X)
 
     def transform(self, X: Any) -> Any:
         """The responsibilities as features: the same as `predict_proba`."""
@@ -101,7 +101,7 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
     def score_samples(self, X: Any) -> Any:
         """log p(x) of each row, (n,)."""
-        return self._by_rows(partial(row_answers, what="norms"), X)
+        return self._by_rows(partial(row_values, what="norms"), X)
 
     def _by_rows(self, function: Any, X: Any) -> Any:
         check_is_fitted(self)
@@ -165,5 +165,5 @@ class MixturePredictions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
 
 
 def _labels(block: Any, parts: Components) -> Any:
-    joint = to_numpy(row_answers(block, parts, "joint"))
+    joint = to_numpy(row_values(block, parts, "joint"))
     return like_block(np.argmax(joint, axis=1), block)

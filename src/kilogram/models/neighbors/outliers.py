@@ -101,8 +101,8 @@ class NeighborOutliers(KNeighborsMixin, OutlierMixin, NeighborsBase):
         if isinstance(self.contamination, str):  # "auto"
             self.offset_ = -1.5
         else:
-            share = 100.0 * float(self.contamination)
-            self.offset_ = float(np.percentile(self.negative_outlier_factor_, share))
+            fraction = 100.0 * float(self.contamination)
+            self.offset_ = float(np.percentile(self.negative_outlier_factor_, fraction))
         return self
 
     @available_if(_for_own_rows)

@@ -40,10 +40,6 @@ class Architecture:
         """Number of weights; the offsets follow them in theta."""
         return sum(a * b for a, b in pairwise(self.sizes))
 
-    @property
-    def n_parameters(self) -> int:
-        return self.n_coefs + (sum(self.sizes[1:]) if self.fit_intercept else 0)
-
     def unpack(self, theta: Any) -> tuple[list[Any], list[Any]]:
         """Views of theta: weights (d_{l-1}, d_l) and offsets (d_l,), which may be none."""
         xp, at = namespace(theta), 0

@@ -1,4 +1,4 @@
-"""Rows in coordinates in which robust fits are well conditioned, and the way back.
+"""Rows in coordinates in which robust fits are well conditioned, and back.
 
 Columns are centred by their medians and scaled by their median absolute deviations, so that
 outliers do not set the units, then rotated to orthogonal columns of mean square 1. Coefficients of

@@ -18,7 +18,7 @@ from kilogram.solvers.coordinate.designs import (
     SparseDesign,
     column_squares,
 )
-from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, PathPoint, strength_max
+from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, strength_max
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.ridge import joint_moments
 from kilogram.statistics import JointMoments
@@ -170,8 +170,3 @@ def objective_value(
     loss = 0.5 * float(np.average(residual**2, weights=w))
     ridge = 0.5 * (1 - l1_ratio) * float(coef @ coef)
     return loss + alpha * (l1_ratio * float(np.abs(coef).sum()) + ridge)
-
-
-def worst_gap(points: list[PathPoint]) -> float:
-    """The largest relative duality gap among those that missed the tolerance."""
-    return max((point.gap for point in points if not point.converged), default=0.0)

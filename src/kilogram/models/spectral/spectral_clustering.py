@@ -40,9 +40,9 @@ from kilogram.base.affinity import (
 )
 from kilogram.base.clustering import (
     CentreMixin,
-    answer_like,
     check_row_count,
     host,
+    like_block,
     unit_rows,
     warn_if_duplicates,
 )
@@ -265,9 +265,9 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
         xp = namespace(functions.values)
         self.bound_ = float(xp.sum(functions.values))
         self.eigenvalues_, self.n_iter_ = functions.values, functions.found.n_iter
-        self.embedding_ = answer_like(host(F), X)
+        self.embedding_ = like_block(host(F), X)
         self._n_features_out = self.embedding_.shape[1]
-        self.labels_ = answer_like(host(labels).astype(np.int32), X)
+        self.labels_ = like_block(host(labels).astype(np.int32), X)
 
     def _points(self, f: Any) -> Any:
         return f if self.relaxation == "ncut" else unit_rows(f)
@@ -295,7 +295,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
         return self._points(self._affinity.extend(block, self._functions))
 
     def _coordinates(self, block: Any) -> Any:
-        return answer_like(host(self._extended(block)), block)
+        return like_block(host(self._extended(block)), block)
 
     def _labels(self, block: Any) -> Any:
         F = self._extended(block)
@@ -303,7 +303,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
             labels = host(nearest(F, *self._rule)[0])
         else:
             labels = labels_of(host(F), self._rule)
-        return answer_like(labels.astype(np.int32), block)
+        return like_block(labels.astype(np.int32), block)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ Arrays = dict[str, Any]
 BLOCK = 4096
 
 
-def answers(trees: Arrays, X: np.ndarray) -> np.ndarray:
+def tree_outputs(trees: Arrays, X: np.ndarray) -> np.ndarray:
     """(n, columns) predictions for (n, d) rows; a leaf has a value for each, or just one."""
     out = np.tile(np.asarray(trees["start"], dtype=float), (len(X), 1))
     for begin in range(0, len(X), BLOCK):

@@ -20,7 +20,6 @@ Zou and Li 2008 (tangents of concave penalties); Tibshirani et al. 2012 (strong 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +99,6 @@ class PenalizedPath:
             work.set(np.zeros(rows.X.shape[1]), self.loss.predictor(mean))
         if len(free):
             work.add(free)
-        self.null_scale = 0.0
         if rows.intercept or len(free):
             terms = self.loss.terms(rows.y, work.z)
             size = float(rows.v @ np.abs(terms.gradient))
@@ -190,13 +188,3 @@ class PenalizedPath:
         own, _ = self.problem.violation(self.own, work.b)
         centre = abs(float(self.rows.v @ gradient)) if self.rows.intercept else 0.0
         return max(float(inside.max(initial=0.0)), float(own.max(initial=0.0)), centre)
-
-
-def penalized_fits(path: PenalizedPath, strengths: Sequence[Strengths]) -> list[PenalizedPoint]:
-    """Solutions at each strength; fewer if the limit of time ends the path."""
-    found = []
-    for strength in strengths:
-        found.append(path.solve(strength))
-        if path.late:
-            break
-    return found

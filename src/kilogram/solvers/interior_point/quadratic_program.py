@@ -105,7 +105,7 @@ def solve_quadratic_program(
     if not tol > 0:
         raise ValueError(f"tol must be a float greater than 0, got {tol!r}.")
     if max_iter < 1:
-        raise ValueError(f"max_iter must be an int of at least 1, got {max_iter!r}.")
+        raise ValueError(f"max_iter must be an integer of at least 1, got {max_iter!r}.")
     whole = QuadraticProgram.of(P, q, G, h, A, b)
     low, high = np.linalg.eigvalsh(whole.P)[[0, -1]]
     if low < -1e-12 * len(whole.q) * max(abs(high), abs(low)):

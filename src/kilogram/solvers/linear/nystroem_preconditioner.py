@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_triangular
-from kilogram.arrays.namespace import like, namespace
+from kilogram.arrays.namespace import namespace
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,6 @@ class NystroemPreconditioner:
         rank = max(1, int(xp.sum(xp.astype(kept, xp.int64))))
         values = squares[:rank]
         return cls((B @ V[:, :rank]) / values**0.5, values, alpha)
-
-    @classmethod
-    def from_sketch(cls, A: Any, ref: Any, alpha: Any, *, rank: int, rng: Any) -> Any:
-        """From A @ O with O (n, rank) standard normal, in the library, device and dtype of ref."""
-        O = like(rng.standard_normal((A.shape[0], rank)), ref)
-        C = A @ O
-        return cls.from_columns(C, O.T @ C, alpha)
 
     def __matmul__(self, R: Any) -> Any:
         inside = self.U.T @ R

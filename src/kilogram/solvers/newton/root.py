@@ -92,8 +92,10 @@ def newton_root(
     x, slope = float(x0), derivative or _differences(f)
     if not math.isfinite(x):
         raise ValueError(f"x0 must be finite, got {x0!r}.")
-    if not tol > 0 or max_iter < 1:
-        raise ValueError(f"tol must be above 0 and max_iter at least 1, got {tol!r}, {max_iter!r}.")
+    if not tol > 0:
+        raise ValueError(f"tol must be a float greater than 0, got {tol!r}.")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1, got {max_iter!r}.")
     inside = None if bracket is None else _Bracket(f, x, bracket)
     path, value = [x], _value(f, x)
     for taken in range(max_iter):

@@ -32,7 +32,7 @@ struct Split {
 class Grower {
  public:
   Grower(const TreeRows& rows, const TreeRules& rules, const TreeNodes& nodes)
-      : rows_(rows), rules_(rules), nodes_(nodes), left_(rows.n), room_(rows.n), columns_(rows.d),
+      : rows_(rows), rules_(rules), nodes_(nodes), left_(rows.n), buffer_(rows.n), columns_(rows.d),
         state_(rules.seed) {
     for (i64 k = 0; k < rows.d; ++k) columns_[k] = k;
     for (i64 i = 0; i < rows.n; ++i) total_ += rows.w[i];
@@ -158,11 +158,11 @@ class Grower {
     for (i64 i = node.begin; i < node.end; ++i) {
       const std::int32_t row = order[i];
       order[l] = row;
-      room_[r] = row;
+      buffer_[r] = row;
       l += left_[row];
       r += 1 - left_[row];
     }
-    std::copy(room_.begin(), room_.begin() + r, order + l);
+    std::copy(buffer_.begin(), buffer_.begin() + r, order + l);
     return l;
   }
 
@@ -170,7 +170,7 @@ class Grower {
   const TreeRules& rules_;
   const TreeNodes& nodes_;
   std::vector<std::uint8_t> left_;
-  std::vector<std::int32_t> room_;
+  std::vector<std::int32_t> buffer_;
   std::vector<i64> columns_;
   std::uint64_t state_;
   double total_ = 0;

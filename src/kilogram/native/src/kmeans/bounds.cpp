@@ -5,7 +5,7 @@
 // the nearest other centre of the group; both move with the centres, and
 //     u < min_g l_g      the row stays: it is not even read
 //     |x - c_own| < l_g  no centre of group g is nearer
-// First every row is compared with its bounds, in order; then the rows left over are gathered, those of
+// First every row is compared with its bounds, in order; then the remaining rows are gathered, those of
 // one cluster side by side, because they need the same groups.
 #include "kmeans/kmeans.hpp"
 #include "kmeans/lanes.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr i64 kFour = 4;
 constexpr i64 kPiece = 960;  // rows compared with their bounds at a time, by one thread
-constexpr i64 kStrips = 8;   // strips' worth of rows left over that one thread takes at a time
+constexpr i64 kStrips = 8;   // strips' worth of remaining rows that one thread takes at a time
 constexpr i64 kAhead = 12;   // rows that are called for while others are measured
 
 // The centres in their places, four to a block, whole blocks to a group.

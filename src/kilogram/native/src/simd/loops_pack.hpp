@@ -4,7 +4,7 @@
 template <class T>
 void pack(const T* x, i64 rows, i64 cols, i64 rs, i64 cs, const T* shift, const T* scale, T* out,
           i64 ldo) {
-  if (cs != 1) {  // column-major or strided: walk down the columns, whose entries are the closer
+  if (cs != 1) {  // column-major or strided: go down the columns, whose entries are the closer
     for (i64 k = 0; k < cols; ++k) {
       const T c = shift ? shift[k] : T(0);
       const T* __restrict column = x + k * cs;

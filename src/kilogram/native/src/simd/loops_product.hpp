@@ -292,7 +292,7 @@ KG_INLINE void put_some(const T* const* x, i64 cols, i64 cs, const T* const* shi
     reinterpret_cast<V*>(out)[1] = v1;
     if (sums) add(sums1 + c, v1, s1);
   }
-  const i64 step = W * (whole ? 1 : stride);  // what is left over fills no strip
+  const i64 step = W * (whole ? 1 : stride);  // the remainder fills no strip
   for (int r = 0; r < rows; ++r) {
     const T s = scaled ? scale[r] : T(1);
     for (i64 c = whole; c < cols; ++c) {

@@ -26,7 +26,7 @@ struct OneVsOneResult {
 };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kRounds = 8;  // gradients made anew, against the rounding of long walks
+constexpr int kRounds = 8;  // gradients made anew, against the rounding of many updates
 
 PairResult steps(const PairProblem<float>& P, double tol, i64 most) {
   return smo_loops().pairs_f32(P, tol, most);

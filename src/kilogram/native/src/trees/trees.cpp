@@ -41,7 +41,7 @@ class Grower {
   Grower(const CodedColumns& X, const TreeTarget& t, const SplitRules& rules,
          const GrownNodes& nodes)
       : X_(X), t_(t), rules_(rules), nodes_(nodes), target_(t, rules.criterion), columns_(X.d),
-        room_(t.m), cuts_(rules.columns ? std::min(rules.columns, X.d) : X.d), draws_(cuts_.size()), state_(rules.seed) {
+        buffer_(t.m), cuts_(rules.columns ? std::min(rules.columns, X.d) : X.d), draws_(cuts_.size()), state_(rules.seed) {
     for (i64 k = 0; k < X.d; ++k) columns_[k] = k;
     for (int i = 0; i < std::max(rules.threads, 1); ++i)
       searches_.push_back(std::make_unique<ColumnSearch>(X, rules, target_));
@@ -201,11 +201,11 @@ class Grower {
         low = code <= best.code;
       }
       t_.rows[l] = row;
-      room_[r] = row;
+      buffer_[r] = row;
       l += low;
       r += !low;
     }
-    std::copy(room_.begin(), room_.begin() + r, t_.rows + l);
+    std::copy(buffer_.begin(), buffer_.begin() + r, t_.rows + l);
     nodes_.feature[node.id] = static_cast<std::int32_t>(best.column);
     nodes_.threshold[node.id] = best.threshold;
     nodes_.missing_left[node.id] = best.missing_known ? best.missing_left : l - node.begin > r;
@@ -238,7 +238,7 @@ class Grower {
   NodeTarget target_;
   std::vector<std::unique_ptr<ColumnSearch>> searches_;
   std::vector<i64> columns_;
-  std::vector<std::int32_t> room_;
+  std::vector<std::int32_t> buffer_;
   std::vector<Cut> cuts_;
   std::vector<std::uint64_t> draws_;
   std::uint64_t state_;

@@ -8,7 +8,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 import kilogram as kg
 from kilogram.evaluation import learn_actively
-from kilogram.textbook import few_labels
+from kilogram.textbook import semi_supervised
 from kilogram.textbook.state import run
 
 
@@ -44,7 +44,7 @@ def test_T4_1_a_border_that_respects_density_does_not_cut_a_cluster():
         known = y >= 0
         alone = kg.LogisticRegression().fit(X[known], y[known]).predict(X)
         assert (alone != truth).mean() > 0.03  # the border of four labels cuts a cluster
-        p = run(few_labels.self_training(X, y, few_labels.nearest_mean))["p"]
+        p = run(semi_supervised.self_training(X, y, semi_supervised.nearest_mean))["p"]
         assert ((p > 0.5) != truth).mean() < 0.01
         trained = SelfTrainingClassifier(kg.LogisticRegression(), threshold=0.9).fit(X, y)
         assert (trained.predict(X) != truth).mean() < 0.01
@@ -58,7 +58,7 @@ def test_T4_1_a_border_that_respects_density_does_not_cut_a_cluster():
         assert (fast.transduction_ != truth).mean() < (alone != truth).mean()
         A = np.exp(-30 * np.sum((X[:, None] - X) ** 2, axis=2)) * (1 - np.eye(len(X)))
         Y = (y[:, None] == [0, 1]).astype(float)
-        states = list(few_labels.spreading(A, Y, 0.9, 300))
+        states = list(semi_supervised.spreading(A, Y, 0.9, 300))
         J = [s.objective for s in states[1:]]
         assert np.diff(J).max() < 1e-9
         exact = kg.LabelSpreading("rbf", gamma=30, alpha=0.9, tol=1e-10).fit(X, y)
@@ -89,6 +89,10 @@ def test_T4_2_asking_where_unsure_needs_no_more_labels_than_asking_at_random():
             found.append(first_good(learnt.scores))
             assert len(np.unique(learnt.asked)) == 27
     assert np.mean(asked) < 0.75 * np.mean(drawn)  # on average, on a separable toy set
-    ref = run(few_labels.uncertainty_sampling(X, y, np.array(start), few_labels.nearest_mean, 10))
+    ref = run(
+        semi_supervised.uncertainty_sampling(
+            X, y, np.array(start), semi_supervised.nearest_mean, 10
+        )
+    )
     assert len(ref["known"]) == 12
     assert ((ref["p"] > 0.5) == y).mean() > 0.85

@@ -1,4 +1,4 @@
-"""Few labels, many points: first_encounter chapter 4 names both principles, the steps are ours.
+"""Semi-supervised and active learning: first_encounter 4 has the principles, the steps are ours.
 
 semi-supervised   the border shall not cut through regions of high density: labels spread over a
                   graph of near points, or a classifier believes its own surest answers
