@@ -32,7 +32,7 @@ def test_L14_M5_the_stack_grows_the_same_tree():
     states = list(trees.tree(X, y, least=5))
     assert (np.diff([s.objective for s in states]) <= 1e-9).all()  # every split lowers the SSE
     fast = kg.DecisionTreeRegressor(min_samples_leaf=5).fit(X, y)
-    reference = trees.answers(states[-1]["nodes"], states[-1]["values"], X)
+    reference = trees.tree_values(states[-1]["nodes"], states[-1]["values"], X)
     assert np.allclose(fast.predict(X), reference)
     assert fast.get_n_leaves() == (states[-1]["nodes"][:, 0] < 0).sum()
     assert np.isclose(np.sum((y - reference) ** 2), states[-1].objective)
@@ -76,7 +76,7 @@ def test_L26_M2_decision_trees(kind):
     X, y = xor(3, 90)
     reference = run(trees.tree(X, np.eye(2)[y], kind, least=3))
     fast = kg.DecisionTreeClassifier(criterion=kind, min_samples_leaf=3).fit(X, y)
-    soft = trees.answers(reference["nodes"], reference["values"], X)
+    soft = trees.tree_values(reference["nodes"], reference["values"], X)
     assert np.allclose(fast.predict_proba(X), soft)
     assert np.array_equal(fast.predict(X), soft.argmax(axis=1))  # hard: the majority
     assert kg.DecisionTreeClassifier(criterion=kind).fit(X, y).score(X, y) == 1.0  # until pure

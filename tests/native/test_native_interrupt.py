@@ -8,9 +8,11 @@ import time
 import pytest
 
 LONG = """
+import signal
 import numpy as np
 from kilogram.native.structure import link_rows
 from kilogram.native.kmeans_initialization import greedy_rows
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
 rng = np.random.default_rng(0)
 rows, wide, draws = rng.random((200_000, 4)), rng.random((50_000, 20)), rng.random((20_000, 8))
 try:
