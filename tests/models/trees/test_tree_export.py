@@ -1,5 +1,6 @@
 """Trees as text, as SVG and as a plot."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -59,6 +60,43 @@ def test_drawings_have_a_box_for_every_node():
     plt.switch_backend("Agg")
     assert len(kg.plot_tree(model)) == model.tree_.node_count
     assert len(kg.plot_tree(model, max_depth=0)) == 1
+    plt.close("all")
+
+
+def test_plots_write_what_scikit_learn_writes():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((80, 3))
+    marks = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5)
+    names = {"feature_names": ["a", "b", "c"], "class_names": ["p", "q", "r"]}
+    ours = kg.DecisionTreeClassifier(max_depth=2).fit(rows, marks)
+    peer = tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, marks)
+    for settings in ({}, {"label": "root", "node_ids": True}, {"impurity": False}):
+        texts = [
+            {re.sub(r"(<= \d+\.\d*?)0+\n", r"\1\n", box.get_text()) for box in boxes}
+            for boxes in (
+                kg.plot_tree(ours, filled=True, rounded=True, **names, **settings),
+                tree.plot_tree(peer, **names, **settings),
+            )
+        ]
+        plt.close("all")
+        assert texts[0] <= texts[1]  # scikit-learn writes True and False beside the first arrows
+    half = kg.plot_tree(ours, proportion=True, label="none", fontsize=6)
+    assert "100.0%" in half[0].get_text()
+    assert "=" not in half[0].get_text().replace("<=", "")
+    plt.close("all")
+
+
+def test_colours_of_filled_boxes():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    model = kg.DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    faces = [box.get_bbox_patch().get_facecolor() for box in kg.plot_tree(model, filled=True)]
+    assert faces[0][:3] == (1.0, 1.0, 1.0)  # as many of both classes
+    assert faces[1] != faces[2]
+    constant = kg.DecisionTreeRegressor().fit([[0.0], [1.0]], [2.0, 2.0])
+    assert len(kg.plot_tree(constant, filled=True)) == 1
     plt.close("all")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.base.constraints import Integer, check_parameter
+from kilogram.base.constraints import Integer, OneOf, check_parameter
 from kilogram.models.trees.decision_tree import SingleTree
 
 BOX, GAP, LEVEL, LINE = (150, 14, 96, 15)  # of the drawing: width, gap, height of a level, a line
@@ -243,15 +244,82 @@ def export_svg(
     return "\n".join([*parts, "</svg>"])
 
 
+class Shown(NamedTuple):
+    """What `plot_tree` writes into the boxes, as in scikit-learn."""
+
+    label: str
+    impurity: bool
+    node_ids: bool
+    proportion: bool
+
+
+def _short(number: float, decimals: int) -> str:
+    """The number without zeros at its end, but for one: 0.5, 2.0."""
+    return str(round(float(number), decimals))
+
+
+def _box(words: NodeText, node: int, cut_off: bool, shown: Shown) -> str:
+    """The text of one box of `plot_tree`."""
+    if cut_off:
+        return "(...)"
+    model, tree = words.model, words.model.tree_
+    named = shown.label == "all" or (shown.label == "root" and node == 0)
+    lines = [f"node #{node}" if named else f"#{node}"] if shown.node_ids else []
+    if tree.children_left[node] >= 0:
+        lines.append(words.split(node, True))
+    weight = float(tree.weighted_n_node_samples[node])
+    count = str(int(tree.n_node_samples[node]))
+    if shown.proportion:
+        count = f"{100 * tree.n_node_samples[node] / tree.n_node_samples[0]:.1f}%"
+    value = tree.value[node]
+    if hasattr(model, "classes_") and not shown.proportion:
+        value = value * weight
+    whole = bool((value == np.rint(value)).all())
+    digits = [str(int(v)) if whole else _short(v, words.decimals) for v in value.ravel()]
+    facts = {"samples": count, "value": digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"}
+    if shown.impurity:
+        facts = {str(model.criterion): _short(tree.impurity[node], words.decimals), **facts}
+    if words.classes is not None and len(value) == 1:
+        facts["class"] = words.classes[int(np.argmax(value[0]))]
+    return "\n".join([*lines, *(f"{k} = {v}" if named else v for k, v in facts.items())])
+
+
+def _colours(model: SingleTree) -> list[Any]:
+    """The colour of every node: of its class, paler where it is mixed; of its mean."""
+    import matplotlib as mpl
+
+    tree = model.tree_
+    values = tree.value[:, 0] if model.n_outputs_ == 1 else -tree.impurity[:, None]
+    if model.n_outputs_ > 1 or not hasattr(model, "classes_"):
+        low, high = float(values[:, 0].min()), float(values[:, 0].max())
+        share = (values[:, 0] - low) / (high - low) if high > low else np.zeros(len(values))
+        return [mpl.colormaps["Oranges"](0.7 * s) for s in share]
+    classes = values.shape[1]
+    hues = mpl.colormaps["tab10" if classes <= 10 else "gist_rainbow"]
+    colours = []
+    for fractions in values:
+        top = int(np.argmax(fractions))
+        purity = 1.0 if classes == 1 else (fractions[top] - 1 / classes) / (1 - 1 / classes)
+        hue = np.array(hues(top if classes <= 10 else top / classes)[:3])
+        colours.append(tuple(1 - 0.7 * purity * (1 - hue)))
+    return colours
+
+
 def plot_tree(
     decision_tree: SingleTree,
     *,
     max_depth: int | None = None,
     feature_names: Any = None,
     class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
     precision: int = 3,
-    fontsize: float | None = None,
     ax: Any = None,
+    fontsize: float | None = None,
 ) -> list[Any]:
     """Plot a fitted tree with matplotlib.
 
@@ -262,11 +330,22 @@ def plot_tree(
         Deeper branches are cut off; None draws all.
     feature_names, class_names : array-like of str or None, default=None
         None uses `feature_names_in_` and `classes_`.
+    label : {"all", "root", "none"}, default="all"
+        Which boxes name their numbers ("samples = 50").
+    filled : bool, default=False
+        Colour the boxes by the class, paler where classes are mixed, or by the mean.
+    impurity, node_ids : bool, default=True, False
+        Write the impurity, the number of the node.
+    proportion : bool, default=False
+        Fractions of rows and classes instead of counts.
+    rounded : bool, default=False
+        Boxes with round corners.
     precision : int, default=3
         Decimals.
-    fontsize : float or None, default=None
     ax : matplotlib axis or None, default=None
         None takes the present one.
+    fontsize : float or None, default=None
+        None shrinks the text until the boxes of a level fit beside each other.
 
     Returns
     -------
@@ -276,7 +355,9 @@ def plot_tree(
     import matplotlib.pyplot as plt
 
     check_parameter("precision", precision, Integer(0))
+    check_parameter("label", label, OneOf("all", "root", "none"))
     words = NodeText.of(decision_tree, feature_names, class_names, precision)
+    shown = Shown(label, impurity, node_ids, proportion)
     tree = decision_tree.tree_
     places = _places(tree, tree.max_depth if max_depth is None else int(max_depth))
     ax = plt.gca() if ax is None else ax
@@ -285,17 +366,38 @@ def plot_tree(
     columns = 1 + max(x for x, _ in places.values())
     levels = 1 + max(depth for _, depth in places.values())
     at = {i: ((x + 0.5) / columns, 1 - (depth + 0.5) / levels) for i, (x, depth) in places.items()}
+    colours = _colours(decision_tree) if filled else ["#f4f6fb"] * tree.node_count
+    shape = "round" if rounded else "square"
     drawn = []
     for i, place in at.items():
         for child in (int(tree.children_left[i]), int(tree.children_right[i])):
             if child in at:
                 ax.plot(*zip(place, at[child], strict=True), color="0.6", zorder=1)
         cut_off = tree.children_left[i] >= 0 and int(tree.children_left[i]) not in at
-        box = {"boxstyle": "round", "facecolor": "#f4f6fb", "edgecolor": "#5577aa"}
+        box = {"boxstyle": shape, "facecolor": colours[i], "edgecolor": "#5577aa"}
         drawn.append(
             ax.annotate(
-                "\n".join(_lines(words, i, cut_off)), place, ha="center", va="center", bbox=box,
+                _box(words, i, cut_off, shown), place, ha="center", va="center", bbox=box,
                 fontsize=8 if fontsize is None else fontsize,
             )
         )  # fmt: skip
+    if fontsize is None:
+        _fit_text(drawn, ax)
     return drawn
+
+
+def _fit_text(boxes: list[Any], ax: Any) -> None:
+    """Shrink the text until boxes of one level do not overlap."""
+    renderer = ax.figure.canvas.get_renderer()
+    pad = 0.6 * boxes[0].get_fontsize() * ax.figure.dpi / 72  # of both sides of a box
+    levels: dict[float, list[Any]] = {}
+    for box in boxes:
+        levels.setdefault(box.xy[1], []).append(box.get_window_extent(renderer))
+    scale = 1.0
+    for level in levels.values():
+        level.sort(key=lambda extent: extent.x0)
+        for left, right in pairwise(level):
+            room = (right.x0 + right.x1 - left.x0 - left.x1) / 2
+            scale = min(scale, 0.95 * room / ((left.width + right.width) / 2 + pad))
+    for box in boxes:
+        box.set_fontsize(scale * box.get_fontsize())
