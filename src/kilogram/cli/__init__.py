@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from kilogram.cli.accel import accel
 from kilogram.cli.audit import audit
 from kilogram.cli.book import book
 from kilogram.cli.choose import choose
@@ -51,6 +52,11 @@ for _command in (
     version,
 ):
     app.command(cls=Command)(_command)
+# what follows the script belongs to the script
+app.command(
+    cls=Command,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(accel)
 
 
 def _print_version(wanted: bool) -> None:
