@@ -26,6 +26,7 @@ class Page:
     cost: str
     limits: str
     sources: tuple[str, ...]
+    derivation: tuple[tuple[str, str], ...]  # sentences, each with its formula
 
 
 #: The pages in the order of the book; each is written in `pages/<slug>.toml`.
@@ -324,4 +325,4 @@ def _read(slug: str) -> Page:
 
 def _value(value: Any) -> Any:
     """Lists as tuples, paragraphs on one line."""
-    return " ".join(value.split()) if isinstance(value, str) else tuple(value)
+    return " ".join(value.split()) if isinstance(value, str) else tuple(map(_value, value))

@@ -56,10 +56,11 @@ def page_content(slug: str) -> dict[str, Any]:
         "slug": page.slug,
         "title": page.title,
         "objective": page.objective,
+        "derivation": [list(step) for step in page.derivation],
         "when": page.when,
         "cost": page.cost,
         "limits": page.limits,
-        "sources": list(page.sources),
+        "sources": [_source(words) for words in page.sources],
         "names": [_name(name) for name in page.names],
         "textbook": _textbook(page),
         "errata": _errata(page),
@@ -80,12 +81,20 @@ def _textbook(page: Page) -> list[dict[str, Any]]:
         {
             "key": key,
             "title": entry.title,
-            "sources": list(entry.sources),
+            "sources": [_source(words) for words in entry.sources],
             "code": code_of(key)[0],
         }
         for key, entry in ENTRIES.items()
         if set(entry.explains) & set(page.names) or key in shown
     ]
+
+
+def _source(words: str) -> str:
+    """A place in a text, with the title of the text in place of its key."""
+    key, _, place = words.partition(" ")
+    if key not in TEXTS:
+        return words
+    return f"{TEXTS[key].split(' (')[0]}, {place}" if place else TEXTS[key].split(" (")[0]
 
 
 def _errata(page: Page) -> list[dict[str, str]]:

@@ -16,6 +16,24 @@ export function bytes(text: string): Uint8Array {
   return found;
 }
 
+/** The class of every cell, from pairs of class and run length. */
+function labels(text: string, count: number): Uint8Array {
+  const held = decoded.get(`runs ${text}`);
+  if (held) return held;
+  const runs = bytes(text);
+  const found = new Uint8Array(count);
+  for (let i = 0, at = 0; i < runs.length; at += runs[i + 1], i += 2) found.fill(runs[i], at, at + runs[i + 1]);
+  decoded.set(`runs ${text}`, found);
+  return found;
+}
+
+/** A byte of a field as a fraction of its range; signed fields are sent as signed square roots. */
+export function fraction(byte: number, signed: boolean): number {
+  if (!signed) return byte / 255;
+  const root = byte / 127.5 - 1;
+  return 0.5 + 0.5 * root * Math.abs(root);
+}
+
 type Gridded = Extract<Layer, { kind: 'regions' | 'field' | 'picture' }>;
 
 export function paint(
@@ -30,7 +48,10 @@ export function paint(
   pen.fillRect(0, 0, width, height);
   for (const layer of layers) {
     if (layer.kind === 'regions') regions(pen, layer, sx, sy);
-    else if (layer.kind === 'field') smooth(pen, layer, sx, sy, scale(layer.signed, layer.colors), true);
+    else if (layer.kind === 'field') {
+      const shade = scale(layer.signed, layer.colors);
+      smooth(pen, layer, sx, sy, (byte) => shade(Math.round(255 * fraction(byte, layer.signed))), true);
+    }
     else if (layer.kind === 'picture') {
       const colors = layer.colors === 'signed' ? scale(true) : scale(false, layer.colors ?? 'grey');
       smooth(pen, layer, sx, sy, colors, false);
@@ -40,7 +61,7 @@ export function paint(
 
 /** One class after the other, as filled areas with smooth borders. */
 function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boolean }, sx: Scale, sy: Scale): void {
-  const data = bytes(layer.data);
+  const data = labels(layer.data, layer.nx * layer.ny);
   const x = (u: number) => sx(layer.x0 + ((u - 1) / layer.nx) * (layer.x1 - layer.x0));
   const y = (v: number) => sy(layer.y0 + ((v - 1) / layer.ny) * (layer.y1 - layer.y0));
   const make = contours().size([layer.nx + 2, layer.ny + 2]).smooth(true);
@@ -61,23 +82,26 @@ function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boole
 }
 
 /** One more cell on every side, a copy of its neighbour: contours close outside the panel. */
-function padded(values: number[], nx: number, ny: number): number[] {
+function padded(values: Float32Array, nx: number, ny: number): number[] {
   const inside = (i: number, n: number) => Math.min(n - 1, Math.max(0, i - 1));
-  return Array.from({ length: (nx + 2) * (ny + 2) }, (_, i) => {
-    const [row, column] = [Math.floor(i / (nx + 2)), i % (nx + 2)];
-    return values[inside(row, ny) * nx + inside(column, nx)];
-  });
+  const found = new Array<number>((nx + 2) * (ny + 2));
+  for (let row = 0, i = 0; row < ny + 2; row++)
+    for (let column = 0; column < nx + 2; column++, i++) found[i] = values[inside(row, ny) * nx + inside(column, nx)];
+  return found;
 }
 
 /** Where a class lies, averaged over three by three cells, so that its border is no staircase. */
-function blurred(data: Uint8Array, c: number, nx: number, ny: number): number[] {
-  const pass = (from: number[], step: number, count: number, along: (i: number) => number) =>
-    from.map((value, i) => {
-      const at = along(i);
-      return (value + (at > 0 ? from[i - step] : value) + (at < count - 1 ? from[i + step] : value)) / 3;
-    });
-  const own = Array.from(data, (found) => (found === c ? 1 : 0));
-  return pass(pass(own, 1, nx, (i) => i % nx), nx, ny, (i) => Math.floor(i / nx));
+function blurred(data: Uint8Array, c: number, nx: number, ny: number): Float32Array {
+  const own = Float32Array.from(data, (found) => (found === c ? 1 : 0));
+  const along = new Float32Array(own.length);
+  const both = new Float32Array(own.length);
+  for (let row = 0, i = 0; row < ny; row++)
+    for (let column = 0; column < nx; column++, i++)
+      along[i] = (own[i] + own[column ? i - 1 : i] + own[column < nx - 1 ? i + 1 : i]) / 3;
+  for (let row = 0, i = 0; row < ny; row++)
+    for (let column = 0; column < nx; column++, i++)
+      both[i] = (along[i] + along[row ? i - nx : i] + along[row < ny - 1 ? i + nx : i]) / 3;
+  return both;
 }
 
 function smooth(

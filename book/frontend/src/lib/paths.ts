@@ -1,7 +1,7 @@
 /** Layers as SVG paths. */
 import { contours } from 'd3-contour';
 import type { ScaleLinear } from 'd3-scale';
-import { bytes } from './paint';
+import { bytes, fraction } from './paint';
 import type { Layer, Num } from './types';
 
 export type Scale = ScaleLinear<number, number>;
@@ -33,7 +33,7 @@ type Field = Extract<Layer, { kind: 'field' }>;
 export function contourPaths(layer: Field, sx: Scale, sy: Scale): { d: string; level: number }[] {
   if (!layer.levels?.length || layer.hi <= layer.lo) return [];
   const found = bytes(layer.data);
-  const values = Array.from(found, (byte) => layer.lo + (byte / 255) * (layer.hi - layer.lo));
+  const values = Array.from(found, (byte) => layer.lo + fraction(byte, layer.signed) * (layer.hi - layer.lo));
   const make = contours().size([layer.nx, layer.ny]).smooth(true);
   const x = (u: number) => sx(layer.x0 + (u / layer.nx) * (layer.x1 - layer.x0));
   const y = (v: number) => sy(layer.y0 + (v / layer.ny) * (layer.y1 - layer.y0));

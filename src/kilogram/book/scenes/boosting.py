@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from kilogram.book.drawing import (
     data_box,
     data_grid,
+    fresh_points,
+    percent,
     plane,
     probability_field,
     python_lines,
@@ -45,6 +49,8 @@ def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
     own = np.array(list(model.staged_decision_function(X)))
     weights = _weights(model, own, signs)
     train = np.mean((own > 0) != (y > 0), axis=1)
+    fresh, target = fresh_points(data)
+    test = [float(np.mean(found != target)) for found in model.staged_predict(fresh)]
     bound, rounds = model.training_error_bound_, np.arange(1, len(own) + 1)
     # the first two states of the textbook version: the start, and a round
     lines = [step.line for step in record("adaboost", X, signs, 1)]
@@ -59,8 +65,9 @@ def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
         ]
         curves = [
             line(rounds[: t + 1], bound[: t + 1], color="c2", dash=True),
-            line(rounds[: t + 1], train[: t + 1], color="c1", width=2.4),
-            points([t + 1], [train[t]], color="c1", r=4.5),
+            line(rounds[: t + 1], train[: t + 1], color="c0", width=2.4),
+            line(rounds[: t + 1], test[: t + 1], color="c1", width=2.4),
+            points([t + 1], [train[t]], color="c0", r=4.5),
         ]
         frames.append(Frame(
             f"round {t + 1}: ringed points gain weight",
@@ -73,7 +80,7 @@ def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
     panels = [
         plane(data, "data", "Votes of the stumps", legend=(*SIDES, ("contour", "this round’s stump")), describe="points by weight, the stump of this round and the border of all votes so far"),
         Panel("weights", "Weight of each point", (-1, len(y)), (0, max(4.0, 1.05 * float(weights.max()) * len(y))), x_label="point", y_label="times the mean", describe="weights of the points in this round"),
-        Panel("errors", "Error by round", (0.5, max(len(own), 2) + 0.5), (0, max(1.0, float(bound.max())) * 1.02), x_label="round", legend=(("c1", "training error"), ("c2", "its bound")), small=True),
+        Panel("errors", "Error by round", (0.5, max(len(own), 2) + 0.5), (0, max(1.0, float(bound.max())) * 1.02), x_label="round", legend=(("c0", "training"), ("c1", "fresh points"), ("c2", "bound of training")), small=True),
     ]  # fmt: skip
     words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
     return Recording(
@@ -108,7 +115,8 @@ def _boosting(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     grid = data_grid(data, 56)
     counts = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
-    frames, train = [], []
+    frames, train, test = [], [], []
+    fresh, target = fresh_points(data)
     settings: dict[str, Any] = {
         "learning_rate": c["rate"],
         "max_depth": c["depth"],
@@ -118,42 +126,55 @@ def _boosting(data: Points, c: Mapping[str, Any]) -> Recording:
     }
     model = HistGradientBoostingClassifier(max_iter=counts[-1], **settings).fit(X, y)
     stages = list(model.staged_predict_proba(grid.places))
-    own = list(model.staged_predict_proba(X))
+    own, new = (list(model.staged_predict(Z)) for Z in (X, fresh))
     classes = np.asarray(model.classes_)
     for i, count in enumerate(counts):
-        p, q = np.asarray(stages[count - 1]), np.asarray(own[count - 1])
-        train.append(float(np.mean(classes[q.argmax(axis=1)] != y)))
+        p = np.asarray(stages[count - 1])
+        train.append(float(np.mean(own[count - 1] != y)))
+        test.append(float(np.mean(new[count - 1] != target)))
         field = (
             probability_field(grid, p[:, 1], levels=(0.0,))
             if len(classes) == 2 and tuple(classes) == (0, 1)
-            else grid.classes(classes[p.argmax(axis=1)])
+            else grid.regions(partial(_after, model, count))
         )
+        rounds = np.log2(counts[: i + 1])
         curve = [
-            line(np.log2(counts[: i + 1]), train, color="accent"),
-            points([np.log2(count)], train[-1:], color="accent", r=5),
+            line(rounds, train, color="c0"),
+            line(rounds, test, color="c1"),
+            points(rounds[-1:], test[-1:], color="c1", r=5),
         ]
         frames.append(
             Frame(
                 f"{count} tree{'s' * (count != 1)}",
                 {"data": [field, data_points()], "error": curve},
                 None,
-                [("training error", short(train[-1]))],
+                [
+                    ("training error", percent(train[-1])),
+                    ("error on fresh points", percent(test[-1])),
+                ],
             )
         )
     panel = Panel(
         "error",
-        "Training error",
+        "Error by trees",
         (-0.2, float(np.log2(counts[-1])) + 0.2),
-        (0, max(*train, 0.05) * 1.1),
+        (0, max(*train, *test, 0.05) * 1.1),
         x_label="log2 trees",
+        legend=(("c0", "training"), ("c1", "fresh points")),
         small=True,
     )
     words = ", ".join(f"{k}={v!r}" for k, v in settings.items())
     return Recording(
-        [plane(data, "data", "Trees added one by one", describe="probability of class 1 after some trees"), panel], frames, errors(model, data),
+        [plane(data, "data", "Trees added one by one", describe="probability of class 1 after some trees"), panel], frames,
+        start=int(np.argmin(test)),
         python=python_lines("classes", f"model = kg.HistGradientBoostingClassifier(max_iter=100, {words}).fit(X, y)"),
         fitted={"n_iter_": model.n_iter_},
     )  # fmt: skip
+
+
+def _after(model: HistGradientBoostingClassifier, count: int, Z: np.ndarray) -> np.ndarray:
+    """The classes after `count` trees."""
+    return np.asarray(next(islice(model.staged_predict(Z), count - 1, None)))
 
 
 SCENES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,11 +168,10 @@ def _perceptron(data: Points, c: Mapping[str, Any]) -> Recording:
     panel, mark = objective_panel(
         [float(np.sum(s.state["wrong"])) for s in steps], title="Misclassified points"
     )
-    ones = np.column_stack([np.ones(len(grid.places)), grid.places])
     frames = []
     for i, step in enumerate(steps):
         w, wrong = step.state["w"], step.state["wrong"]
-        layers = [score_field(grid, np.where(ones @ w > 0, 1.0, -1.0), levels=()), *_line_of(w), data_points(ring=np.asarray(wrong, int))]  # fmt: skip
+        layers = [grid.regions(partial(_side, w)), *_line_of(w), data_points(ring=np.asarray(wrong, int))]  # fmt: skip
         layers.append(
             segments(
                 [0],
@@ -222,6 +222,10 @@ def _through_the_origin(X: np.ndarray, y: np.ndarray, eta: float, seed: int) -> 
     return steps
 
 
+def _side(w: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return np.asarray(w[0] + Z @ w[1:] > 0)
+
+
 def _line_of(w: np.ndarray) -> list[Layer]:
     """The line w_0 + w_1 x + w_2 y = 0."""
     size = float(w[1:] @ w[1:])
@@ -235,7 +239,7 @@ def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     n = len(X)
     ks = [k for k in (1, 3, 5, 9, 15, 25, 41, 75) if k < n] or [1]
-    grid = data_grid(data, 48)
+    grid = data_grid(data, 40)
     order = np.argsort(
         ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(n, np.inf)), axis=1
     )
@@ -248,7 +252,7 @@ def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
         train.append(float(np.mean(model.predict(X) != y)))
         left.append(float(np.mean(classes[votes.argmax(axis=1)] != y)))
         layers = [
-            grid.classes(model.predict(grid.places)),
+            grid.regions(model.predict),
             *(_cells(data) if k == 1 else []),
             data_points(),
         ]

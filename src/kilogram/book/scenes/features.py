@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,18 +55,15 @@ def _tree(data: Points, c: Mapping[str, Any]) -> Recording:
     forest = RandomForestClassifier(n_estimators=c["trees"], max_depth=None, random_state=0).fit(
         X, y
     )
-    grid = data_grid(data, 72)
+    grid = data_grid(data)
     panel, mark = objective_panel([s.state.objective for s in steps], title="Impurity (Gini)")
     frames = []
     for i, step in enumerate(steps):
         last = i == len(steps) - 1
-        labels = (
-            model.predict(grid.places)
-            if last
-            else classes[_descend(step.state["nodes"], step.state["values"], grid.places)]
-        )
+        grown = step.state["nodes"], step.state["values"]
+        region = grid.regions(model.predict if last else partial(_tree_class, classes, *grown))
         shown = {
-            "data": [grid.classes(labels), data_points()],
+            "data": [region, data_points()],
             "objective": mark(i),
             "tree": _drawn_tree(step.state["nodes"]),
         }
@@ -81,7 +79,7 @@ def _tree(data: Points, c: Mapping[str, Any]) -> Recording:
         data,
         "forest",
         f"Forest of {c['trees']} trees",
-        layers=[grid.classes(forest.predict(grid.places)), data_points()],
+        layers=[grid.regions(forest.predict), data_points()],
         describe="regions of the forest",
     )
     tree = Panel(
@@ -93,6 +91,10 @@ def _tree(data: Points, c: Mapping[str, Any]) -> Recording:
         python=python_lines("classes", f"model = kg.DecisionTreeClassifier(max_depth={c['depth']}, random_state=0).fit(X, y)"),
         code="decision_tree", fitted={"n_features_in_": 2},
     )  # fmt: skip
+
+
+def _tree_class(classes: np.ndarray, nodes: Any, values: Any, X: np.ndarray) -> np.ndarray:
+    return np.asarray(classes[_descend(nodes, values, X)])
 
 
 def _descend(nodes: Any, values: Any, X: np.ndarray) -> np.ndarray:

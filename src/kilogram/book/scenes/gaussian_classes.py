@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def _discriminants(data: Points, c: Mapping[str, Any]) -> Recording:
     grid = data_grid(data)
     means, shared = linear.means_, [linear.covariance_] * len(linear.means_)
     own = quadratic.covariance_
-    fields = grid.classes(linear.predict(grid.places)), grid.classes(quadratic.predict(grid.places))
+    fields = grid.regions(linear.predict), grid.regions(quadratic.predict)
     frames = []
     for i, step in enumerate(steps):
         left, right = [data_points()], [data_points()]
@@ -105,9 +106,7 @@ def _fisher(data: Points, c: Mapping[str, Any]) -> Recording:
     feet = centre + ((X - centre) @ w)[:, None] * w
     frames = []
     for i, step in enumerate(steps):
-        layers = (
-            [grid.classes(model.predict(grid.places), faint=True)] if i == len(steps) - 1 else []
-        )
+        layers = [grid.regions(model.predict, faint=True)] if i == len(steps) - 1 else []
         layers += (
             [segments(X[:, 0], X[:, 1], feet[:, 0], feet[:, 1], width=0.8), axis]
             if i == len(steps) - 1
@@ -119,7 +118,7 @@ def _fisher(data: Points, c: Mapping[str, Any]) -> Recording:
         data,
         "kernel",
         f"Kernel version, σ = {c['sigma']:.2g}",
-        layers=[grid.classes(kernel.predict(grid.places)), data_points()],
+        layers=[grid.regions(kernel.predict), data_points()],
     )
     panels = [plane(data, "data", "Fisher’s direction", describe="points, class means and the direction that parts them"), beside,
               _histogram("scores", "Points along the direction", z, y, small=True)]  # fmt: skip
@@ -157,14 +156,14 @@ def _bayes(data: Points, c: Mapping[str, Any]) -> Recording:
             ellipses(model.theta_, shapes, 2.0, faint=True),
         ]
         if i == len(steps) - 1:
-            layers = [grid.classes(model.predict(grid.places)), *layers]
+            layers = [grid.regions(model.predict), *layers]
         frames.append(Frame(step.name, {"data": layers}, step.line))
     beside = plane(
         data,
         "full",
         "With full covariances",
         layers=[
-            grid.classes(rich.predict(grid.places)),
+            grid.regions(rich.predict),
             data_points(),
             ellipses(rich.means_, rich.covariance_, 1.0),
         ],
@@ -186,7 +185,6 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
     curve = _curve(scores, y)
     area = float(np.trapezoid(curve[:, 1], curve[:, 0]))
     grid = data_grid(data, 40)
-    values = np.asarray(model.decision_function(grid.places)).ravel()
     thresholds = np.quantile(scores, np.linspace(1, 0, 31))
     histogram = _histogram("scores", "Scores of the two classes", scores, y)
     frames = []
@@ -195,7 +193,7 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
         cost = c["miss"] * np.sum(scores[y == 1] < t) + np.sum(scores[y == 0] >= t)
         frames.append(Frame(
             f"threshold {t:.2f}",
-            {"data": [grid.classes(values >= t), data_points()],
+            {"data": [grid.regions(partial(_above, model, t)), data_points()],
              "scores": [segments([t], [histogram.y[0]], [t], [histogram.y[1]], color="ink", width=2)],
              "roc": [points([false], [hit], color="accent", r=6.5)]},
             None, [("found of class 1", percent(hit)), ("false alarms", percent(false)), ("cost", short(float(cost)))],
@@ -213,6 +211,10 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
     )  # fmt: skip
 
 
+def _above(model: LinearDiscriminantAnalysis, threshold: float, Z: np.ndarray) -> np.ndarray:
+    return np.ravel(model.decision_function(Z)) >= threshold
+
+
 def _curve(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     """False alarms and hits for every threshold."""
     cuts = np.concatenate([[np.inf], np.unique(scores)[::-1]])
@@ -222,7 +224,7 @@ def _curve(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _centroid(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     order = np.random.default_rng(c["seed"]).permutation(len(X))
-    steps = thinned(record("online_centroids", X[order], y[order]), 50)
+    steps = thinned(record("online_centroids", X[order], y[order]), 30)
     model = NearestCentroid().fit(X, y)
     grid = data_grid(data)
     classes = np.unique(y)
@@ -230,13 +232,12 @@ def _centroid(data: Points, c: Mapping[str, Any]) -> Recording:
     for i, step in enumerate(steps):
         mu = model.centroids_ if i == len(steps) - 1 else step.state["mu"]
         seen = np.asarray(step.state["N"]) > 0
-        nearest = (
-            classes[seen][_scores(grid.places, mu[seen], c["printed"]).argmax(axis=1)]
-            if seen.any()
-            else np.full(len(grid.places), classes[0])
-        )
         layers = [
-            grid.classes(nearest),
+            *(
+                [grid.regions(partial(_nearest, mu[seen], classes[seen], c["printed"]))]
+                if seen.any()
+                else []
+            ),
             data_points(),
             points(mu[seen][:, 0], mu[seen][:, 1], c=classes[seen], shape="centre"),
         ]
@@ -252,6 +253,10 @@ def _centroid(data: Points, c: Mapping[str, Any]) -> Recording:
         [plane(data, "data", "Nearest centroid", describe="class means and the regions nearest to them")], frames, errors(model, data),
         python=python_lines("classes", "model = kg.NearestCentroid().fit(X, y)"), code="online_centroids", fitted={"centroids_": model.centroids_},
     )  # fmt: skip
+
+
+def _nearest(mu: np.ndarray, classes: np.ndarray, printed: bool, X: np.ndarray) -> np.ndarray:
+    return np.asarray(classes[_scores(X, mu, printed).argmax(axis=1)])
 
 
 def _scores(X: np.ndarray, mu: np.ndarray, printed: bool) -> np.ndarray:

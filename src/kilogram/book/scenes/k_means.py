@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ def _starts(X: np.ndarray, k: int, start: str, seed: int) -> np.ndarray:
     return np.sort(rng.choice(len(X), k, replace=False))
 
 
+def _nearest(centres: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return np.asarray(((Z[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1))
+
+
 def _run(data: Points, c: Mapping[str, Any]) -> Recording:
     X, k = data.xy, c["k"]
     if k > len(np.unique(X, axis=0)):
@@ -36,12 +41,11 @@ def _run(data: Points, c: Mapping[str, Any]) -> Recording:
     grid = data_grid(data)
     panel, mark = objective_panel([step.state.objective for step in steps], title="Objective J")
     panels = [plane(data, "data", "K-means", describe="the points, coloured by cluster"), panel]
-    places, frames = grid.places, []
+    frames = []
     for i, step in enumerate(steps):
         mu = step.state["mu"]
-        nearest = ((places[:, None] - mu[None]) ** 2).sum(axis=2).argmin(axis=1)
         trail = np.array([s.state["mu"] for s in steps[: i + 1]])
-        layers = [grid.classes(nearest, faint=True)]
+        layers = [grid.regions(partial(_nearest, mu), faint=True)]
         layers += [line(trail[:, j, 0], trail[:, j, 1], color=f"c{j}", dash=True) for j in range(k)]
         layers += [
             data_points(c=step.state["c"]),
@@ -64,7 +68,7 @@ def _add_kernel(recording: Recording, data: Points, c: Mapping[str, Any]) -> Non
     kernel = KernelKMeans(n_clusters=c["k"], kernel=Gaussian(c["sigma"]), random_state=c["seed"])
     labels = kernel.fit_predict(data.xy)
     grid = data_grid(data)
-    layers = [grid.classes(kernel.predict(grid.places), faint=True), data_points(c=labels)]
+    layers = [grid.regions(kernel.predict, faint=True), data_points(c=labels)]
     beside = plane(
         data, "kernel", f"Kernel k-means, σ = {c['sigma']:.2g}", layers=layers,
         describe="the same points, coloured by cluster of kernel k-means",

@@ -9,13 +9,14 @@ import numpy as np
 
 from kilogram.book.drawing import (
     data_grid,
+    fresh_points,
     objective_panel,
     plane,
     probability_field,
     python_lines,
     short,
 )
-from kilogram.book.recording import Frame, Recording, data_points, line
+from kilogram.book.recording import Frame, Panel, Recording, data_points, line, points
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
 from kilogram.book.scenes.classification import errors
 from kilogram.models.neural.classifier import MLPClassifier
@@ -30,12 +31,14 @@ def _network(data: Points, c: Mapping[str, Any]) -> Recording:
         batch_size=len(X), random_state=c["seed"],
     )  # fmt: skip
     grid = data_grid(data, 40)
-    frames, losses, done = [], [], 0
+    frames, losses, wrong, done = [], [], [], 0
+    sets = (X, y), fresh_points(Points(X, y))
     for rounds in ROUNDS:
         for _ in range(max(rounds - done, 1 if rounds == 0 else 0)):
             model.partial_fit(X, y, classes=[0, 1])
         done = max(rounds, 1)
         losses.append(float(model.loss_ or 0.0))
+        wrong.append([float(np.mean(model.predict(Z) != t)) for Z, t in sets])
         W, b = np.asarray(model.coefs_[0]), np.asarray(model.intercepts_[0])
         layers = [
             probability_field(grid, model.predict_proba(grid.places)[:, 1], levels=(0.0,)),
@@ -51,14 +54,22 @@ def _network(data: Points, c: Mapping[str, Any]) -> Recording:
             )
         )
     panel, mark = objective_panel(losses, title="Training loss")
+    rates = np.array(wrong)
+    error = Panel(
+        "error", "Error by epoch", (-0.3, len(ROUNDS) - 0.7), (0, max(float(rates.max()) * 1.1, 0.05)),
+        x_label="picture", legend=(("c0", "training"), ("c1", "fresh points")), small=True,
+    )  # fmt: skip
     for i, frame in enumerate(frames):
-        frame.layers = {**frame.layers, "objective": mark(i)}
+        seen = np.arange(i + 1)
+        curves = [line(seen, rates[: i + 1, j], color=f"c{j}") for j in (0, 1)]
+        marks = [points([i], rates[i, [j]], color=f"c{j}", r=4.5) for j in (0, 1)]
+        frame.layers = {**frame.layers, "objective": mark(i), "error": [*curves, *marks]}
     fit = (
         f"model = kg.MLPClassifier(({c['units']},), activation={c['activation']!r}, learning_rate_init={c['rate']}, alpha=1e-3, "
         f"batch_size=len(X), random_state={c['seed']})"
     )
     return Recording(
-        [plane(data, "data", f"One hidden layer of {c['units']}", legend=(("c0", "class 0"), ("c1", "class 1")), describe="probability of class 1 and the borders of the hidden units"), panel],
+        [plane(data, "data", f"One hidden layer of {c['units']}", legend=(("c0", "class 0"), ("c1", "class 1")), describe="probability of class 1 and the borders of the hidden units"), panel, error],
         frames, errors(model, Points(X, y)), notes=["Dashed lines: where each hidden unit changes sign."],
         python=python_lines("classes", fit, "for _ in range(100): model.partial_fit(X, y, classes=[0, 1])"),
         code="backpropagation", fitted={"loss_": model.loss_},

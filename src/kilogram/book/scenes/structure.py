@@ -124,7 +124,7 @@ def _mixture(data: Points, c: Mapping[str, Any]) -> Recording:
             points(mu[:, 0], mu[:, 1], c=np.arange(k), shape="centre"),
         ]
         frames.append(Frame(step.name, {"data": layers, "objective": mark(i)}, step.line))
-    beside = plane(data, "best", "Best of three starts", layers=[grid.classes(model.predict(grid.places), faint=True), data_points(c=model.predict(X)),
+    beside = plane(data, "best", "Best of three starts", layers=[grid.regions(model.predict, faint=True), data_points(c=model.predict(X)),
                    ellipses(model.means_, model.covariances_, 2.0)], describe="the fit of GaussianMixture")  # fmt: skip
     return Recording(
         [plane(data, "data", "EM, step by step", describe="points by component and the ellipses of the components"), beside, panel], frames,
@@ -294,7 +294,7 @@ def _choose(data: Points, c: Mapping[str, Any]) -> Recording:
     for i, (k, model) in enumerate(zip(ks, models, strict=True)):
         mu = model.cluster_centers_
         layers = [
-            grid.classes(model.predict(grid.places), faint=True),
+            grid.regions(model.predict, faint=True),
             data_points(c=model.labels_),
             points(mu[:, 0], mu[:, 1], c=np.arange(k), shape="centre"),
         ]

@@ -28,6 +28,7 @@ def explained(name: str, *, textbook: bool = True) -> str:
         parts += [
             _heading(page.title),
             _wrapped(f"Objective   {page.objective}", 12),
+            _derivation(page.derivation),
             _wrapped(f"When        {page.when}", 12),
             _wrapped(f"Cost        {page.cost}", 12),
             _wrapped(f"Limits      {page.limits}", 12),
@@ -36,6 +37,13 @@ def explained(name: str, *, textbook: bool = True) -> str:
     if textbook:
         parts += _textbook(name)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _derivation(steps: tuple[tuple[str, str], ...]) -> str:
+    lines = []
+    for words, formula in steps:
+        lines += [_wrapped(" " * 12 + words, 12), _wrapped(" " * 16 + formula, 20)]
+    return "Derivation  " + "\n".join(lines).lstrip()
 
 
 @cache
