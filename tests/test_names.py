@@ -1,6 +1,7 @@
-"""One class name means one thing."""
+"""One class name means one thing, and a name says what it is the name of."""
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -46,3 +47,36 @@ def test_no_function_takes_a_model_of_unknown_type():
                 and (argument.annotation is None or ast.unparse(argument.annotation) == "Any")
             ]
     assert untyped == []
+
+
+# Prepositions, adverbs, pronouns and the like: alone they name neither a thing nor an action. A
+# public method may be one that reads with its object: `design.without(rows)`.
+FUNCTION_WORDS = re.compile(
+    "above|across|again|against|ahead|alike|always|among|apart|around|aside|away|"
+    "before|behind|below|beside|between|beyond|both|by|down|each|else|elsewhere|"
+    "enough|every|everything|few|fewer|for|from|here|how|in|inside|into|is|it|late|"
+    "later|left|less|lost|many|more|most|near|no|nothing|now|off|often|on|once|"
+    "one|only|onward|or|other|others|out|outside|over|own|rest|same|seen|settled|"
+    "since|so|some|such|that|the|then|there|this|thus|to|together|too|towards|"
+    "twice|under|up|very|what|where|which|who|whole|why|with|within|without|yes|yet"
+)
+
+
+def test_no_function_is_named_after_a_function_word_alone():
+    found = []
+    for path, module in modules().items():
+        methods = {
+            id(node)
+            for kind in ast.walk(module)
+            if isinstance(kind, ast.ClassDef)
+            for node in kind.body
+        }
+        found += [
+            f"{path}: {node.name}"
+            for node in ast.walk(module)
+            if isinstance(node, ast.FunctionDef)
+            and FUNCTION_WORDS.fullmatch(node.name.strip("_"))
+            and not node.name.startswith("__")
+            and (node.name.startswith("_") or id(node) not in methods)
+        ]
+    assert found == []

@@ -19,10 +19,10 @@ def close_names(name: str, names: Iterable[str]) -> str:
         found = [low for low in folded if name.casefold().strip() and name.casefold() in low][:3]
     if found:
         return " Did you mean " + " or ".join(repr(folded[low]) for low in found) + "?"
-    return " Available: " + some(known) + "."
+    return " Available: " + quoted(known) + "."
 
 
-def some(names: Iterable[str], most: int = 8) -> str:
+def quoted(names: Iterable[str], most: int = 8) -> str:
     """Up to `most` quoted names, and how many more there are."""
     listed = [repr(str(name)) for name in names]
     more = f" and {len(listed) - most} more" if len(listed) > most else ""

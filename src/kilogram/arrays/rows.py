@@ -179,10 +179,10 @@ def take_rows(X: Any, indices: Any) -> Any:
         return xp.take(X, xp.asarray(indices, device=X.device), axis=0)
     if is_numpy(X) or is_sparse(X):
         return as_block(X)[np.asarray(indices)]
-    return _picked(X, np.asarray(indices))
+    return _take_streamed(X, np.asarray(indices))
 
 
-def _picked(X: Any, indices: np.ndarray) -> Any:
+def _take_streamed(X: Any, indices: np.ndarray) -> Any:
     """Rows of a container that can only be run over: sorted in passing, then put in order."""
     order = np.argsort(indices, kind="stable")
     wanted, at = indices[order], 0

@@ -102,7 +102,13 @@ class Affinity:
         f = g if self.weights is None else self._averages(self.A @ g, some, values)
         seen = f if self.weights is None else xp.where((w > 0)[:, None], f, xp.zeros_like(f))
         signs = row_signs(seen.T).T
-        return Functions(_own(f * signs), _own(g * signs), _own(values), normalised, found)
+        return Functions(
+            _contiguous_copy(f * signs),
+            _contiguous_copy(g * signs),
+            _contiguous_copy(values),
+            normalised,
+            found,
+        )
 
     def _pairs(self, r: Any, k: int, ref: Any, normalised: bool, how: dict[str, Any]) -> Solution:
         if is_sparse(self.A):
@@ -206,7 +212,7 @@ class AffinityMixin:
             check_symmetric(X, "A precomputed affinity is symmetric; a(i, j) and a(j, i)")
             if is_sparse(X):
                 A = scipy.sparse.csr_array(X).astype(np.float64)
-                return Affinity(A, X, kernel, 0, _wide(w))
+                return Affinity(A, X, kernel, 0, _wide_or_none(w))
         elif isinstance(self.affinity, str):
             self._ensure_squares(X, np.float64)
         # about ten products follow: for few columns a kernel is computed again in less time than a
@@ -214,7 +220,7 @@ class AffinityMixin:
         rows = wide(X)
         again = kernel.is_compiled(rows) and rows.shape[1] <= FEW_COLUMNS
         A = Gram(kernel, rows, max_memory=self.max_memory, store=False if again else "auto")
-        return Affinity(A, X, kernel, 0, _wide(w))
+        return Affinity(A, X, kernel, 0, _wide_or_none(w))
 
     def _affinity_kernel(self) -> Any:
         """The kernel that `affinity` names, is or calls, with its parameters."""
@@ -281,7 +287,7 @@ def _of_parts(labels: np.ndarray, r: np.ndarray) -> Solution:
     return Solution((np.ones(u.shape[1]), u / np.linalg.norm(u, axis=0)))
 
 
-def _own(a: Any) -> Any:
+def _contiguous_copy(a: Any) -> Any:
     """Not a view: eigensolvers return columns of something larger."""
     return np.ascontiguousarray(a) if is_numpy(a) else a
 
@@ -291,7 +297,7 @@ def _rows_like(block: Any, X: Any) -> Any:
     return block if is_sparse(block) or is_sparse(X) else np.asarray(block)
 
 
-def _wide(w: Any) -> Any:
+def _wide_or_none(w: Any) -> Any:
     return None if w is None else wide(w)
 
 

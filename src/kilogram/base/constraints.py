@@ -63,7 +63,7 @@ class _Interval(Constraint):
     #: Which ends belong to the interval: "both", "left", "right" or "neither".
     closed: str = "both"
 
-    def _inside(self, value: Any) -> bool:
+    def _contains(self, value: Any) -> bool:
         if value != value:  # NaN
             return False
         above = value >= self.low if self.closed in ("both", "left") else value > self.low
@@ -91,7 +91,9 @@ class Real(_Interval):
             number = float(value)
         except OverflowError:  # an integer beyond the range of floats
             return False
-        return self._inside(number) and (math.isfinite(number) or self.closed in ("both", "right"))
+        return self._contains(number) and (
+            math.isfinite(number) or self.closed in ("both", "right")
+        )
 
     def describe(self) -> str:
         return "a float" + self._range()
@@ -103,7 +105,7 @@ class Integer(_Interval):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
             return False
-        return self._inside(int(value))
+        return self._contains(int(value))
 
     def describe(self) -> str:
         return "an integer" + self._range()

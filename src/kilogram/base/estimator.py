@@ -92,7 +92,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _ensure_squares(self, X: Any, dtype: Any = None) -> None:
         """Refuse rows in memory that are finite, but whose squared distances would not be."""
-        far, kind = _reach(X, dtype)
+        far, kind = _largest_magnitude(X, dtype)
         if far > 0.5 * (float(kind.max) / X.shape[1]) ** 0.5:
             raise_why_not_finite(self, X, namespace(X).asarray([far]))
 
@@ -103,9 +103,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         if is_streamed(X) or float(squares) > UNDERFLOW * math.prod(X.shape):
             return
-        far, kind = _reach(X, dtype)
+        far, kind = _largest_magnitude(X, dtype)
         if math.isnan(far):
-            far, kind = _reach(_known(X), dtype)
+            far, kind = _largest_magnitude(_missing_as_zero(X), dtype)
         if 0 < far < float(kind.smallest_normal) ** 0.5:
             raise ValueError(
                 f"{type(self).__name__}: the values of X are not 0, but so small that their "
@@ -119,14 +119,14 @@ def as_written(estimator: BaseEstimator, name: str = "transform") -> Any:
     return partial(getattr(method, "__wrapped__", method), estimator)
 
 
-def _known(X: Any) -> Any:
+def _missing_as_zero(X: Any) -> Any:
     """X with 0 for what is missing, by which no largest value is changed."""
     values = X.data if is_sparse(X) else X
     xp = namespace(values)
     return xp.where(xp.isnan(values), xp.zeros_like(values), values)
 
 
-def _reach(X: Any, dtype: Any) -> tuple[float, Any]:
+def _largest_magnitude(X: Any, dtype: Any) -> tuple[float, Any]:
     """The largest size of a value, and what is known of its float type, or of another one."""
     values = X.data if is_sparse(X) else X
     xp = namespace(values)

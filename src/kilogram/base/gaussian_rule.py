@@ -18,7 +18,7 @@ from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_nu
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base.labels import codes_of
 from kilogram.base.parameters import numbers
-from kilogram.functions.bayes import is_certain, log_posterior, settled
+from kilogram.functions.bayes import is_certain, log_posterior, with_ruled_out_rows
 from kilogram.statistics.class_scatters import ClassScatters
 
 TOGETHER = 256  # columns of all classes' roots up to which one product serves them all
@@ -82,7 +82,7 @@ class GaussianRule:
             found = xp.where(xp.isnan(found), -xp.inf * xp.ones_like(found), found)
         return narrowed(found, rows, Z)
 
-    def settled_scores(self, Z: Any) -> Any:
+    def scores_of_all_rows(self, Z: Any) -> Any:
         """scores; for rows so far away that every class is ruled out, finite ones.
 
         By the linear rule if there is one, else the priors.
@@ -96,11 +96,11 @@ class GaussianRule:
             with np.errstate(over="ignore", invalid="ignore"):
                 linear = Z @ M + c
             found = xp.where(far & xp.isfinite(linear), linear, found)
-        return settled(found, np.log(np.maximum(self.priors, 1e-300)))
+        return with_ruled_out_rows(found, np.log(np.maximum(self.priors, 1e-300)))
 
     def decision(self, Z: Any) -> Any:
         """scores, or for two classes the second minus the first, (n,)."""
-        found = self.settled_scores(Z)
+        found = self.scores_of_all_rows(Z)
         return found[:, 1] - found[:, 0] if len(self.classes) == 2 else found
 
     @cached_property
@@ -110,23 +110,23 @@ class GaussianRule:
             return None
         origin, _, centres, fixed = self._frame
         M = centres.reshape(self.means.shape)
-        with np.errstate(over="ignore", invalid="ignore"):  # `settled_scores` takes over there
+        with np.errstate(over="ignore", invalid="ignore"):  # `scores_of_all_rows` takes over there
             return M.T, fixed - np.sum(M * M, axis=1) / 2 - M @ origin
 
     def predict(self, Z: Any) -> Any:
         """The class of the largest score."""
         if self._linear is None:
-            found = self.settled_scores(Z)
+            found = self.scores_of_all_rows(Z)
         else:
             M, c = (like(a, Z) for a in self._linear)
             with np.errstate(over="ignore", invalid="ignore"):
                 found = Z @ M + c
-            found = found if is_certain(found) else self.settled_scores(Z)
+            found = found if is_certain(found) else self.scores_of_all_rows(Z)
         return self.classes[np.argmax(to_numpy(found), axis=1)]
 
     def probabilities(self, Z: Any) -> Any:
         """Softmax of the scores."""
-        return namespace(Z).exp(log_posterior(self.settled_scores(Z)))
+        return namespace(Z).exp(log_posterior(self.scores_of_all_rows(Z)))
 
 
 def _squares(Z: np.ndarray, roots: np.ndarray, centres: np.ndarray) -> np.ndarray:

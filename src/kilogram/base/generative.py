@@ -33,7 +33,13 @@ from kilogram.base.constraints import check_parameters
 from kilogram.base.estimate import Estimate
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import all_classes, codes_of, refuse_unknown, validate_labels
-from kilogram.functions.bayes import is_certain, least_cost, log_posterior, most_probable, settled
+from kilogram.functions.bayes import (
+    is_certain,
+    least_cost,
+    log_posterior,
+    most_probable,
+    with_ruled_out_rows,
+)
 from kilogram.native.threads import serial_blas
 from kilogram.operators.cost import rates
 
@@ -255,7 +261,7 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
 
     def _resolved(self, joint: Any) -> Any:
         """The priors for a row that every class rules out."""
-        return joint if is_certain(joint) else settled(joint, self._log_priors)
+        return joint if is_certain(joint) else with_ruled_out_rows(joint, self._log_priors)
 
     def _log_posterior(self, block: Any) -> Any:
         return log_posterior(self._joint_log_likelihood(block), self._log_priors)

@@ -78,26 +78,26 @@ def all_classes(y: Any) -> np.ndarray:
         present = labels_present(y, TABLE)
         if present is not None:
             return np.flatnonzero(present)
-    low = _near(y)
+    low = _lookup_start(y)
     if low is None:
         return np.unique(y)
-    return (np.flatnonzero(np.bincount(_above(y, low))) + low).astype(y.dtype)
+    return (np.flatnonzero(np.bincount(_offset_from(y, low))) + low).astype(y.dtype)
 
 
 def codes_of(y: Any, classes: np.ndarray) -> np.ndarray:
     """Positions of the labels among the sorted classes, which must hold them all."""
     y = to_numpy(y)
-    low = _near(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
+    low = _lookup_start(classes) if y.dtype.kind in "iu" and classes.dtype.kind in "iu" else None
     if low is None:
         return np.searchsorted(classes, y).astype(np.int64)
     if low == 0 and int(classes[-1]) == len(classes) - 1:
         return y.astype(np.int64, copy=False)  # the classes are their own positions
     place = np.zeros(int(classes[-1]) - low + 1, dtype=np.int64)
-    place[_above(classes, low)] = np.arange(len(classes))
-    return place[_above(y, low)]
+    place[_offset_from(classes, low)] = np.arange(len(classes))
+    return place[_offset_from(y, low)]
 
 
-def _near(labels: np.ndarray) -> int | None:
+def _lookup_start(labels: np.ndarray) -> int | None:
     """The smallest of whole-number labels that lie close enough for a table; None for others."""
     if labels.dtype.kind not in "iu" or labels.size == 0:
         return None
@@ -105,7 +105,7 @@ def _near(labels: np.ndarray) -> int | None:
     return low if high - low < TABLE and low > -(2**62) and high < 2**62 else None
 
 
-def _above(labels: np.ndarray, low: int) -> np.ndarray:
+def _offset_from(labels: np.ndarray, low: int) -> np.ndarray:
     """labels - low, which may be too wide for a small type; no copy where low is 0."""
     return labels.astype(np.int64) - low if low else labels
 

@@ -204,7 +204,7 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
             if _is_single(block) and not _is_single(W):
                 return _predict_wide(block, W, b)
             Z = wide_enough(block, W)
-            return narrowed(Z @ like(W, Z) + _beside(b, Z), block, Z)
+            return narrowed(Z @ like(W, Z) + _offset_like(b, Z), block, Z)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 
@@ -236,7 +236,7 @@ def _wider(X: Any, Y: Any) -> Any:
     return Y if is_array(Y) and _is_single(X) and not _is_single(Y) else X
 
 
-def _beside(b: Any, ref: Any) -> Any:
+def _offset_like(b: Any, ref: Any) -> Any:
     return b if isinstance(b, float) else like(b, ref)
 
 
@@ -246,5 +246,5 @@ def _predict_wide(block: Any, W: Any, b: Any) -> Any:
     found = []
     for rows in row_slices(block, block.shape[1], BLOCK_ENTRIES):
         Z = xp.astype(block[rows, :], sum_dtype(block, xp))
-        found.append(Z @ like(W, Z) + _beside(b, Z))
+        found.append(Z @ like(W, Z) + _offset_like(b, Z))
     return found[0] if len(found) == 1 else xp.concat(found, axis=0)

@@ -27,9 +27,9 @@ __all__ = [
     "KernelProjection",
     "LinearSubspace",
     "Projection",
-    "beside",
     "linear_projection",
     "signed",
+    "storage_reference",
     "stored",
 ]
 
@@ -44,7 +44,7 @@ class Projection:
     far: bool = False
 
     def __call__(self, block: Any) -> Any:
-        m, V = (self.mean, self.axes) if is_sparse(block) else self._beside(block)
+        m, V = (self.mean, self.axes) if is_sparse(block) else self._parameters_like(block)
         if self.far and not is_sparse(block):
             Z = (block - m) @ V.T  # the mean is large: subtracting scores would cost digits
         else:
@@ -54,7 +54,7 @@ class Projection:
             Z /= self.scale if is_sparse(block) else like(self.scale, block)
         return Z
 
-    def _beside(self, block: Any) -> tuple[Any, Any]:
+    def _parameters_like(self, block: Any) -> tuple[Any, Any]:
         return like(self.mean, block), like(self.axes, block)
 
 
@@ -204,7 +204,7 @@ class LinearSubspace(TransformerMixin):
         if keep is not None and remove is not None:
             raise ValueError("keep and remove exclude each other: set one of them to None.")
         X = self._validate(X, reset=False, finite=False).X
-        V = _picked(self.components_, keep if remove is None else remove)
+        V = _chosen_axes(self.components_, keep if remove is None else remove)
         m, prepared = self.mean_, self._prepared()
 
         def rebuilt(block: Any) -> Any:
@@ -252,7 +252,7 @@ class LinearSubspace(TransformerMixin):
         return errors
 
 
-def _picked(V: Any, chosen: Any) -> Any:
+def _chosen_axes(V: Any, chosen: Any) -> Any:
     """The axes of the chosen components, all if None."""
     if chosen is None:
         return V
@@ -266,7 +266,7 @@ def _picked(V: Any, chosen: Any) -> Any:
     return xp.stack(rows, axis=0) if rows else V[:0, :]
 
 
-def beside(X: Any) -> Any:
+def storage_reference(X: Any) -> Any:
     """What the fitted arrays are stored beside: X, or a float64 or float32 of NumPy."""
     if is_streamed(X):
         return None

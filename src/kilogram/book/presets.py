@@ -102,7 +102,7 @@ def _outlier_class(rng: np.random.Generator) -> Drawn:
     return np.concatenate([xy, [[2.7, -2.6], [2.8, -2.4]]]), np.append(labels, [1, 1])
 
 
-def _aside(rng: np.random.Generator) -> Drawn:
+def _off_centre(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(1.0, 1.0, 0.3, 30), (2.2, 2.2, 0.3, 30)])
 
 
@@ -163,7 +163,7 @@ PRESETS: dict[str, Preset] = {
     "moons": Preset("two moons", _moons),
     "circles": Preset("two circles", _circles),
     "xor": Preset("exclusive or", _xor),
-    "aside": Preset("two groups beside the origin", _aside),
+    "aside": Preset("two groups beside the origin", _off_centre),
     "unequal_two": Preset("a large and a small class", _unequal_two),
     "outlier_class": Preset("two groups, far points", _outlier_class),
     "one": Preset("one group", _one_group),

@@ -186,7 +186,7 @@ class CriterionCurves:
 
     def curves(self, criteria: tuple[str, ...], n_references: int, n_resamples: int) -> dict:
         X, ks, found = self.X, self.ks, {}
-        W = np.asarray([of.within(X, labels) for labels in self.labels])
+        W = np.asarray([of.within_cluster_squares(X, labels) for labels in self.labels])
         sets: dict[str, np.ndarray] = {}
         if any(name in NEED_REFERENCES for name in criteria):
             sets = self._references(criteria, n_references, n_resamples)
@@ -218,7 +218,7 @@ class CriterionCurves:
             R = of.reference(self.X, self.rng)
             labels = self._labels(R)
             if "gap" in rows:
-                rows["gap"].append([of.within(R, c) for c in labels])
+                rows["gap"].append([of.within_cluster_squares(R, c) for c in labels])
             if "silhouette" in rows:
                 rows["silhouette"].append([of.silhouette_of(R, c) for c in labels])
             if "instability" in rows:

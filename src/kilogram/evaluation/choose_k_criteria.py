@@ -69,7 +69,7 @@ def reference(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(low, high, scores.shape) @ V
 
 
-def within(X: np.ndarray, labels: np.ndarray) -> float:
+def within_cluster_squares(X: np.ndarray, labels: np.ndarray) -> float:
     """W: the sum of squared distances from the means of the clusters."""
     names, codes = np.unique(labels, return_inverse=True)
     sizes = np.bincount(codes, minlength=len(names))

@@ -61,17 +61,17 @@ class LearningCurve:
         last = corrected_interval(
             gains[-1], float(self.sizes[-1]), self.test_rows, confidence=confidence
         )
-        expected = _next(gains.mean(axis=1))
-        return MoreRows(last, expected, _say(last, expected, negligible))
+        expected = _extrapolated_gain(gains.mean(axis=1))
+        return MoreRows(last, expected, _verdict(last, expected, negligible))
 
 
-def _next(gains: np.ndarray) -> float:
+def _extrapolated_gain(gains: np.ndarray) -> float:
     if len(gains) < 2 or gains[-2] <= 0:
         return max(0.0, float(gains[-1]))
     return max(0.0, float(gains[-1] * min(1.0, gains[-1] / gains[-2])))
 
 
-def _say(last: Interval, expected: float, negligible: float) -> Help:
+def _verdict(last: Interval, expected: float, negligible: float) -> Help:
     if last.low > 0 and expected > negligible:
         return "would help"
     if expected <= negligible and last.high <= 4 * negligible:

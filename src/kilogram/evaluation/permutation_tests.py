@@ -60,7 +60,7 @@ def permutation_test(
     `groups` are for the folds; `within` names the groups that targets are permuted inside.
     """
     y = np.asarray(y)
-    _enough(draws)
+    _check_draws(draws)
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     splits = list(splitter.split(X, y, groups))
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ def held_out_test(
     seed: int = 0,
 ) -> ChanceTest:
     """Shuffle the truth inside each (truth, prediction) part; the score is the mean over parts."""
-    _enough(draws)
+    _check_draws(draws)
     pairs = [(np.asarray(y), np.asarray(f)) for y, f in parts]
     rng = np.random.default_rng(seed)
     score = float(np.mean([measure(y, f) for y, f in pairs]))
@@ -105,7 +105,7 @@ def exchange_test(
     If neither is better, exchanging them changes nothing but signs. Rows of one of the `units`
     (groups, stretches of time) are exchanged together; None: every row by itself.
     """
-    _enough(draws)
+    _check_draws(draws)
     truth, ours, theirs = np.asarray(y), np.asarray(predictions), np.asarray(reference)
     owner = np.arange(len(truth))
     if units is not None:
@@ -131,7 +131,7 @@ def _shuffle(rng: np.random.Generator, n: int, groups: Any) -> np.ndarray:
     return order
 
 
-def _enough(draws: int) -> None:
+def _check_draws(draws: int) -> None:
     if draws < 19:
         raise ValueError(
             f"draws must be an integer of at least 19, got {draws!r}. Fewer permutations cannot "

@@ -155,14 +155,14 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         budget = Budget(max_time=self.max_time)
         self.cut_short_ = False
         if space is None:
-            yield from judge.tried(Trial({}))
+            yield from judge.scored(Trial({}))
             return
         rng = as_generator(self.random_state)
         start = [{name: point[name] for name in space.axes} for point in self.start]
         strategy = METHODS[self.method](space, self.n_iter, rng, start)
         trial = next(strategy)
         while True:
-            found = judge.tried(trial)
+            found = judge.scored(trial)
             yield from found
             try:
                 trial = strategy.send(max(one.score for one in found))

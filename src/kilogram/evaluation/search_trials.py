@@ -47,14 +47,14 @@ class Judge:
             cv, seed = search.cv, search.random_state
             self.splits = inner_splits(search.estimator, X, y, cv, along, seed)
 
-    def tried(self, trial: Trial) -> list[Tried]:
+    def scored(self, trial: Trial) -> list[Tried]:
         """A point with its score; along a path one for each value."""
         started = time.perf_counter()
         model = clone(self.search.estimator).set_params(**trial.params)
         if self.own:
-            scores = [self._own(model, trial)]
+            scores = [self._fit_and_score(model, trial)]
         elif self.loo:
-            rows = self._fewer(np.arange(len(self.y)), trial.fraction)
+            rows = self._subsample(np.arange(len(self.y)), trial.fraction)
             scores = list(leave_one_out_scores(model, self.values, take(self.X, rows),
                                                self.y[rows], self.search.scoring))  # fmt: skip
         else:
@@ -75,8 +75,8 @@ class Judge:
         model = clone(self.search.estimator).set_params(**best.params)
         return fit_rows(model, self.X, self.y, self.along)
 
-    def _own(self, model: BaseEstimator, trial: Trial) -> float:
-        rows = self._fewer(np.arange(len(self.y)), trial.fraction)
+    def _fit_and_score(self, model: BaseEstimator, trial: Trial) -> float:
+        rows = self._subsample(np.arange(len(self.y)), trial.fraction)
         fit_rows(model, take(self.X, rows), self.y[rows], part(self.along, rows))
         score = inner_score(model)
         if score is None:
@@ -92,14 +92,14 @@ class Judge:
         return score
 
     def _fold(self, model: BaseEstimator, train: Any, test: Any, fraction: float) -> list[float]:
-        train = self._fewer(np.asarray(train), fraction)
+        train = self._subsample(np.asarray(train), fraction)
         X, y = take(self.X, train), self.y[train]
         X_test, y_test = take(self.X, test), self.y[test]
         if self.axis is not None:
             return [self.scorer(one, X_test, y_test) for one in fit_along(model, self.values, X, y)]
         return [self.scorer(fit_rows(clone(model), X, y, part(self.along, train)), X_test, y_test)]
 
-    def _fewer(self, rows: np.ndarray, fraction: float) -> np.ndarray:
+    def _subsample(self, rows: np.ndarray, fraction: float) -> np.ndarray:
         """A random fraction of the rows, all classes among them."""
         y = self.y[rows]
         classes = is_classifier(self.search.estimator)

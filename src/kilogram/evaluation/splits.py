@@ -74,7 +74,7 @@ def make_splits(
     if kind == "leave_one_out":
         return list(LeaveOneOut().split(blank))
     if kind == "time":
-        return _later(len(y), folds, moments)
+        return _time_ordered(len(y), folds, moments)
     if kind == "grouped":
         if groups is None:
             raise ValueError('kind "grouped" needs the groups of the rows.')
@@ -94,7 +94,7 @@ def make_splits(
     return list((ReversedFolds(cut) if kind == "reversed" else cut).split(blank, y))
 
 
-def _later(rows: int, folds: int, moments: ArrayLike | None) -> Splits:
+def _time_ordered(rows: int, folds: int, moments: ArrayLike | None) -> Splits:
     order = np.arange(rows) if moments is None else np.argsort(np.asarray(moments), kind="stable")
     cut = TimeSeriesSplit(folds).split(order[:, None])
     return [(order[train], order[test]) for train, test in cut]

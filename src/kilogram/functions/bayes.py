@@ -34,7 +34,7 @@ def is_certain(joint: Any) -> bool:
     return bool(xp.isfinite(xp.sum(joint)))
 
 
-def settled(joint: Any, log_priors: Any = None) -> Any:
+def with_ruled_out_rows(joint: Any, log_priors: Any = None) -> Any:
     """log p(x, y), (n, C), in which a row that every class rules out (-inf throughout) is settled.
 
     Such a row gets the priors, or equal probabilities if none are given.
@@ -54,7 +54,7 @@ def settled(joint: Any, log_priors: Any = None) -> Any:
 def log_posterior(joint: Any, log_priors: Any = None) -> Any:
     """log p(y | x), (n, C), from log p(x, y): each row less its log-sum-exp."""
     xp = namespace(joint)
-    joint = settled(joint, log_priors)
+    joint = with_ruled_out_rows(joint, log_priors)
     joint = joint - _row_max(joint)[:, None]
     probabilities = xp.exp(joint)
     ones = xp.ones(joint.shape[1], dtype=joint.dtype, device=_device(joint))

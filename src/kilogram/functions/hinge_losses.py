@@ -73,7 +73,7 @@ class Bent(ABC):
             a if math.isinf(self.width) else namespace(y, f).clip(a, None, self.kappa * self.width)
         )
 
-    def bends(self, y: Any, f: Any) -> Any:
+    def is_quadratic(self, y: Any, f: Any) -> Any:
         """Which rows are on the quadratic piece, where the loss has curvature."""
         m = self.excess(y, f)
         return (m > 0) & (m < self.width)

@@ -123,7 +123,7 @@ class Kernel(BaseEstimator, ABC):
         if type(self) is not type(other):
             return False
         mine, theirs = self.get_params(False), other.get_params(False)
-        return all(_same(mine[name], theirs[name]) for name in mine)
+        return all(_parameters_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # set_params changes kernels in place
 
@@ -132,7 +132,7 @@ class Kernel(BaseEstimator, ABC):
         return clone(self).set_params(**params)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _parameters_equal(a: Any, b: Any) -> bool:
     """Whether two parameters are equal, arrays as a whole."""
     if hasattr(a, "tolist") or hasattr(b, "tolist"):
         return list(a) == list(b)

@@ -87,7 +87,7 @@ def parameters(kernel: Kernel) -> dict[str, float]:
         found |= {f"scales__{j}": float(s) for j, s in enumerate(kernel.scales)}
     for name, value in kernel.get_params(deep=False).items():
         if isinstance(value, Kernel):
-            found |= under(name, parameters(value))
+            found |= with_prefix(name, parameters(value))
     if isinstance(kernel, Stretched):  # a width beside the scales would be counted twice
         for width in ("sigma", "gamma", "length_scale"):
             found.pop(f"kernel__{width}", None)
@@ -147,7 +147,7 @@ def _tiles(X: Any, Y: Any, M: Any) -> Any:
         yield rows, None, lower + xp.tril(lower, k=-1).T, 1.0
 
 
-def under(name: str, found: dict[str, Any]) -> dict[str, Any]:
+def with_prefix(name: str, found: dict[str, Any]) -> dict[str, Any]:
     """The same gradient, seen from one level higher in the tree."""
     return {f"{name}__{path}": value for path, value in found.items()}
 
@@ -169,28 +169,28 @@ def _(kernel: Sum, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, part in (("left", kernel.left), ("right", kernel.right)):
         if parameters(part):
-            found |= under(name, _descend(part, X, Y, M))
+            found |= with_prefix(name, _descend(part, X, Y, M))
     return found
 
 
 @_back.register
 def _(kernel: Product, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     K1, K2 = kernel.left(X, Y), kernel.right(X, Y)
-    left = under("left", _back(kernel.left, X, Y, M * K2, K1))
-    return left | under("right", _back(kernel.right, X, Y, M * K1, K2))
+    left = with_prefix("left", _back(kernel.left, X, Y, M * K2, K1))
+    return left | with_prefix("right", _back(kernel.right, X, Y, M * K1, K2))
 
 
 @_back.register
 def _(kernel: ScaledKernel, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     K = kernel.kernel(X, Y)
-    part = under("kernel", _back(kernel.kernel, X, Y, M, K)) | {"factor": dot(M, K)}
+    part = with_prefix("kernel", _back(kernel.kernel, X, Y, M, K)) | {"factor": dot(M, K)}
     return {path: kernel.factor * value for path, value in part.items()}
 
 
 @_back.register
 def _(kernel: OnColumns, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     rows, columns = kernel.restrict(X), None if Y is None else kernel.restrict(Y)
-    return under("kernel", _back(kernel.kernel, rows, columns, M, K))
+    return with_prefix("kernel", _back(kernel.kernel, rows, columns, M, K))
 
 
 @_back.register
@@ -205,7 +205,7 @@ def _(kernel: Stretched, X: Any, Y: Any, M: Any, K: Any) -> dict[str, Any]:
     widths = weighted_distances(X, Y, M * slope_of(kernel.kernel, X, Y, K), by_column=True)
     found: dict[str, Any] = {f"scales__{j}": widths[j] for j in range(X.shape[1])}
     if isinstance(kernel.kernel, RationalQuadratic):
-        found |= under("kernel", _back(kernel.kernel, X, Y, M, K))
+        found |= with_prefix("kernel", _back(kernel.kernel, X, Y, M, K))
     return found
 
 

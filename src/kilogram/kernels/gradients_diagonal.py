@@ -14,7 +14,7 @@ from typing import Any
 from kilogram.arrays.namespace import namespace
 from kilogram.functions.distances import squared_norms
 from kilogram.kernels.base import Kernel, Product, ScaledKernel, Sum
-from kilogram.kernels.gradients import Gradient, parameters, under
+from kilogram.kernels.gradients import Gradient, parameters, with_prefix
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import Polynomial
 from kilogram.kernels.row_pairs import as_pair
@@ -44,28 +44,28 @@ def _(kernel: White, X: Any, v: Any, latent: bool) -> dict[str, Any]:
 
 @_back_diag.register
 def _(kernel: Sum, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    left = under("left", _back_diag(kernel.left, X, v, latent))
-    return left | under("right", _back_diag(kernel.right, X, v, latent))
+    left = with_prefix("left", _back_diag(kernel.left, X, v, latent))
+    return left | with_prefix("right", _back_diag(kernel.right, X, v, latent))
 
 
 @_back_diag.register
 def _(kernel: Product, X: Any, v: Any, latent: bool) -> dict[str, Any]:
     (l1, n1), (l2, n2) = split_diag(kernel.left, X), split_diag(kernel.right, X)
     one, two = (l1, l2) if latent else (l1 + n1, l2 + n2)
-    left = under("left", _back_diag(kernel.left, X, v * two, latent))
-    return left | under("right", _back_diag(kernel.right, X, v * one, latent))
+    left = with_prefix("left", _back_diag(kernel.left, X, v * two, latent))
+    return left | with_prefix("right", _back_diag(kernel.right, X, v * one, latent))
 
 
 @_back_diag.register
 def _(kernel: ScaledKernel, X: Any, v: Any, latent: bool) -> dict[str, Any]:
     own, noise = split_diag(kernel.kernel, X)
-    part = under("kernel", _back_diag(kernel.kernel, X, kernel.factor * v, latent))
+    part = with_prefix("kernel", _back_diag(kernel.kernel, X, kernel.factor * v, latent))
     return part | {"factor": kernel.factor * (v @ (own if latent else own + noise))}
 
 
 @_back_diag.register
 def _(kernel: OnColumns, X: Any, v: Any, latent: bool) -> dict[str, Any]:
-    return under("kernel", _back_diag(kernel.kernel, kernel.restrict(X), v, latent))
+    return with_prefix("kernel", _back_diag(kernel.kernel, kernel.restrict(X), v, latent))
 
 
 @_back_diag.register

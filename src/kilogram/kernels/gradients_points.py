@@ -71,7 +71,7 @@ def _(kernel: OnColumns, X: Any, Z: Any, M: Any) -> Any:
     return found @ xp.astype(columns[:, None] == every[None, :], Z.dtype)
 
 
-def _towards(X: Any, Z: Any, P: Any) -> Any:
+def _weighted_differences(X: Any, Z: Any, P: Any) -> Any:
     """sum_i P_ij (x_i - z_j)."""
     X, Z = centred_pair(X, Z)
     return P.T @ X - namespace(P).sum(P, axis=0)[:, None] * Z
@@ -81,7 +81,7 @@ def _towards(X: Any, Z: Any, P: Any) -> Any:
 @pull_back_points.register(Matern)
 @pull_back_points.register(RationalQuadratic)
 def _(kernel: Kernel, X: Any, Z: Any, M: Any) -> Any:
-    return _towards(X, Z, M * slope_of(kernel, X, Z, kernel(X, Z)))
+    return _weighted_differences(X, Z, M * slope_of(kernel, X, Z, kernel(X, Z)))
 
 
 @pull_back_points.register

@@ -54,7 +54,7 @@ from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_card, as_html
 from kilogram.kitchen.report.model_card import as_markdown
 from kilogram.kitchen.report.plots import plots
-from kilogram.kitchen.report.sentences import doubtful, verdict
+from kilogram.kitchen.report.sentences import suspicious_columns, verdict
 from kilogram.kitchen.report.svg import Plot
 from kilogram.kitchen.result import CookResult
 from kilogram.kitchen.settings import MAX_ROWS, SearchMethod, Settings, check
@@ -96,10 +96,10 @@ class Cooked(CookResult):
         outcome = {"measure": self.measure.name, "chosen": self.chosen.name,
                    "score": self.chosen.score.mean,
                    "folds": len(self.judged[0].nested.folds)}  # fmt: skip
-        return as_toml(self.table, self.question.target, self._done(), dict(self.reading),
+        return as_toml(self.table, self.question.target, self._settings_used(), dict(self.reading),
                        outcome, folder)  # fmt: skip
 
-    def _done(self) -> Settings:
+    def _settings_used(self) -> Settings:
         """The settings that repeat what was done: no time limit, and what it left out stays out."""
         names = tuple(one.name for one in self.judged[1:])
         folds = len(self.judged[0].nested.folds)
@@ -344,7 +344,7 @@ def cook_table(
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
         notify("partial dependence")
         shown = _effects(model, kept, evidence, work.X, budget, settings.seed)
-    conclusion = verdict(judged, target, doubtful(evidence.importance))
+    conclusion = verdict(judged, target, suspicious_columns(evidence.importance))
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
         chosen=chosen, kept=kept, verdict=conclusion, evidence=evidence,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kilogram.base.constraints import Constraint, InvalidParameterError, check_parameter
-from kilogram.errors import UserError, close_names, some
+from kilogram.errors import UserError, close_names, quoted
 
-__all__ = ["CannotWriteError", "KitchenError", "check_setting", "close_names", "lacking", "some"]
+__all__ = ["CannotWriteError", "KitchenError", "check_setting", "close_names", "lacking", "quoted"]
 
 
 class KitchenError(UserError):
@@ -33,4 +33,4 @@ def lacking(lost: list[str], names: Iterable[str], needed: Iterable[str]) -> str
     spare = [name for name in names if name not in wanted]
     hint = close_names(lost[0], spare) if spare else ""
     hint = hint if "Did you mean" in hint else ""
-    return f"The table lacks the column{'s' * (len(lost) > 1)} {some(lost)}.{hint}"
+    return f"The table lacks the column{'s' * (len(lost) > 1)} {quoted(lost)}.{hint}"

@@ -26,7 +26,7 @@ def signed(value: float | None) -> str:
     return text if plain else "+" + text
 
 
-def between(interval: Interval, *, sign: bool = False) -> str:
+def ends(interval: Interval, *, sign: bool = False) -> str:
     """The ends of an interval."""
     write = signed if sign else figure
     return f"{write(interval.low)} to {write(interval.high)}"

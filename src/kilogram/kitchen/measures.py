@@ -250,7 +250,7 @@ def measure_named(name: str) -> Measure:
 def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
     """The measure for the task, and the reason."""
     if wanted is not None:
-        return _wanted(question, ALIASES.get(wanted, wanted)), "as requested"
+        return _named_measure(question, ALIASES.get(wanted, wanted)), "as requested"
     if question.task == "regression":
         return MEASURES["r2"], "the target is a number"
     largest = float(np.bincount(question.y).max() / len(question.y))
@@ -260,7 +260,7 @@ def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measu
     return MEASURES["accuracy"], "no class dominates"
 
 
-def _wanted(question: Question, name: str) -> Measure:
+def _named_measure(question: Question, name: str) -> Measure:
     """The measure of this name, or an error if it does not suit the target."""
     names = [m.name for m in MEASURES.values() if m.task == question.task]
     if name.startswith(QUANTILE_LOSS) and question.task == "regression":

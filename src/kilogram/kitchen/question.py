@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.features.number_formats import described, number_format
 from kilogram.kitchen.read.dialect import is_number
@@ -57,7 +57,7 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
         notes.append(f"{left} of {len(column)} rows have no{finite} {target!r} and were left out.")
     if not len(known):
         raise KitchenError(f"The target {target!r} has no value in any row.")
-    enough(len(known), target, folds)
+    check_enough_rows(len(known), target, folds)
     column = column.take(pa.array(known))
     distinct = int(pc.count_distinct(column).as_py())
     if distinct == 1:
@@ -101,7 +101,7 @@ def recognise(column: Any, distinct: int) -> tuple[Task, str]:
     return "regression", f"the target has {distinct} distinct numbers"
 
 
-def enough(rows: int, target: str, folds: int) -> None:
+def check_enough_rows(rows: int, target: str, folds: int) -> None:
     """An error when there are too few rows for nested cross-validation."""
     least = max(MIN_ROWS, 2 * folds)
     if rows < least:
@@ -136,7 +136,7 @@ def _as_numbers(column: Any, target: str, task: Task | None) -> tuple[Any, list[
         return column, []
     bad = form.unreadable(column)
     numbers = form.read(column)
-    why = described(form, sum(bad.values())) + (f": {some(list(bad), 3)}" if bad else "")
+    why = described(form, sum(bad.values())) + (f": {quoted(list(bad), 3)}" if bad else "")
     return pa.array(numbers, mask=np.isnan(numbers)), [f"The target {target!r} has {why}."]
 
 
@@ -169,12 +169,12 @@ def _nearly_numbers(words: np.ndarray) -> str:
     if not odd or numbers < 0.5 * len(words):
         return ""
     return (
-        f" {numbers} of {len(words)} values are numbers, but not {some(odd, 3)}: clear such cells "
-        "for a regression."
+        f" {numbers} of {len(words)} values are numbers, but not {quoted(odd, 3)}: clear such "
+        "cells for a regression."
     )
 
 
-def _alike(classes: np.ndarray, target: str) -> list[str]:
+def _similar_classes_note(classes: np.ndarray, target: str) -> list[str]:
     """A note where classes differ only in case and white space."""
     ways: dict[str, list[str]] = {}
     for word in classes:
@@ -182,7 +182,7 @@ def _alike(classes: np.ndarray, target: str) -> list[str]:
     alike = [words for words in ways.values() if len(words) > 1]
     if not alike:
         return []
-    shown = "; ".join(some(words, 4) for words in alike[:3])
+    shown = "; ".join(quoted(words, 4) for words in alike[:3])
     return [f"Classes of {target!r} differ only in case or white space ({shown}) and are "
             "treated as different: use one spelling if they are the same."]  # fmt: skip
 
@@ -201,11 +201,11 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
             "identifier? For numbers, use --task regression."
         )
     keep = counts >= folds
-    notes = [*question.notes, *_alike(classes, target)]
+    notes = [*question.notes, *_similar_classes_note(classes, target)]
     if not keep.all():
         lost = int(counts[~keep].sum())
         notes.append(
-            f"{lost} rows of the classes {some(classes[~keep], 4)} were left out: fewer than "
+            f"{lost} rows of the classes {quoted(classes[~keep], 4)} were left out: fewer than "
             f"{folds} rows each, so not every fold would have one. They are never predicted and "
             f"not in the score: of all rows at most {1 - lost / len(words):.1%} can be right."
         )
@@ -217,7 +217,7 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
             f"choose another target.{_nearly_numbers(words)}"
         )
     rows = keep[codes]
-    enough(int(rows.sum()), target, folds)
+    check_enough_rows(int(rows.sum()), target, folds)
     renumbered = np.cumsum(keep) - 1
     return Question(
         target=target,

@@ -9,9 +9,9 @@ from kilogram.native.buffers import Array, matrix, run, vector
 from kilogram.native.sums import _empty_sums, _root
 
 
-def _entered(X: Array, codes: Array, shifts: Array) -> tuple[Array, Array, Array]:
+def _native_inputs(X: Array, codes: Array, shifts: Array) -> tuple[Array, Array, Array]:
     x = matrix("X", X)
-    return x, _whole(codes), np.ascontiguousarray(shifts, x.dtype)
+    return x, _as_int64(codes), np.ascontiguousarray(shifts, x.dtype)
 
 
 def class_scatter(X: Array, codes: Array, shifts: Array, w: Array | None = None) -> Array:
@@ -19,7 +19,7 @@ def class_scatter(X: Array, codes: Array, shifts: Array, w: Array | None = None)
 
     codes (n,) name the row of shifts (K, d) that is the class of each row of X (n, d).
     """
-    x, codes, shifts = _entered(X, codes, shifts)
+    x, codes, shifts = _native_inputs(X, codes, shifts)
     (n, d), K = x.shape, len(shifts)
     S = np.empty((K, *_empty_sums(d + 1).shape))
     run(_core.class_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S)
@@ -33,7 +33,7 @@ def within_scatter(
 
     The sums are of w (x - shift), the counts of rows.
     """
-    x, codes, shifts = _entered(X, codes, shifts)
+    x, codes, shifts = _native_inputs(X, codes, shifts)
     n, d = x.shape
     S, sums, counts = _empty_sums(d), np.empty(shifts.shape), np.empty(len(shifts))
     run(_core.within_scatter, n * d * d, x, codes, shifts, _root(w, n, x.dtype), S, sums, counts)
@@ -47,7 +47,7 @@ def class_powers(
 
     With powers=3 NaN are left out.
     """
-    x, codes, shifts = _entered(X, codes, shifts)
+    x, codes, shifts = _native_inputs(X, codes, shifts)
     out = np.empty((powers, *shifts.shape))
     run(_core.class_powers, x.size * powers, x, codes, shifts, _weights(w, x), out)
     return out
@@ -57,7 +57,7 @@ def class_counts(X: Array, codes: Array, K: int, w: Array | None = None) -> tupl
     """(K, d): sums of the rows of every class; (d,): the least value of each column."""
     x = matrix("X", X)
     out, low = np.empty((K, x.shape[1])), np.empty(x.shape[1], dtype=x.dtype)
-    run(_core.class_counts, x.size, x, _whole(codes), _weights(w, x), out, low)
+    run(_core.class_counts, x.size, x, _as_int64(codes), _weights(w, x), out, low)
     return out, low
 
 
@@ -70,7 +70,7 @@ def class_presence(
     """
     x = matrix("X", X)
     out = np.empty((2, K, x.shape[1]))
-    run(_core.class_presence, 2 * x.size, x, _whole(codes), threshold, _weights(w, x), out)
+    run(_core.class_presence, 2 * x.size, x, _as_int64(codes), threshold, _weights(w, x), out)
     return out[0], out[1]
 
 
@@ -92,17 +92,17 @@ def class_categories(
     x = matrix("X", X)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     out = np.empty((K, int(offsets[-1])))
-    run(_core.class_categories, 4 * x.size, x, _whole(codes), offsets, _weights(w, x), out)
+    run(_core.class_categories, 4 * x.size, x, _as_int64(codes), offsets, _weights(w, x), out)
     return np.split(out, offsets[1:-1], axis=1)
 
 
 def labels_present(labels: Array, size: int) -> Array | None:
     """(size,): whether each whole number from 0 is among the labels; None if others are."""
     present = np.empty(size, dtype=np.uint8)
-    return present if _core.labels_present(_whole(labels), present) else None
+    return present if _core.labels_present(_as_int64(labels), present) else None
 
 
-def _whole(codes: Array) -> Array:
+def _as_int64(codes: Array) -> Array:
     return np.ascontiguousarray(codes, np.int64)
 
 

@@ -18,7 +18,7 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.kernels.row_pairs import as_pair
 from kilogram.operators.memory_plan import StoragePlan, plan_storage
-from kilogram.operators.operator import Operator, OutOfTime, picked
+from kilogram.operators.operator import Operator, OutOfTime, rows_at
 
 ROWS_AT_ONCE = 256
 BAND_ENTRIES = 2**23  # entries of K computed between two looks at the clock: some 0.1 s
@@ -108,20 +108,20 @@ class Gram(Operator):
         stored.
         """
         if not self.stores and not _is_matrix_itself(self.kernel):
-            return self.kernel.matmul(self.X, picked(self.X, i), V)
+            return self.kernel.matmul(self.X, rows_at(self.X, i), V)
         K: Any = self.dense()
         total: Any = 0.0
         for start in range(0, len(i), ROWS_AT_ONCE):  # they are copied, so never many of them
             some = i[start : start + ROWS_AT_ONCE]
-            total = total + V[start : start + len(some), :].T @ picked(K, some)
+            total = total + V[start : start + len(some), :].T @ rows_at(K, some)
         return total.T
 
     def rows(self, i: Any) -> Any:
         if self._K is not None:
-            return picked(self._K, i)
+            return rows_at(self._K, i)
         if _is_matrix_itself(self.kernel):
-            return picked(self.X, i)
-        return self.kernel(picked(self.X, i), self.X if self.Y is None else self.Y)
+            return rows_at(self.X, i)
+        return self.kernel(rows_at(self.X, i), self.X if self.Y is None else self.Y)
 
     def diag(self) -> Any:
         if self._K is not None:

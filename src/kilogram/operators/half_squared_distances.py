@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
-from kilogram.operators.operator import Operator, picked
+from kilogram.operators.operator import Operator, rows_at
 
 BLOCK_ENTRIES = 2**22  # squared at once: 32 MiB, beside which D itself is large
 
@@ -41,7 +41,7 @@ class HalfSquaredDistances(Operator):
         return namespace(V).concat(parts, axis=0)
 
     def rows(self, i: Any) -> Any:
-        return half_squares(picked(self.D, i))
+        return half_squares(rows_at(self.D, i))
 
     def diag(self) -> Any:
         return half_squares(namespace(self.D).linalg.diagonal(self.D))

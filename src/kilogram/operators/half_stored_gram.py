@@ -11,7 +11,7 @@ from typing import Any
 from kilogram.arrays.interruptible import run_interruptible
 from kilogram.kernels import Kernel
 from kilogram.native import half_matmul, half_size, kernel_half
-from kilogram.operators.operator import Operator, picked
+from kilogram.operators.operator import Operator, rows_at
 
 
 class HalfGram(Operator):
@@ -45,7 +45,7 @@ class HalfGram(Operator):
         return run_interruptible(half_matmul, self._half, V, work=work)
 
     def rows(self, i: Any) -> Any:
-        return self.kernel(picked(self.X, i), self.X)
+        return self.kernel(rows_at(self.X, i), self.X)
 
     def diag(self) -> Any:
         return self.kernel.diag(self.X)

@@ -51,7 +51,7 @@ class Operator(ABC):
         return f"{type(self).__name__}({n} x {m}, {self.dtype})"
 
 
-def picked(X: Any, i: Any) -> Any:
+def rows_at(X: Any, i: Any) -> Any:
     """The rows of X at a slice or at positions."""
     if isinstance(i, slice) or is_sparse(X):
         return X[i] if is_sparse(X) else X[i, :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kilogram.operators.operator import Operator, picked
+from kilogram.operators.operator import Operator, rows_at
 
 
 class DiagonallyScaled(Operator):
@@ -30,7 +30,7 @@ class DiagonallyScaled(Operator):
         return s * (self.A @ (s * V))
 
     def rows(self, i: Any) -> Any:
-        own = self.s[i] if isinstance(i, slice) else picked(self.s[:, None], i)[:, 0]
+        own = self.s[i] if isinstance(i, slice) else rows_at(self.s[:, None], i)[:, 0]
         return own[:, None] * self.A.rows(i) * self.s[None, :]
 
     def diag(self) -> Any:

@@ -184,7 +184,7 @@ class CoefficientPathDisplay:
         weak_left = self.param_name == "alpha"
         heights = {j: float(self.coefs[j][end if weak_left else -1 - end]) for j in shades}
         low, high = ax.get_ylim()
-        spaced = _apart(np.array(list(heights.values())), 0.055 * (high - low))
+        spaced = _spread_heights(np.array(list(heights.values())), 0.055 * (high - low))
         x = float(np.asarray(self.param_range)[end if weak_left else -1 - end])
         for j, y in zip(heights, spaced, strict=True):
             ax.annotate(
@@ -231,7 +231,7 @@ def _coefficients(model: BaseEstimator) -> np.ndarray:
     return found.ravel()
 
 
-def _apart(heights: np.ndarray, gap: float) -> np.ndarray:
+def _spread_heights(heights: np.ndarray, gap: float) -> np.ndarray:
     """The same heights, neighbours at least a gap apart: blocks around their mean."""
     order = np.argsort(heights, kind="stable")
     blocks: list[list[float]] = []  # [sum of heights, count]

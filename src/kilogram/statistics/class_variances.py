@@ -41,7 +41,7 @@ class ClassVariances:
             return cls(weights, *_in_one_pass(X, codes, w, weights))
         if is_sparse(X):
             return cls(weights, *_sparse(X, codes, w, weights))
-        return _elsewhere(X, codes, w, weights)
+        return _other_library(X, codes, w, weights)
 
     def __add__(self, other: ClassVariances | int) -> ClassVariances:
         if isinstance(other, int) and other == 0:  # so that sum() works
@@ -125,7 +125,7 @@ def _sparse(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> tuple:
     return _centred(sums, squares, seen, 0.0)
 
 
-def _elsewhere(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> ClassVariances:
+def _other_library(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> ClassVariances:
     """In the library of X, on its device."""
     xp = namespace(X)
     wide = sum_dtype(X, xp)

@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.textbook.state import Array, States, begin
 
 
-def _away(X: Array, mu: Array) -> Array:
+def _squared_distances(X: Array, mu: Array) -> Array:
     """|x_n - mu_k|^2, (N, K)."""
     return ((X[:, None] - mu[None]) ** 2).sum(axis=2)
 
@@ -26,7 +26,7 @@ def lloyd(X: Array, mu: Array, m: int = 300) -> States:
     mu, c = np.array(mu, dtype=float), np.full(len(X), -1)  # -1: no label yet
     yield (s := begin("1 centres", mu=mu.copy(), c=c.copy()))
     for _ in range(m):
-        D, old = _away(X, mu), c
+        D, old = _squared_distances(X, mu), c
         c = D.argmin(axis=1)
         yield (s := s.then("2 nearest centre", objective=float(D.min(axis=1).sum()), c=c.copy()))
         if (c == old).all():
@@ -50,7 +50,7 @@ def online(X: Array, mu: Array, draws: Array, first: int = 0) -> States:
     mu, n = np.array(mu, dtype=float), np.full(len(mu), float(first))
     yield (s := begin("1 centres", mu=mu.copy(), n=n.copy()))
     for x in X[draws]:
-        k = int(_away(x[None], mu).argmin())
+        k = int(_squared_distances(x[None], mu).argmin())
         n[k] += 1
         mu[k] += (x - mu[k]) / n[k]
         yield (s := s.then("2 the nearest moves", mu=mu.copy(), n=n.copy(), k=k))
@@ -62,7 +62,7 @@ def plus_plus(X: Array, K: int, rng: np.random.Generator) -> States:
     chosen = [int(rng.integers(len(X)))]
     yield (s := begin("1 the first at random", mu=X[chosen], chosen=chosen))
     while len(chosen) < K:
-        delta = _away(X, X[chosen]).min(axis=1)
+        delta = _squared_distances(X, X[chosen]).min(axis=1)
         p = delta / delta.sum() if delta.any() else np.full(len(X), 1 / len(X))
         chosen.append(int(rng.choice(len(X), p=p)))
         yield (s := s.then("2 the next, far away", p=p, mu=X[chosen], chosen=chosen))

@@ -67,7 +67,7 @@ def huber(X: Array, y: Array, kappa: float | None = None, steps: int = 100) -> S
     """Weighted least squares again and again; kappa = 1.37 sigma, sigma anew from the start's r."""
     beta = np.linalg.lstsq(X, y, rcond=None)[0]
     if kappa is None:
-        rough = _settled(absolute(X, y))
+        rough = _last_coefficients(absolute(X, y))
         kappa = 1.37 * scale(y - X @ rough)
     yield (s := begin("1 least squares", beta=beta, kappa=kappa, w=np.ones(len(y))))
     for _ in range(steps):
@@ -80,7 +80,7 @@ def huber(X: Array, y: Array, kappa: float | None = None, steps: int = 100) -> S
     return s
 
 
-def _settled(states: States) -> Array:
+def _last_coefficients(states: States) -> Array:
     for state in states:
         beta = state["beta"]
     return beta

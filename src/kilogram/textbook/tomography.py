@@ -42,14 +42,14 @@ def phantom(K: int) -> Array:
     a = (np.arange(K) - (K - 1) / 2) / (K / 2)
     x, z = np.meshgrid(a, a, indexing="ij")
 
-    def inside(cx: float, cz: float, rx: float, rz: float) -> Array:
+    def in_ellipse(cx: float, cz: float, rx: float, rz: float) -> Array:
         return ((x - cx) / rx) ** 2 + ((z - cz) / rz) ** 2 <= 1
 
-    image = 1.0 * inside(0, 0, 0.72, 0.92)
-    image[inside(0, 0, 0.64, 0.84)] = 0.4
+    image = 1.0 * in_ellipse(0, 0, 0.72, 0.92)
+    image[in_ellipse(0, 0, 0.64, 0.84)] = 0.4
     for side in (-0.25, 0.25):
-        image[inside(side, 0.1, 0.12, 0.35)] = 0.1
-    image[inside(0.1, -0.5, 0.12, 0.12)] = 0.8
+        image[in_ellipse(side, 0.1, 0.12, 0.35)] = 0.1
+    image[in_ellipse(0.1, -0.5, 0.12, 0.12)] = 0.8
     return image
 
 

@@ -83,7 +83,7 @@ def test_a_strange_combination_of_usual_values_is_odd():
     found = familiar.describe(X, X)
     new = np.array([[1.5, 1.5], [1.5, -1.5]])
     assert (familiar.distances(found, new) > 1).tolist() == [False, True]
-    assert not familiar.outside(found, new).any()
+    assert not familiar.outside_range(found, new).any()
     wide = familiar.describe(np.zeros((20, 400)), rng.normal(size=(20, 400)))
     assert wide["factor"] is None
     widest = familiar.describe(np.zeros((3, 1)), np.zeros((3, 5000)))

@@ -109,7 +109,7 @@ def test_rows_of_wide_tables_are_not_all_unusual(rows, columns):
     found = out_of_distribution.describe(X, X)
     fresh = rng.normal(size=(500, columns))
     far = out_of_distribution.distances(found, fresh) > 1
-    outside = out_of_distribution.outside(found, fresh).sum(axis=1) > found["most_outside"]
+    outside = out_of_distribution.outside_range(found, fresh).sum(axis=1) > found["most_outside"]
     assert np.mean(far | outside) < 0.05
     moved = fresh + 4
     assert np.mean(out_of_distribution.distances(found, moved) > 1) > 0.9

@@ -182,7 +182,7 @@ def test_losses_are_their_own_derivatives(loss):
     y, f, h = np.sign(rng.standard_normal(200)), 2 * rng.standard_normal(200), 1e-6
     slope = (loss.value(y, f - h) - loss.value(y, f + h)) / (2 * h)
     np.testing.assert_allclose(slope, loss.sign(y, f) * loss.pull(y, f), atol=1e-5)
-    bent = loss.bends(y, f)
+    bent = loss.is_quadratic(y, f)
     pull = loss.kappa * (loss.target_on(y, loss.sign(y, f)) - f)
     np.testing.assert_allclose((loss.sign(y, f) * loss.pull(y, f))[bent], pull[bent], atol=1e-12)
     assert (loss.limit(y, f) >= loss.value(y, f) - 1e-12).all()

@@ -21,7 +21,7 @@ from kilogram.arrays.rows import map_rows
 
 def watch_targets(y: Any, *, numeric: bool) -> Any:
     """Numbers (numeric) or class labels that come with streamed rows, to be checked."""
-    return None if y is None else _watched(y, numbers if numeric else labels)
+    return None if y is None else _each_block_checked(y, numbers if numeric else labels)
 
 
 def watch_weights(w: Any, X: Any) -> Any:
@@ -32,10 +32,10 @@ def watch_weights(w: Any, X: Any) -> Any:
                 "one sample_weight for all rows of an iterator needs a second run over it: put "
                 "the weights in its blocks (X, y, weights), or give a list of blocks."
             )
-        w = map_rows(partial(_alike, value=float(w)), X)
+        w = map_rows(partial(_constant_vector, value=float(w)), X)
     if w is None:
         return None
-    found = _watched(w, check := Weights())
+    found = _each_block_checked(w, check := Weights())
     if is_dask(found):  # a number per row: little beside the rows, which no fit need read in vain
         check.total = float(found.sum().compute())
     if not isinstance(found, RowSource):
@@ -43,7 +43,7 @@ def watch_weights(w: Any, X: Any) -> Any:
     return found
 
 
-def _watched(rows: Any, check: Callable[[Any], Any]) -> Any:
+def _each_block_checked(rows: Any, check: Callable[[Any], Any]) -> Any:
     if is_dask(rows):
         from kilogram.arrays.dask_rows import as_array
 
@@ -56,7 +56,7 @@ def _watched(rows: Any, check: Callable[[Any], Any]) -> Any:
     return rows.watched(check) if isinstance(rows, RowSource) else check(as_block(rows))
 
 
-def _alike(X: Any, value: float) -> np.ndarray:
+def _constant_vector(X: Any, value: float) -> np.ndarray:
     return np.full(X.shape[0], value)
 
 

@@ -212,7 +212,7 @@ def _validate_foreign(
         _raise_unless_finite(xp, X, "X", name)
     record_columns(estimator, X.shape[1], None, reset)
     if y is not None:
-        y = _beside(y, X, xp) if numeric_y else plain(to_numpy(y), "y", dates=True)
+        y = _targets_like(y, X, xp) if numeric_y else plain(to_numpy(y), "y", dates=True)
         if y.shape[0] != X.shape[0]:
             raise ValueError(
                 "Found input variables with inconsistent numbers of samples: "
@@ -228,7 +228,7 @@ def _validate_foreign(
     return ValidatedData(X, y, sample_weight)
 
 
-def _beside(y: Any, X: Any, xp: Any) -> Any:
+def _targets_like(y: Any, X: Any, xp: Any) -> Any:
     """Targets in the library and on the device of X, in their own precision."""
     widest = sum_dtype(X, xp)  # some devices lack float64
     if is_array(y) and namespace(y) is xp:

@@ -193,7 +193,7 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
         cost = c["miss"] * np.sum(scores[y == 1] < t) + np.sum(scores[y == 0] >= t)
         frames.append(Frame(
             f"threshold {t:.2f}",
-            {"data": [grid.regions(partial(_above, model, t)), data_points()],
+            {"data": [grid.regions(partial(_exceeds, model, t)), data_points()],
              "scores": [segments([t], [histogram.y[0]], [t], [histogram.y[1]], color="ink", width=2)],
              "roc": [points([false], [hit], color="accent", r=6.5)]},
             None, [("found of class 1", percent(hit)), ("false alarms", percent(false)), ("cost", short(float(cost)))],
@@ -211,7 +211,7 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
     )  # fmt: skip
 
 
-def _above(model: LinearDiscriminantAnalysis, threshold: float, Z: np.ndarray) -> np.ndarray:
+def _exceeds(model: LinearDiscriminantAnalysis, threshold: float, Z: np.ndarray) -> np.ndarray:
     return np.ravel(model.decision_function(Z)) >= threshold
 
 

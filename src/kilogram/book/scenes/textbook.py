@@ -117,12 +117,12 @@ def _shown_names(steps: list[Step]) -> list[str]:
     return list(found)[:MOST_SHOWN]
 
 
-def _across(names: list[str]) -> int:
+def _matrices_per_row(names: list[str]) -> int:
     return 2 if len(names) <= 4 else ACROSS
 
 
 def _array_panel(names: list[str]) -> Panel:
-    across = _across(names)
+    across = _matrices_per_row(names)
     rows = max(-(-len(names) // across), 2)
     return Panel(
         "arrays", "What the lines compute", (-0.05, 1.2 * across - 0.15), (-1.35 * rows, 0.02),
@@ -147,7 +147,7 @@ def _drawn(step: Step, names: list[str], new: set[str]) -> list[Layer]:
         if name not in step.state.arrays:
             continue
         array = step.state.arrays[name]
-        left, top = 1.2 * (k % _across(names)), -1.35 * (k // _across(names))
+        left, top = 1.2 * (k % _matrices_per_row(names)), -1.35 * (k // _matrices_per_row(names))
         shape = " × ".join(map(str, array.shape))
         layers.append(text(left, top - 0.14, name, anchor="start", bold=name in new))
         layers.append(text(left + 1.0, top - 0.14, shape, anchor="end", color="quiet"))

@@ -16,7 +16,7 @@ from kilogram.kitchen.archive import (
     loads,
 )
 from kilogram.kitchen.artifact.model import Model
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import KitchenError, quoted
 from kilogram.kitchen.features.columns import Column, Layout
 
 FORMAT = "kilogram model 1"
@@ -50,7 +50,7 @@ def load_model(path: str | Path) -> Model:
         return _model(loads(content))
     except UntrustedTypesError as error:
         raise KitchenError(
-            f"{path.name} holds types that no model of kg cook has: {some(error.types)}. It "
+            f"{path.name} holds types that no model of kg cook has: {quoted(error.types)}. It "
             "was not opened."
         ) from None
     except ArchiveBombError as error:

@@ -48,7 +48,7 @@ def _moments(Z: np.ndarray) -> dict[str, Any]:
     scale = np.where(spread > 0, spread, 1.0)
     found: dict[str, Any] = {"mean": mean, "scale": scale, "factor": None}
     if Z.shape[1] <= MAX_FEATURES:
-        U = _away(found, Z)
+        U = _standardised(found, Z)
         C = (1 - MIX) * (U.T @ U) / len(U) + MIX * np.eye(U.shape[1])
         found["factor"] = np.linalg.inv(np.linalg.cholesky(C))
     return found | {"limit": 1.0}
@@ -64,7 +64,7 @@ def most_outside(X: np.ndarray) -> int:
     if len(X) < 2 * FOLDS:
         return 0
     part = np.arange(len(X)) % FOLDS
-    counts = [outside(ranges(X[part != k]), X[part == k]).sum(axis=1) for k in range(FOLDS)]
+    counts = [outside_range(ranges(X[part != k]), X[part == k]).sum(axis=1) for k in range(FOLDS)]
     return int(np.quantile(np.concatenate(counts), 0.99))
 
 
@@ -91,14 +91,14 @@ def distances(found: dict[str, Any], Z: Any) -> np.ndarray:
     if found["mean"] is None:
         return out
     for start in range(0, len(out), MAX_ROWS):
-        U = _away(found, dense(Z[start : start + MAX_ROWS]))
+        U = _standardised(found, dense(Z[start : start + MAX_ROWS]))
         if found["factor"] is not None:
             U = U @ np.asarray(found["factor"]).T
         out[start : start + MAX_ROWS] = np.sum(U * U, axis=1) / found["limit"]
     return out
 
 
-def _away(found: dict[str, Any], Z: np.ndarray) -> np.ndarray:
+def _standardised(found: dict[str, Any], Z: np.ndarray) -> np.ndarray:
     """Standardised features; a missing value, which trees take as it is, counts as the mean."""
     U = (Z - found["mean"]) / found["scale"]
     return np.where(np.isfinite(U), U, 0.0)
@@ -108,7 +108,7 @@ def _mean(Z: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(known, Z, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
-def outside(found: dict[str, Any], X: np.ndarray) -> np.ndarray:
+def outside_range(found: dict[str, Any], X: np.ndarray) -> np.ndarray:
     """(n, d) booleans: cells outside the range of their column, or missing where none was."""
     out = np.zeros(X.shape, dtype=bool)
     for k in np.flatnonzero(np.isfinite(found["low"])):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kilogram.kitchen.bundled import is_bundled
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import KitchenError, quoted
 from kilogram.kitchen.read.table import Table
 from kilogram.kitchen.settings import Settings
 
@@ -130,22 +130,22 @@ def _section(
     """A table of the file; an error names the first key that is unknown or of the wrong type."""
     found = content.get(section, {})
     if not isinstance(found, dict):
-        raise KitchenError(f"{name}: [{section}] must be a table, got {_shown(found)}.")
+        raise KitchenError(f"{name}: [{section}] must be a table, got {_abbreviated(found)}.")
     unknown = sorted(set(found) - set(types))
     if unknown:
         raise KitchenError(
-            f"{name}: [{section}] has the unknown key {some(unknown)}. Was it written by another "
+            f"{name}: [{section}] has the unknown key {quoted(unknown)}. Was it written by another "
             "version?"
         )
     for key, value in found.items():
-        if not _is(value, types[key]):
+        if not _has_type(value, types[key]):
             raise KitchenError(
-                f"{name}: {key} in [{section}] must be {types[key]}, got {_shown(value)}."
+                f"{name}: {key} in [{section}] must be {types[key]}, got {_abbreviated(value)}."
             )
     return dict(found)
 
 
-def _is(value: Any, kind: str) -> bool:
+def _has_type(value: Any, kind: str) -> bool:
     if kind == _TEXTS:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     accepted: dict[str, tuple[type, ...]] = {
@@ -155,7 +155,7 @@ def _is(value: Any, kind: str) -> bool:
     return isinstance(value, accepted[kind]) and (kind == _SWITCH or not isinstance(value, bool))
 
 
-def _shown(value: Any) -> str:
+def _abbreviated(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:39] + "…"
 

@@ -130,7 +130,7 @@ def predict_with_details(
         high,
         probability,
         out_of_distribution.distances(use["distribution"], Z) > 1,
-        out_of_distribution.outside(use["distribution"], X),
+        out_of_distribution.outside_range(use["distribution"], X),
         P,
     )
 

@@ -37,7 +37,7 @@ class AuditData:
     seed: int
     budget: Budget = field(default_factory=Budget)
 
-    def each(self, columns: Iterable[Column]) -> Iterator[Column]:
+    def in_time(self, columns: Iterable[Column]) -> Iterator[Column]:
         """The columns one by one, while there is time."""
         for column in columns:
             if self.budget.expired:
@@ -57,7 +57,7 @@ class AuditData:
     def codes(self) -> dict[str, np.ndarray]:
         """Column -> (n,) whole numbers, equal where cells are equal, -1 where missing."""
         looked = [c for c in self.layout.columns if c.used or c.kind == "group"]
-        return {column.name: self.coded(column) for column in self.each(looked)}
+        return {column.name: self.coded(column) for column in self.in_time(looked)}
 
     def coded(self, column: Column) -> np.ndarray:
         """Equal cells as equal numbers; text without regard to case and blanks."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.column_skill import gap_skill, numbers_skill, skill
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.errors import some
+from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.features.columns import Column, plain
 from kilogram.kitchen.features.number_formats import NumberFormat
 
@@ -51,7 +51,7 @@ def unreadable_numbers(subject: AuditData) -> Iterator[Finding]:
         bad = NumberFormat.from_text(column.form).unreadable(cells)
         if bad:
             count = sum(bad.values())
-            shown = some(list(bad), 5)
+            shown = quoted(list(bad), 5)
             yield Finding(
                 "KG-A18", "warning",
                 f"{column.name!r} is numeric, but {count:,} cell{'s are' if count > 1 else ' is'} "
@@ -67,7 +67,7 @@ def constants(subject: AuditData) -> Iterator[Finding]:
         yield Finding(
             "KG-A02",
             "note",
-            f"{some(still)}: one value in every row, or no value at all.",
+            f"{quoted(still)}: one value in every row, or no value at all.",
             tuple(still),
         )
 
@@ -75,14 +75,14 @@ def constants(subject: AuditData) -> Iterator[Finding]:
 def copies(subject: AuditData) -> Iterator[Finding]:
     """KG-A03: columns equal up to a renaming of their values, or to scale and sign."""
     groups: dict[bytes, list[str]] = {}
-    for column in subject.each(subject.layout.used):
+    for column in subject.in_time(subject.layout.used):
         groups.setdefault(_content(subject, column), []).append(column.name)
     for names in groups.values():
         if len(names) > 1:
             yield Finding(
                 "KG-A03",
                 "warning",
-                f"{some(names)} hold the same information, value for value.",
+                f"{quoted(names)} hold the same information, value for value.",
                 tuple(names),
             )
 
@@ -137,9 +137,9 @@ def target_leaks(subject: AuditData) -> Iterator[Finding]:
     if subject.question is None or subject.rows < FEW_ROWS:
         return
     looked = [c for c in subject.layout.used if c.kind not in ("text", "image", "date", "time")]
-    skills = {column.name: skill(subject, column) for column in subject.each(looked)}
+    skills = {column.name: skill(subject, column) for column in subject.in_time(looked)}
     rest = max((s for s in skills.values() if s < STRONG), default=0.0)
-    for column in subject.each(looked):
+    for column in subject.in_time(looked):
         yield from _gaps(subject, column)
         found = skills[column.name]
         if found < STRONG:

@@ -18,7 +18,7 @@ from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.checks_columns import SURE
 from kilogram.kitchen.audit.column_skill import numbers_skill
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.errors import some
+from kilogram.kitchen.errors import quoted
 
 # Variance that rounded cells leave, as a part of that of the target.
 EXACT = 1e-4
@@ -60,7 +60,7 @@ def formulas(subject: AuditData) -> Iterator[Finding]:
         parts = [names[k] for k in found]
         yield Finding(
             "KG-A07", "serious",
-            f"{subject.question.target!r} is {form} {some(parts, 6)}: together they leave less "
+            f"{subject.question.target!r} is {form} {quoted(parts, 6)}: together they leave less "
             f"than {EXACT:.2%} of its variance.",
             tuple(parts), {"columns": parts},
         )  # fmt: skip
@@ -70,7 +70,7 @@ def _numeric(subject: AuditData) -> tuple[list[str], np.ndarray]:
     """Numeric columns without missing values that vary."""
     names: list[str] = []
     columns: list[np.ndarray] = []
-    for column in subject.each(subject.layout.used):
+    for column in subject.in_time(subject.layout.used):
         if column.kind == "numeric" and len(names) < MAX_COLUMNS:
             x = subject.numbers(column)
             if np.all(np.isfinite(x)) and np.ptp(x) > 0:
@@ -95,18 +95,20 @@ def _linear(X: np.ndarray, y: np.ndarray) -> list[int] | None:
         return None
     Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     t = (y - y.mean()) / y.std()
-    if _left(Z, t) > EXACT:
+    if _unexplained_fraction(Z, t) > EXACT:
         return None
     kept = list(range(p))
     order = np.argsort(np.abs(np.linalg.lstsq(Z, t, rcond=None)[0]))
     for k in order:  # the least needed first: what the others say too is left out
         rest = [j for j in kept if j != k]
-        if rest and _left(Z[:, rest], t) < min(EXACT, NEEDED * max(_left(Z[:, kept], t), 1e-12)):
+        if rest and _unexplained_fraction(Z[:, rest], t) < min(
+            EXACT, NEEDED * max(_unexplained_fraction(Z[:, kept], t), 1e-12)
+        ):
             kept = rest
     return kept
 
 
-def _left(Z: np.ndarray, t: np.ndarray) -> float:
+def _unexplained_fraction(Z: np.ndarray, t: np.ndarray) -> float:
     """Fraction of the variance of t that a linear fit leaves."""
     c = np.linalg.lstsq(Z, t, rcond=None)[0]
     return float(np.mean((t - Z @ c) ** 2))
@@ -115,7 +117,7 @@ def _left(Z: np.ndarray, t: np.ndarray) -> float:
 def _thresholds(subject: AuditData) -> Iterator[Finding]:
     """Columns along which every class is one stretch: serious unless the rows keep a distance."""
     assert subject.question is not None
-    for column in subject.each(subject.layout.used):
+    for column in subject.in_time(subject.layout.used):
         if column.kind not in ("numeric", "date", "time", "ordinal"):
             continue
         x = subject.numbers(column)
@@ -126,7 +128,7 @@ def _thresholds(subject: AuditData) -> Iterator[Finding]:
         if cuts is None:
             continue
         where = ", ".join(f"{cut:.4g}" for cut in cuts[:3])
-        apart = all(_valley(x[known], subject.y[known], cut) for cut in cuts)
+        apart = all(_is_sparse_at(x[known], subject.y[known], cut) for cut in cuts)
         if apart:
             yield Finding(
                 "KG-A07", "warning",
@@ -143,7 +145,7 @@ def _thresholds(subject: AuditData) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _valley(x: np.ndarray, y: np.ndarray, cut: float) -> bool:
+def _is_sparse_at(x: np.ndarray, y: np.ndarray, cut: float) -> bool:
     """Are rows rarer at the cut than on both sides of it, as between two clusters?"""
     below, above = x[(x < cut) & (y == y[x < cut][np.argmax(x[x < cut])])], x[x > cut]
     above = x[(x > cut) & (y == y[x > cut][np.argmin(above)])]

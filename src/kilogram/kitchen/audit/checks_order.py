@@ -99,7 +99,7 @@ def _leads(subject: AuditData) -> Iterator[Finding]:
     fractions = np.unique(y, return_counts=True)[1] / len(y)
     if float(np.sum(fractions**2)) > 0.6:
         return  # most rows agree anyway
-    for column in subject.each(subject.layout.used):
+    for column in subject.in_time(subject.layout.used):
         x = _like_target(subject, column)
         if x is None:
             continue

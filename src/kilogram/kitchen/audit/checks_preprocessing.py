@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.errors import some
+from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.features.columns import Column, values
 from kilogram.kitchen.read.table import Table
 
@@ -63,7 +63,7 @@ def _scaled(subject: AuditData, table: Table) -> Iterator[Finding]:
         yield Finding(
             "KG-A17",
             "warning",
-            f"{some(names, 4)}: mean 0 and standard deviation 1 to four digits over all rows, as "
+            f"{quoted(names, 4)}: mean 0 and standard deviation 1 to four digits over all rows, as "
             f"after "
             "scaling on all of them.",
             tuple(names),
@@ -77,7 +77,7 @@ def _encoded(subject: AuditData) -> Iterator[Finding]:
     if subject.classes:
         targets = [(subject.y == c).astype(float) for c in range(subject.classes)]
     assert subject.question is not None
-    for column in subject.each(_numeric(subject)):
+    for column in subject.in_time(_numeric(subject)):
         # codes count the values that are there: a level for every row or two is no word
         if not FEW_LEVELS <= int(subject.codes[column.name].max()) + 1 <= subject.rows / 3:
             continue
@@ -125,7 +125,9 @@ def _made_up(subject: AuditData) -> Iterator[Finding]:
         return
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     for c, name in enumerate(subject.question.classes):
-        fraction = between(X[subject.y == c], np.random.default_rng(subject.seed))
+        fraction = fraction_between_neighbours(
+            X[subject.y == c], np.random.default_rng(subject.seed)
+        )
         if fraction >= MADE_UP:
             yield Finding(
                 "KG-A17", "serious",
@@ -135,7 +137,7 @@ def _made_up(subject: AuditData) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def between(X: np.ndarray, rng: np.random.Generator) -> float:
+def fraction_between_neighbours(X: np.ndarray, rng: np.random.Generator) -> float:
     """Fraction of up to 300 rows that lie between two of their neighbours."""
     X = np.unique(X, axis=0)
     if len(X) < FEW_ROWS:

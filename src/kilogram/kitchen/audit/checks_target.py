@@ -8,7 +8,7 @@ import numpy as np
 
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding
-from kilogram.kitchen.errors import some
+from kilogram.kitchen.errors import quoted
 
 RARE, VERY_RARE = 0.1, 0.02
 FEW_ROWS = 50
@@ -38,7 +38,8 @@ def small_classes(subject: AuditData, lost: dict[str, int]) -> Iterator[Finding]
     if lost:
         yield Finding(
             "KG-A13", "warning",
-            f"{some(lost, 5)}: fewer than {subject.folds} rows each, {sum(lost.values())} in all.",
+            f"{quoted(lost, 5)}: fewer than {subject.folds} rows each, "
+            f"{sum(lost.values())} in all.",
             (), dict(lost),
         )  # fmt: skip
 

@@ -67,14 +67,14 @@ def _number_skill(bins: np.ndarray, x: np.ndarray | None, subject: AuditData) ->
     y, spread = subject.y - subject.y.mean(), float(np.var(subject.y))
     if spread == 0.0:
         return 0.0
-    n = _others(bins, subject, np.ones(len(y)))
-    sy = _others(bins, subject, y)
+    n = _weights_of_other_folds(bins, subject, np.ones(len(y)))
+    sy = _weights_of_other_folds(bins, subject, y)
     mean = np.where(n > 0, sy / np.maximum(n, 1), 0.0)
     guess = mean
     if x is not None:
-        centre = np.where(n > 0, _others(bins, subject, x) / np.maximum(n, 1), 0.0)
-        xx = _others(bins, subject, x * x) / np.maximum(n, 1) - centre**2
-        xy = _others(bins, subject, x * y) / np.maximum(n, 1) - centre * mean
+        centre = np.where(n > 0, _weights_of_other_folds(bins, subject, x) / np.maximum(n, 1), 0.0)
+        xx = _weights_of_other_folds(bins, subject, x * x) / np.maximum(n, 1) - centre**2
+        xy = _weights_of_other_folds(bins, subject, x * y) / np.maximum(n, 1) - centre * mean
         wide = xx > 1e-9 * max(float(np.var(x)), 1e-300)
         slope = np.where(wide & (n >= 4), xy / np.where(wide, xx, 1.0), 0.0)
         guess = np.clip(mean + slope * (x - centre), y.min(), y.max())
@@ -94,7 +94,9 @@ def _class_skill(bins: np.ndarray, subject: AuditData) -> float:
     return max(0.0, (balanced - 1 / C) / (1 - 1 / C))
 
 
-def _others(bins: np.ndarray, subject: AuditData, weights: np.ndarray) -> np.ndarray:
+def _weights_of_other_folds(
+    bins: np.ndarray, subject: AuditData, weights: np.ndarray
+) -> np.ndarray:
     """(n,) sum of the weights in the row's bin over the rows of other folds."""
     B = int(bins.max()) + 1
     sums = np.bincount(subject.fold * B + bins, weights, minlength=subject.folds * B)

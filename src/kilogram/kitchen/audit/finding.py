@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import KitchenError, quoted
 
 Severity = Literal["serious", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "warning", "note")
@@ -238,6 +238,6 @@ def check_codes(codes: Collection[str]) -> tuple[str, ...]:
     unknown = [code for code in found if code not in CODES]
     if unknown:
         raise KitchenError(
-            f"There is no finding {some(unknown)}. Codes are KG-A01 to {max(CODES)}."
+            f"There is no finding {quoted(unknown)}. Codes are KG-A01 to {max(CODES)}."
         )
     return found

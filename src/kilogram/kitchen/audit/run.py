@@ -157,11 +157,11 @@ def audit_table(
     subject = AuditData(
         data, layout, overrides or ColumnOverrides(), question, y, folds, seed, budget
     )
-    whole = _whole(subject, table, rows)
+    whole = _unsampled(subject, table, rows)
     checks = [*_checks(subject), *_counts(subject, table, len(rows)), *_all_rows(whole, table)]
     if other is not None:
-        checks += _both(layout, data, table.data, other.data)
-    findings, undone = _looked(checks, budget, notify or (lambda what: None))
+        checks += _comparisons(layout, data, table.data, other.data)
+    findings, undone = _run_checks(checks, budget, notify or (lambda what: None))
     findings.sort(key=lambda f: (SEVERITIES.index(f.severity), f.code))
     return Audit(
         table=table.name,
@@ -209,13 +209,15 @@ def _all_rows(whole: AuditData, table: Table) -> Iterator[Check]:
     )
 
 
-def _both(layout: Layout, part: Any, here: Any, there: Any) -> Iterator[Check]:
+def _comparisons(layout: Layout, part: Any, here: Any, there: Any) -> Iterator[Check]:
     what = "comparing the two tables"
     yield Check(what, ("KG-A15",), lambda: drift(layout, part, there))
     yield Check(what, ("KG-A16",), lambda: shared_rows(layout, here, there))
 
 
-def _looked(checks: list[Check], budget: Budget, notify: Notify) -> tuple[list[Finding], list[str]]:
+def _run_checks(
+    checks: list[Check], budget: Budget, notify: Notify
+) -> tuple[list[Finding], list[str]]:
     """The findings, and the codes that the time limit left out."""
     findings: list[Finding] = []
     undone: list[str] = []
@@ -232,7 +234,7 @@ def _looked(checks: list[Check], budget: Budget, notify: Notify) -> tuple[list[F
     return findings, sorted(undone)
 
 
-def _whole(subject: AuditData, table: Table, rows: np.ndarray) -> AuditData:
+def _unsampled(subject: AuditData, table: Table, rows: np.ndarray) -> AuditData:
     """All rows with a target, if comparing them is fast: a sample would separate duplicates."""
     if len(rows) * table.data.num_columns > MOST_COMPARED or len(rows) == subject.rows:
         return subject

@@ -79,7 +79,7 @@ def ask_labels(question: Question, layout: Layout, X: np.ndarray, seed: int) -> 
     X, y = X[part], question.y[part]
     columns = featurise(layout, len(X), FeatureSettings(components=50))
     Z = columns.fit_transform(X)
-    weak = _weak(Z, len(question.rows), len(layout.positions("categorical")))
+    weak = _rank_deficiency(Z, len(question.rows), len(layout.positions("categorical")))
     found: dict[str, Any] = {"features": Z.shape[1], "weak": weak}
     linear = _judged(layout, "linear", X, y, question, seed)
     kernel = _judged(layout, "gaussian", X, y, question, seed)
@@ -170,7 +170,7 @@ def unequal(truth: np.ndarray, guess: np.ndarray) -> Property:
     return Property("yes" if yes else "no", reason)
 
 
-def _weak(Z: np.ndarray, rows: int, words: int) -> Property:
+def _rank_deficiency(Z: np.ndarray, rows: int, words: int) -> Property:
     """`words` columns were made into indicators, each of which sums to one and loses a rank."""
     d = Z.shape[1]
     if d > rows:

@@ -49,16 +49,16 @@ def leaves(tree: DecisionNode | Leaf) -> set[str]:
     return set().union(*(leaves(branch) for branch in tree.branches.values()))
 
 
-def _yes(value: bool) -> str:
+def _word(value: bool) -> str:
     return "yes" if value else "no"
 
 
 def _probabilities(a: TableProperties) -> tuple[str, str]:
-    return _yes(a.probabilities), "requested" if a.probabilities else "not requested"
+    return _word(a.probabilities), "requested" if a.probabilities else "not requested"
 
 
 def _sparse(a: TableProperties) -> tuple[str, str]:
-    return _yes(a.sparse), "requested" if a.sparse else "not requested"
+    return _word(a.sparse), "requested" if a.sparse else "not requested"
 
 
 _LINEAR_CLASSES = DecisionNode(
@@ -92,11 +92,11 @@ COOKBOOK_REGRESSION = DecisionNode(
 )  # fmt: skip
 
 _ONLY_Y = DecisionNode(
-    "Too few rows for the columns, or ill-conditioned?", lambda a: (_yes(a.weak.yes), a.weak.why),
+    "Too few rows for the columns, or ill-conditioned?", lambda a: (_word(a.weak.yes), a.weak.why),
     {
         "yes": ("ridge",),
         "no": DecisionNode("Is the noise variance constant?",
-                   lambda a: (_yes(not a.unequal.yes), a.unequal.why),
+                   lambda a: (_word(not a.unequal.yes), a.unequal.why),
                    {"yes": ("least squares",), "no": ("weighted least squares",)}),
     },
 )  # fmt: skip
@@ -108,7 +108,7 @@ LECTURE_REGRESSION = DecisionNode(
             {
                 "additive Gaussian": DecisionNode(
                     "Is only the target noisy?",
-                    lambda a: (_yes(not a.noisy_inputs), "inputs are noisy too, as given"
+                    lambda a: (_word(not a.noisy_inputs), "inputs are noisy too, as given"
                                if a.noisy_inputs else "assumed; otherwise use --noisy-inputs"),
                     {"yes": _ONLY_Y, "no": ("total least squares",)},
                 ),
@@ -138,7 +138,7 @@ UNSUPERVISED = DecisionNode(
                          {"yes": ("mixture",), "no": ("k-means", "mixture", "kernel k-means")}),
         "views": ("CCA", "kernel CCA"),
         "fewer dimensions": DecisionNode(
-            "Is everything non-negative?", lambda a: (_yes(a.nonnegative.yes), a.nonnegative.why),
+            "Is everything non-negative?", lambda a: (_word(a.nonnegative.yes), a.nonnegative.why),
             {"yes": ("PCA", "NMF", "kernel PCA"), "no": ("PCA", "kernel PCA")}),
     },
 )  # fmt: skip
@@ -146,7 +146,7 @@ UNSUPERVISED = DecisionNode(
 
 def labels(a: TableProperties) -> Decision:
     """The first question of the tree."""
-    return Decision("Are there labels?", _yes(a.task is not None), a.labels_why)
+    return Decision("Are there labels?", _word(a.task is not None), a.labels_why)
 
 
 def label_kind(a: TableProperties) -> Decision:

@@ -24,7 +24,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.partial_dependence import PartialDependence, dependence
 from kilogram.kitchen.artifact.responses import in_words, predicted, responses, value_in_words
-from kilogram.kitchen.errors import KitchenError, check_setting, some
+from kilogram.kitchen.errors import KitchenError, check_setting, quoted
 from kilogram.kitchen.explain.importance import ColumnImportance, importance
 from kilogram.kitchen.explain.nearest import Neighbour, nearest
 from kilogram.kitchen.features.columns import as_text, plain
@@ -208,7 +208,7 @@ def truth_of(model: Model, column: Any) -> np.ndarray:
 def _checked(rows: Sequence[int], count: int) -> list[int]:
     odd = [row for row in rows if not 0 <= row < count]
     if odd:
-        raise KitchenError(f"There is no row {some(map(str, odd))}: rows are 0 to {count - 1}.")
+        raise KitchenError(f"There is no row {quoted(map(str, odd))}: rows are 0 to {count - 1}.")
     return list(rows)
 
 
@@ -286,6 +286,6 @@ def _words(model: Model, cells: np.ndarray) -> dict[str, str]:
     return {c.name: in_words(c, cell) for c, cell in zip(model.layout.used, cells, strict=True)}
 
 
-def lost(found: ColumnImportance) -> list[tuple[int, Interval]]:
+def significant_columns(found: ColumnImportance) -> list[tuple[int, Interval]]:
     """Columns whose interval is above zero."""
     return [(k, loss) for k, loss in zip(found.columns, found.losses, strict=True) if loss.low > 0]

@@ -67,7 +67,7 @@ def importance(
     outputs = predicted(model, X)
     truth = outputs if y is None else y
     loss = loss_of(model, truth, outputs)
-    looked = promising(X, outputs, len(model.classes))
+    looked = most_correlated_columns(X, outputs, len(model.classes))
     found: dict[int, Interval] = {}
     for k in looked:
         if found and budget.expired:
@@ -131,7 +131,7 @@ def _interval(gets: np.ndarray, gives: np.ndarray, unit: np.ndarray) -> Interval
     return Interval(mean, mean - half, mean + half, CONFIDENCE)
 
 
-def promising(X: np.ndarray, outputs: np.ndarray, classes: int) -> np.ndarray:
+def most_correlated_columns(X: np.ndarray, outputs: np.ndarray, classes: int) -> np.ndarray:
     """Where to look in a wide table: the columns that go with the predictions; words come first."""
     if X.shape[1] <= MAX_COLUMNS:
         return np.arange(X.shape[1])

@@ -38,7 +38,7 @@ def nearest(
     Z, F = dense(features(model.pipeline, X)), dense(features(model.pipeline, T))
     if model.about.get("recipe") == "trees":
         Z, F = on_one_scale(Z, F)
-    unit = usual(F)
+    unit = typical_distance(F)
     D = np.sqrt(np.maximum(squared_distances(Z, F), 0.0))
     found = []
     for i in range(len(X)):
@@ -57,7 +57,7 @@ def on_one_scale(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.where(np.isfinite(A), (A - mean) / spread, 0.0) for A in (Z, F))  # type: ignore[return-value]
 
 
-def usual(F: np.ndarray) -> float:
+def typical_distance(F: np.ndarray) -> float:
     """The median distance from a training row to the next."""
     few = F[:MAX_USUAL]
     if len(few) < 2:

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
-from kilogram.kitchen.explain.explanation import Explanation, lost
+from kilogram.kitchen.explain.explanation import Explanation, significant_columns
 from kilogram.kitchen.explain.plots import drawn, of_importance
-from kilogram.kitchen.formatting import between, figure, signed
+from kilogram.kitchen.formatting import ends, figure, signed
 from kilogram.kitchen.measures import measure_named, of_predictions
 from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.model_card import card_of
@@ -34,12 +34,12 @@ def as_card(found: Explanation) -> str:
 def sentences(found: Explanation) -> list[str]:
     """The most important columns, the unimportant ones, and interactions."""
     used, matters = found.model.layout.used, found.importance
-    sure = lost(matters)
+    sure = significant_columns(matters)
     unit = unit_of(found)
     if not sure:
         first = "No column has a significant importance."
     else:
-        named = "; ".join(f"{used[k].name} ({signed(loss.mean)}, {between(loss, sign=True)})"
+        named = "; ".join(f"{used[k].name} ({signed(loss.mean)}, {ends(loss, sign=True)})"
                           for k, loss in sure[:3])  # fmt: skip
         first = f"Most important columns: {named}; {unit} when the column is permuted."
     idle = len(matters.columns) - len(sure)
@@ -78,7 +78,7 @@ def _context(found: Explanation) -> dict[str, Any]:
     best = [k for k in found.importance.columns][:MAX_SHOWN]
     rows = [
         {"name": used[k].name, "kind": used[k].kind, "loss": signed(loss.mean),
-         "interval": between(loss, sign=True), "sure": loss.low > 0}
+         "interval": ends(loss, sign=True), "sure": loss.low > 0}
         for k, loss in zip(found.importance.columns, found.importance.losses, strict=True)
     ]  # fmt: skip
     return {
@@ -86,13 +86,13 @@ def _context(found: Explanation) -> dict[str, Any]:
         "sentences": sentences(found), "rows": rows[:MAX_LISTED],
         "rows_more": max(0, len(rows) - MAX_LISTED), "score": figure(found.score),
         "columns": [used[k] for k in best],
-        "examples": [_shown(found, one, best) for one in found.examples],
+        "examples": [_example_values(found, one, best) for one in found.examples],
         "card": card_of(model), "versions": versions(),
         "judged": figure(model.about.get("score")),
     }  # fmt: skip
 
 
-def _shown(found: Explanation, one: Any, places: list[int]) -> dict[str, Any]:
+def _example_values(found: Explanation, one: Any, places: list[int]) -> dict[str, Any]:
     used, model = found.model.layout.used, found.model
 
     def cells(row: Any) -> list[str]:

@@ -91,7 +91,7 @@ def dependence(layout: Layout, X: np.ndarray, seed: int = 0) -> Dependence:
     centred = [_centred(_values(x, c), unordered=c.kind == "categorical")
                for x, c in zip(cells, columns, strict=True)]  # fmt: skip
     R, count = _correlations(centred, centred)
-    bends = _bends(cells, columns)
+    bends = _nonmonotone_parts(cells, columns)
     pairs = []
     total = len(columns) * (len(columns) - 1) // 2
     for i in range(len(columns)):
@@ -167,7 +167,9 @@ def _correlations(left: list[np.ndarray], right: list[np.ndarray]) -> tuple[np.n
     return R, here @ there.T
 
 
-def _bends(cells: list[np.ndarray], columns: list[Column]) -> dict[tuple[int, int], tuple]:
+def _nonmonotone_parts(
+    cells: list[np.ndarray], columns: list[Column]
+) -> dict[tuple[int, int], tuple]:
     """(R, rows) of what a monotone trend leaves, the stronger of both directions."""
     ordered = [k for k, c in enumerate(columns) if c.kind != "categorical"]
     ordered = [

@@ -14,7 +14,7 @@ from kilogram.kitchen.explore.exploration import Exploration
 from kilogram.kitchen.explore.structure import FoundClusters, FoundComponents
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
 from kilogram.kitchen.formatting import figure
-from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short, sober
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 
 COLOURS = ("linear", "kernel", "good", "trees", "baseline")
 MAX_SHOWN, MAX_MISSING, MAX_POINTS, MAX_PAIRS = 22, 16, 500, 6
@@ -159,7 +159,7 @@ def pair_plot(found: Exploration, pair: Pair, number: int) -> Plot:
         _axis(ax.yaxis, columns[1], y[both])
         ax.set_xlabel(short(columns[0].name, 40))
         ax.set_ylabel(short(columns[1].name, 30))
-        sober(ax)
+        light_axes(ax)
         alt = f"{columns[1].name} against {columns[0].name}. {what}"
         title = short(f"{columns[1].name} and {columns[0].name}", 60)
         return Plot(name, title, what, alt, inline(fig, name, alt))
@@ -243,11 +243,11 @@ def component_map(found: Exploration, parts: FoundComponents) -> Plot:
                  for k, part in enumerate(parts.fractions[:2])]  # fmt: skip
         ax.set_xlabel(names[0])
         ax.set_ylabel(names[-1] if len(names) > 1 else "")
-        sober(ax)
+        light_axes(ax)
         alt = (f"Map of {len(found.map_rows):,} rows by their first two principal components"
-               f"{_by(found)}.")  # fmt: skip
+               f"{_by_cluster(found)}.")  # fmt: skip
         return Plot("components", "Map of the rows: PCA",
-                    f"Each point is a row{_by(found)}. Arrows: the columns that the two "
+                    f"Each point is a row{_by_cluster(found)}. Arrows: the columns that the two "
                     "components are made of; rows in the direction of an arrow have larger values."
                     f"{_rings(found)}",
                     alt, inline(fig, "components", alt))  # fmt: skip
@@ -259,11 +259,11 @@ def kernel_plot(found: Exploration, points: np.ndarray) -> Plot:
         _points(ax, found, points, found.map_rows)
         ax.set_xlabel("kernel component 1")
         ax.set_ylabel("kernel component 2")
-        sober(ax)
-        alt = f"Map of {len(points):,} rows by kernel PCA{_by(found)}."
+        light_axes(ax)
+        alt = f"Map of {len(points):,} rows by kernel PCA{_by_cluster(found)}."
         return Plot("kernel-map", "Map of the rows: kernel PCA",
-                    f"Each point is a row{_by(found)}. Gaussian kernel of median width: near rows "
-                    "stay near, so that curved shapes and separate groups show."
+                    f"Each point is a row{_by_cluster(found)}. Gaussian kernel of median width: "
+                    "near rows stay near, so that curved shapes and separate groups show."
                     f"{_rings(found)}", alt, inline(fig, "kernel-map", alt))  # fmt: skip
 
 
@@ -281,7 +281,7 @@ def _points(ax: Axes, found: Exploration, points: np.ndarray, rows: np.ndarray) 
         ax.plot(points[far, 0], points[far, 1], "o", mfc="none", mec=INK["ink"], ms=8, mew=1.0)
 
 
-def _by(found: Exploration) -> str:
+def _by_cluster(found: Exploration) -> str:
     return ", coloured by cluster" if found.labels.max() else ""
 
 
@@ -310,7 +310,7 @@ def criteria(found: FoundClusters) -> Plot:
                         mew=1.6)  # fmt: skip
             ax.set_title(f"{SAYS[name]}: {curve.choice}", loc="left")
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            sober(ax)
+            light_axes(ax)
         values = ", ".join(f"{SAYS[name]} {choice.curves[name].choice}" for name in names)
         return Plot("criteria", "How many clusters?",
                     "Four criteria over the number of clusters; the ring is the number that each "

@@ -21,7 +21,7 @@ from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
 from kilogram.base.budget import Budget
 from kilogram.base.constraints import Integer, Null, Real
 from kilogram.kitchen.audit import Audit, audit_table
-from kilogram.kitchen.errors import check_setting, some
+from kilogram.kitchen.errors import check_setting, quoted
 from kilogram.kitchen.explore import structure as of
 from kilogram.kitchen.explore.dependence import Dependence, dependence
 from kilogram.kitchen.explore.exploration import Exploration, OutlyingRow
@@ -138,7 +138,7 @@ def _explored(
         one = steps("topics", partial(topics, layout.used[k].name, X[:, k], seed))
         texts += [] if one is None else [one]
     if steps.left_out:
-        notes.append(f"The time limit left out: {some(sorted(set(steps.left_out)))}.")
+        notes.append(f"The time limit left out: {quoted(sorted(set(steps.left_out)))}.")
     if len(rows) < MIN_ROWS:
         notes.append(f"With fewer than {MIN_ROWS} rows no structure of the rows is looked for.")
     depends = depends or Dependence((), (), (), 0, 0)

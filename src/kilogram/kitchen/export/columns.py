@@ -81,7 +81,7 @@ def transformed(g: Graph, part: Any, x: str, width: int) -> str:
     raise no_graph(part)
 
 
-def _same(g: Graph, part: Any, x: str) -> str:
+def _identity(g: Graph, part: Any, x: str) -> str:
     return x
 
 
@@ -143,8 +143,8 @@ def _rank(g: Graph, x: str, q: np.ndarray, fractions: np.ndarray) -> str:
     below = g.cast(g.add("GreaterOrEqual", x, row), np.int64)
     left = g.add("Sub", g.total(below), g.constant([1], np.int64))
     right = g.total(g.cast(g.add("Greater", x, row), np.int64))
-    high = _between(g, x, left, q, fractions)
-    low = _between(g, x, g.add("Sub", right, g.constant([1], np.int64)), q, fractions)
+    high = _interpolated(g, x, left, q, fractions)
+    low = _interpolated(g, x, g.add("Sub", right, g.constant([1], np.int64)), q, fractions)
     middle = g.add("Mul", g.add("Add", high, low), g.constant([0.5], DOUBLE))
     at_end = g.add("Greater", x, g.constant([q[last] - _AT_END], DOUBLE))
     at_start = g.add("Less", x, g.constant([q[0] + _AT_END], DOUBLE))
@@ -152,7 +152,7 @@ def _rank(g: Graph, x: str, q: np.ndarray, fractions: np.ndarray) -> str:
     return g.add("Where", at_start, zero, g.add("Where", at_end, one, middle))
 
 
-def _between(g: Graph, x: str, place: str, q: np.ndarray, fractions: np.ndarray) -> str:
+def _interpolated(g: Graph, x: str, place: str, q: np.ndarray, fractions: np.ndarray) -> str:
     """The line from one quantile to the next at x."""
     most = g.constant(max(len(q) - 2, 0), np.int64)
     place = g.add("Clip", place, g.constant(0, np.int64), most)
@@ -198,7 +198,7 @@ def _indicators(g: Graph, x: str, levels: np.ndarray, few: Any) -> str:
 
 
 _PARTS: dict[type, Callable[[Graph, Any, str], str]] = {
-    FloatColumns: _same,
+    FloatColumns: _identity,
     DateParts: _dates,
     SimpleImputer: _filled,
     ColumnScaler: _scaled,

@@ -250,7 +250,7 @@ def _network(g: Graph, model: MultilayerPerceptron, x: str) -> Scores:
     return Scores(x, int(model.n_outputs_), isinstance(model, MLPClassifier))
 
 
-def _always(g: Graph, model: BaseEstimator, x: str) -> Scores:
+def _constant(g: Graph, model: BaseEstimator, x: str) -> Scores:
     """The same prediction for every row."""
     if is_classifier(model):
         held = np.log(np.maximum(np.ravel(model.class_prior_), 1e-300))
@@ -316,6 +316,6 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
-    MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _always,
-    DummyClassifier: _always,
+    MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
+    DummyClassifier: _constant,
 }  # fmt: skip

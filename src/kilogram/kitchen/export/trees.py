@@ -29,20 +29,20 @@ def _nodes(g: Graph, trees: dict[str, Any]) -> dict[str, Any]:
         target, values = np.asarray(trees["outputs"])[tree[at]], values[:, 0]
     here = g.numpy.from_array
 
-    def whole(numbers: Any) -> list[int]:
+    def to_integers(numbers: Any) -> list[int]:
         return np.asarray(numbers).astype(np.int64).tolist()
 
     return {
         "n_targets": columns, "aggregate_function": "SUM", "post_transform": "NONE",
         "base_values_as_tensor": here(np.asarray(trees["start"], dtype=np.float64), "base"),
-        "nodes_treeids": whole(tree), "nodes_nodeids": whole(inside),
-        "nodes_featureids": whole(trees["feature"]),
+        "nodes_treeids": to_integers(tree), "nodes_nodeids": to_integers(inside),
+        "nodes_featureids": to_integers(trees["feature"]),
         "nodes_modes": ["LEAF" if one else "BRANCH_LEQ" for one in leaf],
         "nodes_values_as_tensor": here(
             np.where(leaf, 0.0, np.asarray(trees["threshold"], dtype=np.float64)), "cuts"),
-        "nodes_truenodeids": whole(np.where(leaf, 0, trees["left"] - roots[tree])),
-        "nodes_falsenodeids": whole(np.where(leaf, 0, trees["right"] - roots[tree])),
-        "nodes_missing_value_tracks_true": whole(trees["missing_left"]),
-        "target_treeids": whole(tree[at]), "target_nodeids": whole(inside[at]),
-        "target_ids": whole(target), "target_weights_as_tensor": here(values, "leaves"),
+        "nodes_truenodeids": to_integers(np.where(leaf, 0, trees["left"] - roots[tree])),
+        "nodes_falsenodeids": to_integers(np.where(leaf, 0, trees["right"] - roots[tree])),
+        "nodes_missing_value_tracks_true": to_integers(trees["missing_left"]),
+        "target_treeids": to_integers(tree[at]), "target_nodeids": to_integers(inside[at]),
+        "target_ids": to_integers(target), "target_weights_as_tensor": here(values, "leaves"),
     }  # fmt: skip

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import (
     AS_NUMBER,
     FORMS_APART,
@@ -112,7 +112,7 @@ def as_overridden(name: str, cells: Any, kind: Kind, order: tuple[str, ...] = ()
         numbers = _written_numbers(name, column, distinct, force=True)
         if numbers is None:
             raise KitchenError(
-                f"Column {name!r} should hold numeric values but has {some(_first(column), 3)}."
+                f"Column {name!r} should hold numeric values but has {quoted(_first(column), 3)}."
             )
         return replace(numbers, reason=f"{numbers.reason}, as requested")
     form = ""
@@ -146,11 +146,11 @@ def _overridden_order(name: str, column: Any, order: tuple[str, ...]) -> Column:
     odd = sorted(set(there) - set(order))
     if odd:
         raise KitchenError(
-            f"The order of {name!r} leaves out {some(odd, 5)}. Give all levels, lowest first: "
+            f"The order of {name!r} leaves out {quoted(odd, 5)}. Give all levels, lowest first: "
             f"--ordinal {name}={','.join([*order, '...'])}"
         )
     if len(set(order)) < len(order):
-        raise KitchenError(f"The order of {name!r} has a level twice: {some(order)}.")
+        raise KitchenError(f"The order of {name!r} has a level twice: {quoted(order)}.")
     why = "in the order " + " < ".join(order) + ", as requested"
     return Column(name, "ordinal", why, text.null_count, len(there), tuple(order))
 
@@ -251,7 +251,7 @@ def _words(name: str, column: Any, distinct: int, filled: int) -> Column:
     if fraction > 0.5 and filled >= _FEW_ROWS:
         why = f"{distinct} distinct values in {filled} rows"
         return Column(name, "identifier", why, missing, distinct)
-    return _categorical(name, column, f"{distinct} categories{_stray(column)}")
+    return _categorical(name, column, f"{distinct} categories{_unparsed_values(column)}")
 
 
 def _written(name: str, column: Any, distinct: int) -> Column | None:
@@ -307,12 +307,12 @@ def _categorical(name: str, column: Any, reason: str) -> Column:
     return Column(name, "categorical", reason, text.null_count, len(levels), levels)
 
 
-def _stray(column: Any) -> str:
+def _unparsed_values(column: Any) -> str:
     """Which text values keep a column from being numeric."""
     words = pc.unique(column).drop_null().to_pylist()
     odd = [word for word in words if not is_number(word)]
     if 0 < len(odd) <= len(words) / 5:
-        return f", not numeric because of {some(odd, 3)}"
+        return f", not numeric because of {quoted(odd, 3)}"
     return ""
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.errors import KitchenError, lacking, some
+from kilogram.kitchen.errors import KitchenError, lacking, quoted
 from kilogram.kitchen.features.number_formats import NumberFormat
 from kilogram.kitchen.read.dialect import is_number
 
@@ -175,7 +175,7 @@ def _offender(kind: Kind, data: Any) -> str:
         words = pc.unique(data).drop_null().to_pylist()
         odd = [word for word in words if not is_number(word)]
         if odd:
-            return some(odd, 3)
+            return quoted(odd, 3)
     if kind in ("date", "time") and len(data.drop_null()):
         return f"cells such as {data.drop_null()[0].as_py()!r}"
     return f"type {data.type}"

@@ -96,7 +96,7 @@ class TermCounts(TransformerMixin, BaseEstimator):
         least = min(self.min_documents, len(documents))
         if self.analyzer == "word" and not self.stop_words:
             return count_words(documents, self.n, least=least, most=self.max_terms)
-        counter = CountVectorizer(**self._how(), min_df=least, max_features=self.max_terms)
+        counter = CountVectorizer(**self._settings(), min_df=least, max_features=self.max_terms)
         try:
             counts = counter.fit_transform(documents)
         except ValueError:  # no term at all
@@ -107,12 +107,12 @@ class TermCounts(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "terms_")
         documents = self._documents(X)
         if self.buckets is not None:
-            hashed = HashingVectorizer(**self._how(), n_features=self.buckets, norm=None,
+            hashed = HashingVectorizer(**self._settings(), n_features=self.buckets, norm=None,
                                        alternate_sign=False)  # fmt: skip
             return sp.csr_array(hashed.transform(documents))
         if not self.terms_:
             return sp.csr_array((len(documents), 1))
-        counter = CountVectorizer(**self._how(), vocabulary=self.terms_.split("\n"))
+        counter = CountVectorizer(**self._settings(), vocabulary=self.terms_.split("\n"))
         return sp.csr_array(counter.transform(documents), dtype=np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -132,7 +132,7 @@ class TermCounts(TransformerMixin, BaseEstimator):
             return documents
         return [document.replace("\n", " ") for document in documents]
 
-    def _how(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         return {
             "analyzer": self.analyzer,
             "ngram_range": (1, self.n),

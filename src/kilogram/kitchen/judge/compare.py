@@ -242,7 +242,7 @@ def judge(
             found[name].append(fold)
     if budget.expired and len(found[recipes[0].name]) == 2:
         notes.append("The time limit was exceeded: two folds of the simplest recipe took longer.")
-    notes += _few(len(found[recipes[0].name]))
+    notes += _few_folds_note(len(found[recipes[0].name]))
     if cut:
         names = ", ".join(sorted(cut))
         notes.append(f"The time limit ended the search of parameters early ({names}): a slower or "
@@ -278,7 +278,7 @@ def _decision(fold: Fold) -> np.ndarray:
     return fold.decision
 
 
-def _few(folds: int) -> list[str]:
+def _few_folds_note(folds: int) -> list[str]:
     """A note where the intervals are wide because of few folds alone."""
     if folds > FEW_FOLDS:
         return []

@@ -66,7 +66,7 @@ def _fold(members: list[EvaluatedRecipe], k: int, rest: list[int]) -> Fold:
     score = quick(of_predictions(measure))
     inner = None
     if rest:
-        truth = np.concatenate([y[mine_.test] for mine_ in _at(members[0], rest)])
+        truth = np.concatenate([y[mine_.test] for mine_ in _folds_at(members[0], rest)])
         inner = float(score(truth, _mean(members, rest, weights, scales)[0]))
     model: Any = None
     if all(fold.model is not None for fold in mine):
@@ -81,7 +81,7 @@ def _fold(members: list[EvaluatedRecipe], k: int, rest: list[int]) -> Fold:
     )  # fmt: skip
 
 
-def _at(one: EvaluatedRecipe, places: Any) -> list[Fold]:
+def _folds_at(one: EvaluatedRecipe, places: Any) -> list[Fold]:
     return [one.nested.folds[j] for j in places]
 
 
@@ -92,14 +92,16 @@ def _weights(members: list[EvaluatedRecipe], places: Any) -> tuple[np.ndarray, n
     if not places:
         return equal, np.ones(len(members))
     measure, y = members[0].measure, members[0].y
-    truth = np.concatenate([y[fold.test] for fold in _at(members[0], places)])
+    truth = np.concatenate([y[fold.test] for fold in _folds_at(members[0], places)])
     if measure.task == "regression":
-        predictions = [np.concatenate([f.prediction for f in _at(one, places)]) for one in members]
+        predictions = [
+            np.concatenate([f.prediction for f in _folds_at(one, places)]) for one in members
+        ]
         score = quick(measure)
         return greedy_weights(lambda f: -measure.sign * score(truth, f), predictions), np.ones(
             len(members)
         )
-    decisions = [np.concatenate([_decision(f) for f in _at(one, places)]) for one in members]
+    decisions = [np.concatenate([_decision(f) for f in _folds_at(one, places)]) for one in members]
     scales = np.array([fit_scaling(F, truth).scale for F in decisions])
     P = [scaled(F, float(s)) for F, s in zip(decisions, scales, strict=True)]
     return greedy_weights(_log_loss(truth, measure), P), scales
@@ -123,9 +125,9 @@ def _mean(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Predictions of these folds, and decision values of classes."""
     if members[0].measure.task == "regression":
-        each = [np.concatenate([f.prediction for f in _at(one, places)]) for one in members]
+        each = [np.concatenate([f.prediction for f in _folds_at(one, places)]) for one in members]
         return np.tensordot(weights, each, axes=1), None
-    P = sum(w * scaled(np.concatenate([_decision(f) for f in _at(one, places)]), float(s))
+    P = sum(w * scaled(np.concatenate([_decision(f) for f in _folds_at(one, places)]), float(s))
             for one, w, s in zip(members, weights, scales, strict=True))  # fmt: skip
     P = np.asarray(P)
     return np.argmax(P, axis=1), np.log(np.maximum(P, TINY))

@@ -101,7 +101,7 @@ def importance(
     judged: EvaluatedRecipe, X: np.ndarray, names: tuple[str, ...], *, seed: int, budget: Budget
 ) -> HeldOutImportance | None:
     """Permutation importance on held-out rows of each fold, as far as time allows."""
-    looked = _promising(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
+    looked = _most_correlated(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
     rng = np.random.default_rng(seed)
     losses = []
     for fold in judged.first_round:
@@ -144,7 +144,7 @@ def _losses(
     return list(np.nan_to_num(lost))  # one row has no R^2
 
 
-def _promising(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _most_correlated(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The columns most correlated with the target, missing values at the mean."""
     if X.dtype == object:  # text has no correlation: take the first columns
         return np.arange(MAX_COLUMNS)

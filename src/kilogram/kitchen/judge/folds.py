@@ -55,7 +55,7 @@ def split(
     numbers = measure.task == "regression"
     blank = np.zeros((len(y), 1))
     if moments is not None:
-        return _later(y, moments, folds, classes=not numbers)
+        return _time_ordered(y, moments, folds, classes=not numbers)
     if groups is not None:
         if len(np.unique(groups)) < folds:
             raise KitchenError(
@@ -70,7 +70,7 @@ def split(
     return list(kind(n_splits=folds, n_repeats=repeats, random_state=seed).split(blank, y))
 
 
-def _later(y: np.ndarray, moments: np.ndarray, folds: int, *, classes: bool) -> Splits:
+def _time_ordered(y: np.ndarray, moments: np.ndarray, folds: int, *, classes: bool) -> Splits:
     """Test parts after their training parts; rows without a time come first."""
     order = np.argsort(np.nan_to_num(moments, nan=-np.inf), kind="stable")
     found = [

@@ -120,7 +120,7 @@ def trust(
     return TrustChecks(
         chance=judged.chance(baseline),
         range=_range(held_out, folds, X, seed) if numbers and q is None else None,
-        quantile=None if q is None else below(held_out, q),
+        quantile=None if q is None else quantile_coverage(held_out, q),
         ranking=_ranking(judged, held_out, folds, seed) if held_out.margin is not None else None,
         calibration=None if numbers else calibration(judged, held_out, folds),
         groups=_groups(judged, held_out, X, layout, importance),
@@ -131,7 +131,7 @@ def trust(
     )
 
 
-def below(held_out: HeldOutPredictions, q: float) -> CoverageTest:
+def quantile_coverage(held_out: HeldOutPredictions, q: float) -> CoverageTest:
     """How many held-out rows lie below their predicted quantile."""
     low = np.full(len(held_out.truth), -np.inf)
     return coverage_test(held_out.truth, low, held_out.prediction, q)

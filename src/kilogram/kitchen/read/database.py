@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, from_records
 
 _ROWS = 20_000
@@ -119,7 +119,7 @@ def _chosen(names: list[str], origin: FileSource) -> str:
         return origin.sheet
     if len(names) > 1:
         raise KitchenError(
-            f"{origin.name} has {len(names)} tables: {some(names)}. Select one with --sheet NAME."
+            f"{origin.name} has {len(names)} tables: {quoted(names)}. Select one with --sheet NAME."
         )
     return names[0]
 

@@ -70,7 +70,7 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> tuple[str, str
         encoding = next((enc for mark, enc in _MARKS if raw.startswith(mark)), None)
     if encoding is not None:
         return _decode_as(raw, name, encoding), encoding
-    encoding = _wide(raw[:65536])
+    encoding = _utf16_without_mark(raw[:65536])
     if encoding is not None:
         return _decode_as(raw, name, encoding), encoding
     # control bytes never stand in text; a few in a hundred are a broken export, more is binary
@@ -87,7 +87,7 @@ def decode(raw: bytes, name: str, encoding: str | None = None) -> tuple[str, str
         return raw.decode("cp1252", errors="replace"), "cp1252"
 
 
-def _wide(head: bytes) -> str | None:
+def _utf16_without_mark(head: bytes) -> str | None:
     """UTF-16 without a mark: Western letters leave every other byte zero."""
     if len(head) < 8:
         return None

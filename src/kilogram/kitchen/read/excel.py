@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, from_records
 from kilogram.kitchen.read.dialect import heading_note, stands_above
 
@@ -81,7 +81,7 @@ def _sheet(names: list[str], origin: FileSource) -> str:
         return origin.sheet
     if len(names) > 1:
         raise KitchenError(
-            f"{origin.name} has {len(names)} sheets: {some(names)}. Select one with --sheet NAME."
+            f"{origin.name} has {len(names)} sheets: {quoted(names)}. Select one with --sheet NAME."
         )
     return names[0]
 

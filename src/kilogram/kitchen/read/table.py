@@ -25,7 +25,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from kilogram.arrays.memory import available_memory, parse_memory
-from kilogram.kitchen.errors import KitchenError, close_names, some
+from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, gather
 from kilogram.kitchen.read.columnar import arrow_file, arrow_stream, parquet
 from kilogram.kitchen.read.database import duckdb_table, sqlite_table
@@ -226,7 +226,7 @@ def _checked(table: Table) -> Table:
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
         raise KitchenError(
-            f"{table.name} has several columns called {some(duplicates)}. Rename them."
+            f"{table.name} has several columns called {quoted(duplicates)}. Rename them."
         )
     if table.data.num_columns == 0:
         raise KitchenError(f"{table.name} has no columns.")

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from kilogram.kitchen.errors import KitchenError, some
+from kilogram.kitchen.errors import KitchenError, quoted
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 from kilogram.kitchen.read.compressed import unpacked
 from kilogram.kitchen.read.dialect import BLANKS, MISSING, Dialect, decode, heading_note, shape
@@ -181,7 +181,7 @@ def _refuse_duplicates(found: Dialect, name: str) -> None:
     if duplicates:
         hint = " If the file has no header line, use --no-header." if found.looks_like_data else ""
         raise KitchenError(
-            f"{name} has several columns called {some(duplicates)}. Give each column a "
+            f"{name} has several columns called {quoted(duplicates)}. Give each column a "
             f"different name.{hint}"
         )
 

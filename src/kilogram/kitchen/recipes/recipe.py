@@ -230,7 +230,7 @@ def _ridge(
     drop = ("circles", "counts__analyzer") if search.letters > MANY_LETTERS else ("circles",)
     space = {name: values for name, values in space.items() if not name.endswith(drop)}
     first = {name: value for name, value in start(layout, plan).items() if name in space}
-    if numbers and _spread(y):
+    if numbers and _spans_magnitudes(y):
         space["model__log_target"] = [False, True]
         first["model__log_target"] = False
     if not space:
@@ -265,7 +265,7 @@ def _smallest_class(y: np.ndarray, measure: Measure) -> float:
     return int(np.unique(y, return_counts=True)[1].min())
 
 
-def _spread(y: np.ndarray) -> bool:
+def _spans_magnitudes(y: np.ndarray) -> bool:
     """Is the target positive and spread over orders of magnitude?"""
     low, high = np.quantile(y, [0.05, 0.95])
     return bool(np.min(y) > 0 and high > SPREAD * low)

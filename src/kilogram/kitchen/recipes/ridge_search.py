@@ -106,7 +106,11 @@ class RidgeSearch(BaseEstimator, ABC):
         self.alphas_ = self._alphas(sparse=sp.issparse(X))
         solvers = self._solvers(X)
         held = None if weights is None else weights[rows]
-        tried = self._near(solvers, X, y, Y, weights) if splits is None else range(len(solvers))
+        tried = (
+            self._widths_to_try(solvers, X, y, Y, weights)
+            if splits is None
+            else range(len(solvers))
+        )
         losses = np.empty((len(tried), len(self.alphas_), len(rows)))
         paths = []
         for k, place in enumerate(tried):
@@ -117,7 +121,7 @@ class RidgeSearch(BaseEstimator, ABC):
                     solvers[place].folds(X, Y, self.alphas_, weights, splits), None
                 )
             )
-            losses[k] = self._along(y[rows], paths[k].left_out, held)
+            losses[k] = self._path_losses(y[rows], paths[k].left_out, held)
         self.path_ = np.full((len(solvers), len(self.alphas_)), np.nan)
         self.path_[tried] = 1.0 - losses.mean(axis=2) / self._scale(y[rows])
         place, column = largest_alpha_within_error(losses)
@@ -145,18 +149,18 @@ class RidgeSearch(BaseEstimator, ABC):
                 if sums is None:
                     sums = solvers[there].sums(X, Y, self.alphas_, weights)
                 scores = by_fisher(Y, sums, left_out, rows, weights)
-                lost = self._along(y[rows], scores, held).mean(axis=1)
+                lost = self._path_losses(y[rows], scores, held).mean(axis=1)
                 self.path_[there] = 1.0 - lost / self._scale(y[rows])
             self.path_[row, column] = self.best_score_
         return self
 
-    def _along(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
+    def _path_losses(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
         """(alphas, n) losses of the predictions (n, t, alphas) of rows left out."""
         each = range(left_out.shape[2])
         predictions = (self._predictions(left_out[:, :, j]) for j in each)
         return np.array([self._losses(y, one, weights) for one in predictions])
 
-    def _near(
+    def _widths_to_try(
         self, solvers: list[RidgeSolver], X: np.ndarray, y: np.ndarray, Y: np.ndarray, weights: Any
     ) -> list[int]:
         """Widths worth trying on all rows: with many, the best one of a sample and those beside."""
@@ -169,7 +173,7 @@ class RidgeSearch(BaseEstimator, ABC):
         for k in order:
             solver = replace(solvers[k], landmarks=min(SAMPLE_LANDMARKS, solvers[k].landmarks))
             left_out = solver.path(X[rows], Y[rows], self.alphas_, w).left_out
-            least.append(self._along(y[rows], left_out, w).mean(axis=1).min())
+            least.append(self._path_losses(y[rows], left_out, w).mean(axis=1).min())
         best = int(np.argmin(least))
         return [int(k) for k in order[max(best - 1, 0) : best + 2]]
 

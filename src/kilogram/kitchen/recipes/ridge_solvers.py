@@ -78,19 +78,21 @@ class RidgeSolver:
         found = []
         for train, test in splits:
             w = None if weights is None else weights[train]
-            found.append(self._from(X[train], Y[train], X[test], alphas, w))
+            found.append(self._held_out_predictions(X[train], Y[train], X[test], alphas, w))
         return np.concatenate(found)
 
     def sums(self, X: Any, Y: np.ndarray, alphas: Any, weights: Any) -> np.ndarray:
         """The sums of `LeftOutPredictions` alone, where its rows were left out in folds."""
-        return _each_sum(Y, self._from(X, Y, X, alphas, weights), weights)
+        return _each_sum(Y, self._held_out_predictions(X, Y, X, alphas, weights), weights)
 
-    def _from(self, X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any) -> np.ndarray:
+    def _held_out_predictions(
+        self, X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any
+    ) -> np.ndarray:
         """Predictions (m, t, alphas) of the rows `test`."""
-        solve = sparse_path if sp.issparse(X) else self._along
+        solve = sparse_path if sp.issparse(X) else self._path_predictions
         return solve(X, Y, test, alphas, weights)
 
-    def _along(
+    def _path_predictions(
         self, X: np.ndarray, Y: np.ndarray, test: np.ndarray, alphas: Any, weights: Any
     ) -> np.ndarray:
         if self.kernel is not None:

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from kilogram.kitchen.artifact.partial_dependence import PartialDependence
 from kilogram.kitchen.artifact.responses import in_words
 from kilogram.kitchen.formatting import figure
-from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short, sober
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 
 COLOURS = ("linear", "kernel", "good", "baseline")
 
@@ -30,7 +30,7 @@ def of_dependence(shown: Sequence[PartialDependence], place: int, target: str) -
         (_joined if one.ordered else _separate)(ax, one)
         ax.set_ylabel(short(f"mean {what}", 34))
         ax.set_xlabel(short(one.column.name, 44))
-        sober(ax)
+        light_axes(ax)
         ax.set_ylim(*_ends(shown))
         if len(one.lines) > 1:
             ax.legend(loc="best", handlelength=1.2)

@@ -78,7 +78,7 @@ def _context(cooked: CookResult) -> dict[str, Any]:
             "recipe residual baseline optimism",
         ),
         "groups": cooked.evidence.trust.groups[:MAX_GROUPS],
-        "tried": tried(cooked),
+        "tried": tuning_effort(cooked),
         "changes": what_would_change(cooked),
         "command": command(cooked),
         "made": datetime.fromtimestamp(cooked.made, UTC).strftime("%-d %B %Y, %H:%M UTC"),
@@ -122,7 +122,7 @@ def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:
             "about": one.recipe.about,
             "chosen": one is cooked.chosen,
             "score": formatting.figure(one.score.mean),
-            "interval": formatting.between(one.score),
+            "interval": formatting.ends(one.score),
             "gain": words.compared(None if one is baseline else one.over_baseline(baseline)),
             "optimism": formatting.signed(one.optimism),
             "sides": [formatting.figure(side.mean) for side in one.side().values()],
@@ -140,7 +140,7 @@ def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
         (
             f"{cooked.measure.title} on new rows",
             formatting.figure(shown.score.mean),
-            formatting.between(shown.score),
+            formatting.ends(shown.score),
         )
     ]
     gain = shown.over_baseline(by_name["baseline"])
@@ -163,11 +163,11 @@ def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
         )
     if trust.ranking is not None:
         found.append(("area under the ROC curve", formatting.figure(trust.ranking.roc.mean),
-                      formatting.between(trust.ranking.roc)))  # fmt: skip
+                      formatting.ends(trust.ranking.roc)))  # fmt: skip
     return found
 
 
-def tried(cooked: CookResult) -> list[dict[str, Any]]:
+def tuning_effort(cooked: CookResult) -> list[dict[str, Any]]:
     """Parameter settings tried, models fitted and time used, by recipe."""
     return [
         {
@@ -185,7 +185,7 @@ def _gain(gain: Any) -> tuple[str, str]:
     word = "not significant" if gain.verdict == "tie" else f"significantly {gain.verdict}"
     return (
         formatting.signed(gain.difference.mean),
-        f"{formatting.between(gain.difference, sign=True)}: {word}",
+        f"{formatting.ends(gain.difference, sign=True)}: {word}",
     )
 
 

@@ -30,13 +30,13 @@ def as_markdown(cooked: CookResult) -> str:
     parts = [
         f"# Model card: {escaped(cooked.question.target)} from {escaped(cooked.table.name)}",
         " ".join(escaped(sentence) for sentence in cooked.verdict),
-        "## Model details\n\n" + _what(cooked),
+        "## Model details\n\n" + _overview(cooked),
         "## Training data\n\n" + _data(cooked),
         "## Evaluation\n\n" + _judged(cooked),
         "## Errors by subgroup\n\n" + _groups(cooked),
         "## Limitations\n\n" + _limits(cooked),
         "## Use\n\n" + _use(cooked),
-        "## Reproduce\n\n" + _again(cooked),
+        "## Reproduce\n\n" + _how_to_repeat(cooked),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -57,7 +57,7 @@ def escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def _what(cooked: CookResult) -> str:
+def _overview(cooked: CookResult) -> str:
     model, question = cooked.model, cooked.question
     winner = words.winner_words(model.about.get("winner") or {})
     lines = [
@@ -165,6 +165,6 @@ def _use(cooked: CookResult) -> str:
     return "\n".join(lines)
 
 
-def _again(cooked: CookResult) -> str:
+def _how_to_repeat(cooked: CookResult) -> str:
     lines: list[Any] = ["    kg cook --recipe recipe.toml", "", "or", ""]
     return "\n".join([*lines, "    " + command(cooked)])

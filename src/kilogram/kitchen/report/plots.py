@@ -14,11 +14,11 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from kilogram.evaluation.learning_curves import LearningCurve
-from kilogram.kitchen.formatting import between, figure, signed
+from kilogram.kitchen.formatting import ends, figure, signed
 from kilogram.kitchen.judge.evidence import HeldOutImportance, Tuning
 from kilogram.kitchen.measures import of_predictions
-from kilogram.kitchen.report.prediction_plots import prediction_plots, shown
-from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, log_ticks, short, sober
+from kilogram.kitchen.report.prediction_plots import of_recipe, prediction_plots
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, log_ticks, short
 from kilogram.kitchen.result import CookResult
 
 TOP = 12
@@ -59,7 +59,7 @@ def scores(cooked: CookResult) -> Plot:
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.tick_params(axis="y", length=0)
         values = "; ".join(
-            f"{one.recipe.title} {figure(one.score.mean)} ({between(one.score)})"
+            f"{one.recipe.title} {figure(one.score.mean)} ({ends(one.score)})"
             for one in cooked.judged
         )
         return Plot(
@@ -104,8 +104,8 @@ def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
             "columns",
             "Permutation importance",
             f"Loss of score on held-out rows when the values of a column are permuted "
-            f"({shown(cooked)}). Bars: median of the folds; lines: their range. It shows what the "
-            f"model uses, not what causes {cooked.question.target}; correlated columns share "
+            f"({of_recipe(cooked)}). Bars: median of the folds; lines: their range. It shows what "
+            f"the model uses, not what causes {cooked.question.target}; correlated columns share "
             f"their importance.{more}",
             alt,
             inline(fig, "columns", alt),
@@ -124,15 +124,15 @@ def learning(cooked: CookResult, found: LearningCurve) -> Plot:
         ax.minorticks_off()
         ax.set_xlabel("training rows")
         ax.set_ylabel(of_predictions(cooked.measure).title)
-        sober(ax)
+        light_axes(ax)
         more = found.more_rows()
         alt = f"Learning curve: {', '.join(figure(m) for m in mean)} at {list(found.sizes)} rows."
         return Plot(
             "learning",
             "Learning curve",
             f"The last doubling of the training rows changed the score by "
-            f"{signed(more.last.mean)} ({between(more.last, sign=True)}): more rows "
-            f"{more.verdict}. Line: mean of the folds; band: their range ({shown(cooked)}).",
+            f"{signed(more.last.mean)} ({ends(more.last, sign=True)}): more rows "
+            f"{more.verdict}. Line: mean of the folds; band: their range ({of_recipe(cooked)}).",
             alt,
             inline(fig, "learning", alt),
         )
@@ -154,7 +154,7 @@ def tuning(cooked: CookResult) -> Plot:
             log_ticks(ax)
             ax.set_title(by_name[path.recipe].recipe.title)
             ax.set_xlabel("penalty")
-            sober(ax)
+            light_axes(ax)
         axes[0].set_ylim(worst - 0.1 * (best - worst), best + 0.12 * (best - worst) + 1e-6)
         axes[0].set_ylabel(cooked.measure.title)
         values = "; ".join(
@@ -167,7 +167,7 @@ def tuning(cooked: CookResult) -> Plot:
             "times the median distance; with many rows, only promising widths." if widths else ""
         )  # fmt: skip
         titles = {name: one.recipe.title for name, one in by_name.items()}
-        read = _read(paths, titles)
+        read = _decision_rule_note(paths, titles)
         return Plot(
             "tuning",
             "Score by penalty during tuning",
@@ -178,7 +178,7 @@ def tuning(cooked: CookResult) -> Plot:
         )
 
 
-def _read(paths: tuple[Tuning, ...], titles: dict[str, str]) -> str:
+def _decision_rule_note(paths: tuple[Tuning, ...], titles: dict[str, str]) -> str:
     """In how many folds Fisher's discriminant rule replaced the largest value."""
     if not any(p.by_fisher for p in paths):
         return ""

@@ -8,9 +8,9 @@ from matplotlib.patches import Rectangle
 from sklearn.metrics import confusion_matrix, roc_curve
 
 from kilogram.evaluation.calibration import Reliability
-from kilogram.kitchen.formatting import between, figure
+from kilogram.kitchen.formatting import ends, figure
 from kilogram.kitchen.judge.trust import RankingQuality
-from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short, sober
+from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 from kilogram.kitchen.result import CookResult
 
 MAX_POINTS = 1200
@@ -29,7 +29,7 @@ def prediction_plots(cooked: CookResult) -> list[Plot]:
     return found
 
 
-def shown(cooked: CookResult) -> str:
+def of_recipe(cooked: CookResult) -> str:
     """Which recipe a plot is of."""
     return f"{cooked.shown.recipe.title.lower()} recipe"
 
@@ -55,7 +55,7 @@ def scatter(cooked: CookResult) -> Plot:
         )
         ax.set_xlabel(f"{short(cooked.question.target)}, observed")
         ax.set_ylabel("predicted")
-        sober(ax)
+        light_axes(ax)
         band = f"; the band is the 90 % prediction interval, ±{figure(half)}" if half else ""
         r = float(np.corrcoef(found.truth, found.prediction)[0, 1])
         alt = (
@@ -65,8 +65,8 @@ def scatter(cooked: CookResult) -> Plot:
         return Plot(
             "predictions",
             "Predicted against observed",
-            f"Each point is a held-out row ({shown(cooked)}{_of(few, found.truth)}). On the line "
-            f"the prediction is exact{band}.",
+            f"Each point is a held-out row ({of_recipe(cooked)}{_sampled(few, found.truth)}). On "
+            f"the line the prediction is exact{band}.",
             alt,
             inline(fig, "predictions", alt),
         )
@@ -87,7 +87,7 @@ def residuals(cooked: CookResult) -> Plot:
         ax.plot(at, middle, color=INK["ink"], lw=1.6)
         ax.set_xlabel("predicted")
         ax.set_ylabel("residual")
-        sober(ax)
+        light_axes(ax)
         half = figure(float(np.median(np.abs(error))))
         tenth = figure(float(np.quantile(np.abs(error), 0.9)))
         alt = (
@@ -121,7 +121,7 @@ def confusion(cooked: CookResult) -> Plot:
             "predictions",
             "Confusion matrix",
             f"Each row is an observed class, with the fractions of its held-out rows predicted as "
-            f"each class ({shown(cooked)}).{more}",
+            f"each class ({of_recipe(cooked)}).{more}",
             alt,
             inline(fig, "predictions", alt),
         )
@@ -152,7 +152,7 @@ def _cells(ax: Axes, fraction: np.ndarray, names: list[str]) -> None:
 def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
     found, classes = cooked.evidence.held_out, cooked.question.classes
     false, true, _ = roc_curve(found.truth, found.margin)
-    area = f"{figure(ranking.roc.mean)} ({between(ranking.roc)})"
+    area = f"{figure(ranking.roc.mean)} ({ends(ranking.roc)})"
     if len(false) > MAX_POINTS:
         few = np.linspace(0, len(false) - 1, MAX_POINTS).astype(int)
         false, true = false[few], true[few]
@@ -171,7 +171,7 @@ def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
         ax.set_ylabel(f"true positive rate ({short(classes[1], 20)})")
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.yaxis.set_major_formatter("{x:.0%}")
-        sober(ax)
+        light_axes(ax)
         alt = f"ROC curve of held-out rows, area {area}."
         return Plot(
             "errors",
@@ -202,7 +202,7 @@ def probabilities(cooked: CookResult, found: Reliability) -> Plot:
         ax.set_ylabel("observed frequency")
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.yaxis.set_major_formatter("{x:.0%}")
-        sober(ax)
+        light_axes(ax)
         pairs = "; ".join(
             f"predicted {a:.0%}, observed {b:.0%}" for a, b in zip(values, true, strict=True)
         )
@@ -213,7 +213,7 @@ def probabilities(cooked: CookResult, found: Reliability) -> Plot:
             f"On the dotted line probabilities are calibrated. Expected calibration error "
             f"{figure(found.calibration_error)}; Brier score {figure(found.brier)}, "
             f"{figure(found.uncertainty)} for always predicting the frequency. Bars: 95 % "
-            f"intervals ({shown(cooked)}).",
+            f"intervals ({of_recipe(cooked)}).",
             alt,
             inline(fig, "probabilities", alt),
         )
@@ -234,5 +234,5 @@ def _thinned(count: int) -> np.ndarray:
     return np.random.default_rng(0).choice(count, MAX_POINTS, replace=False)
 
 
-def _of(few: np.ndarray, rows: np.ndarray) -> str:
+def _sampled(few: np.ndarray, rows: np.ndarray) -> str:
     return f", {len(few):,} of {len(rows):,} rows" if len(few) < len(rows) else ""

@@ -15,8 +15,8 @@ from kilogram.evaluation.calibration import Reliability
 from kilogram.evaluation.conformal import CoverageTest
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
-from kilogram.kitchen.errors import some
-from kilogram.kitchen.formatting import between, figure, signed
+from kilogram.kitchen.errors import quoted
+from kilogram.kitchen.formatting import ends, figure, signed
 from kilogram.kitchen.judge.compare import SIGNIFICANT, EvaluatedRecipe, Selection, select
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
 from kilogram.kitchen.judge.trust import (
@@ -41,27 +41,27 @@ def verdict(
     by_name = {one.name: one for one in judged}
     selection = select(judged)
     return (
-        _doubt(selection, target, columns) + _prediction(selection, judged[0], target),
+        _leakage_warning(selection, target, columns) + _prediction(selection, judged[0], target),
         _structure(by_name, selection),
         _optimism(by_name, selection.chosen),
     )
 
 
-def _doubt(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
+def _leakage_warning(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
     """A near-perfect score comes from leakage more often than from a good model."""
     chosen = selection.chosen
     measure = chosen.measure
     bounded = measure.high == 1 and not measure.of_error
     if not selection.able or not bounded or chosen.score.mean < TOO_GOOD[measure.task]:
         return ""
-    named = f" Check {some(columns)} first." if columns else ""
+    named = f" Check {quoted(columns)} first." if columns else ""
     return (
         f"Too good to be true? {measure.title.capitalize()} {figure(chosen.score.mean)} usually "
         f"means that some column is computed from {target}, or known only after it.{named} "
     )
 
 
-def doubtful(importance: HeldOutImportance | None) -> tuple[str, ...]:
+def suspicious_columns(importance: HeldOutImportance | None) -> tuple[str, ...]:
     """The columns that most of a score comes from, at most three."""
     if importance is None:
         return ()
@@ -82,15 +82,15 @@ def _prediction(selection: Selection, base: EvaluatedRecipe, target: str) -> str
             f"There is no evidence that {target} can be predicted from these columns: the best "
             f"recipe ({_name(best)}) has {title} {figure(best.score.mean)} on new "
             f"rows "
-            f"(95 % interval {between(best.score)}), always predicting {constant} has "
+            f"(95 % interval {ends(best.score)}), always predicting {constant} has "
             f"{figure(base.score.mean)}, and the difference is not significant "
             f"(p = {test.p_value:.3f})."
         )
     error = chosen.side().get("mean_absolute_error")
     typical = f", mean absolute error {figure(error.mean)}" if error else ""
     return (
-        f"{target} can be predicted: {_the(chosen)} has {title} "
-        f"{figure(chosen.score.mean)} on new rows (95 % interval {between(chosen.score)})"
+        f"{target} can be predicted: {_in_words(chosen)} has {title} "
+        f"{figure(chosen.score.mean)} on new rows (95 % interval {ends(chosen.score)})"
         f"{typical}; always predicting {constant} has {figure(base.score.mean)}."
     )
 
@@ -107,18 +107,18 @@ def _choice(selection: Selection) -> str:
     if chosen is not best:
         ahead = best.against(chosen)
         return (
-            f"{_the(chosen).capitalize()} is chosen as the simplest that is as good as the best: "
-            f"{_the(best)} is ahead by {figure(ahead.difference.mean)}, "
+            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as "
+            f"the best: {_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
             f"{_errors(ahead)}."
         )
     others = [one for one in selection.able if one is not best]
     if not others:
-        return f"{_the(best).capitalize()} is the only one better than the baseline."
+        return f"{_in_words(best).capitalize()} is the only one better than the baseline."
     second = max(others, key=_mean)
     ahead = best.against(second)
     return (
-        f"{_the(best).capitalize()} is chosen: it has the best score, "
-        f"{figure(ahead.difference.mean)} ahead of {_the(second)} ({_errors(ahead)})."
+        f"{_in_words(best).capitalize()} is chosen: it has the best score, "
+        f"{figure(ahead.difference.mean)} ahead of {_in_words(second)} ({_errors(ahead)})."
     )
 
 
@@ -135,7 +135,7 @@ def _nonlinear(by_name: dict[str, EvaluatedRecipe]) -> str:
     if not {"linear", "kernel"} <= set(by_name):
         return "Linear and kernel recipe were not both evaluated, so non-linearity was not tested."
     gain = by_name["kernel"].against(by_name["linear"])
-    how = f"{signed(gain.difference.mean)}, {between(gain.difference, sign=True)}"
+    how = f"{signed(gain.difference.mean)}, {ends(gain.difference, sign=True)}"
     return {
         "better": f"The kernel version is significantly better than the linear recipe ({how}): the "
         "dependence is non-linear.",
@@ -153,7 +153,7 @@ def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> s
     shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
     gap = shown.optimism or 0.0
     inner = shown.score.mean + gap
-    during = f"During tuning {_the(shown)} scored {figure(inner)}"
+    during = f"During tuning {_in_words(shown)} scored {figure(inner)}"
     if abs(gap) < SMALL:
         return f"{during}, as on new rows: the tuning score was not optimistic."
     if gap < 0:
@@ -165,7 +165,7 @@ def _name(one: EvaluatedRecipe) -> str:
     return one.recipe.title.lower()
 
 
-def _the(one: EvaluatedRecipe) -> str:
+def _in_words(one: EvaluatedRecipe) -> str:
     """The recipe in a sentence: the linear recipe, the kernel version."""
     name = _name(one)
     return f"the {name}" if name.endswith("version") else f"the {name} recipe"
@@ -265,8 +265,8 @@ def of_errors(held_out: HeldOutPredictions, target: str) -> str:
 
 def _of_ranking(found: RankingQuality) -> str:
     return (
-        f"Area under the ROC curve {figure(found.roc.mean)} ({between(found.roc)}); average "
-        f"precision {figure(found.precision.mean)} ({between(found.precision)}), where random "
+        f"Area under the ROC curve {figure(found.roc.mean)} ({ends(found.roc)}); average "
+        f"precision {figure(found.precision.mean)} ({ends(found.precision)}), where random "
         f"guessing has {figure(found.fraction)}."
     )
 
@@ -284,7 +284,7 @@ def _of_rows(found: MoreRows, measure: Measure) -> str:
     return (
         f"More rows of the same kind {found.verdict}: the last doubling improved the "
         f"{of_predictions(measure).title} by {signed(found.last.mean)} "
-        f"({between(found.last, sign=True)}), the next is expected to improve it by "
+        f"({ends(found.last, sign=True)}), the next is expected to improve it by "
         f"{signed(found.expected)}."
     )
 
@@ -322,10 +322,10 @@ def subgroup_verdict(verdict: str) -> str:
 
 def winner_words(winner: dict[str, Any]) -> str:
     """Selected parameters, those of the preprocessing by their last name."""
-    return ", ".join(f"{_last(n)} {_short(v)}" for n, v in winner.items()) or "–"
+    return ", ".join(f"{_short_name(n)} {_short(v)}" for n, v in winner.items()) or "–"
 
 
-def _last(name: str) -> str:
+def _short_name(name: str) -> str:
     """scale of columns__numbers__scale__kind, formula of columns__text a__weights__formula."""
     parts = name.split("__")
     known = {"kind": "scale", "n": "terms of", "n_components": "components"}

@@ -24,7 +24,7 @@ from matplotlib.ticker import AutoLocator, LogLocator, MaxNLocator, ScalarFormat
 
 from kilogram.kitchen.formatting import short
 
-__all__ = ["INK", "Plot", "drawing", "inline", "log_ticks", "short", "sober"]
+__all__ = ["INK", "Plot", "drawing", "inline", "light_axes", "log_ticks", "short"]
 
 # Placeholder -> CSS variable. The values are only names that Matplotlib accepts as colours.
 INK = {
@@ -139,7 +139,7 @@ def inline(figure: Figure, name: str, alt: str) -> str:
     return re.sub(r"\n\s*", "\n", text)
 
 
-def sober(ax: Axes) -> None:
+def light_axes(ax: Axes) -> None:
     """A light grid and few ticks."""
     ax.grid()
     ax.set_axisbelow(True)

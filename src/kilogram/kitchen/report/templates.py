@@ -26,7 +26,7 @@ def render(template: str, **context: Any) -> bytes:
     environment.filters.update(
         figure=formatting.figure,
         signed=formatting.signed,
-        between=formatting.between,
+        ends=formatting.ends,
         seconds=formatting.seconds,
         terms=explained,
     )

@@ -22,7 +22,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.templates import render
 from kilogram.kitchen.serve.limits import Job, Limits, RequestError, RequestQueue
-from kilogram.kitchen.serve.openapi import described, example, how, openapi
+from kilogram.kitchen.serve.openapi import described, example, openapi, value_format
 from kilogram.kitchen.serve.request_rows import CSV, JSON, media_type
 from kilogram.kitchen.serve.responses import Predictor, plain
 
@@ -236,7 +236,7 @@ def _page(model: Model, limits: Limits, nonce: str) -> bytes:
         limits=limits,
         nonce=nonce,
         version=__version__,
-        columns=[(column, how(column)) for column in model.layout.used],
+        columns=[(column, value_format(column)) for column in model.layout.used],
         body=json.dumps({"rows": [example(model)]}, indent=1, ensure_ascii=False),
         card=card_of(model),
     )

@@ -103,7 +103,7 @@ class RequestQueue:
                 asyncio.shield(asyncio.wrap_future(future)), limits.timeout
             )
         except TimeoutError:
-            raise _late(future, limits) from None
+            raise _timeout_error(future, limits) from None
         finally:
             self._leave(future, len(body))
 
@@ -147,12 +147,12 @@ class RequestQueue:
 
     def _leave(self, future: Future | None, size: int) -> None:
         if future is None or future.done() or future.cancel():
-            self._left(size)
+            self._release(size)
             return
         loop = asyncio.get_running_loop()
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._left, size))
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release, size))
 
-    def _left(self, size: int) -> None:
+    def _release(self, size: int) -> None:
         self.active -= 1
         self.queued_bytes -= size
 
@@ -175,7 +175,7 @@ def too_long(limits: Limits) -> RequestError:
     )
 
 
-def _late(future: Future | None, limits: Limits) -> RequestError:
+def _timeout_error(future: Future | None, limits: Limits) -> RequestError:
     if future is None:
         return RequestError(
             408, f"The body took more than {limits.timeout:g} s to arrive. Send less."

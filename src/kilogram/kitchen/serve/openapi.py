@@ -29,13 +29,13 @@ def described(model: Model) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "how": how(column)}
+    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "how": value_format(column)}
     if column.levels:
         found["levels"] = list(column.levels[:MAX_LEVELS])
     return found
 
 
-def how(column: Column) -> str:
+def value_format(column: Column) -> str:
     """The format of a value of the column."""
     if column.kind in ("date", "time"):
         if column.form == AS_NUMBER:
@@ -137,7 +137,7 @@ def _predictions(model: Model) -> dict[str, Any]:
 def _schema(column: Column) -> dict[str, Any]:
     number = column.kind == "numeric" or column.form == AS_NUMBER
     found: dict[str, Any] = {"type": ["number" if number else "string", "null"],
-                            "description": how(column)}  # fmt: skip
+                            "description": value_format(column)}  # fmt: skip
     if column.levels:
         found["examples"] = list(column.levels[:MAX_LEVELS])
     return found

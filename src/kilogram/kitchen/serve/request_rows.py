@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from kilogram.kitchen.artifact.model import Model
-from kilogram.kitchen.errors import KitchenError, close_names, lacking, some
+from kilogram.kitchen.errors import KitchenError, close_names, lacking, quoted
 from kilogram.kitchen.features.columns import NEW_LEVEL, Column, Layout, values
 from kilogram.kitchen.read.text import text_bytes
 from kilogram.kitchen.serve.limits import Limits, RequestError
@@ -58,7 +58,7 @@ def check_body(body: bytes) -> None:
 def ignored_note(names: set[str], model: Model) -> list[str]:
     """A note on columns that the model does not know."""
     odd = sorted(names - {column.name for column in model.layout.columns} - {model.target})
-    return [f"Unknown columns were ignored: {some(odd)}."] if odd else []
+    return [f"Unknown columns were ignored: {quoted(odd)}."] if odd else []
 
 
 class CellParser:
@@ -205,7 +205,7 @@ def _number(name: str, k: int, value: Any) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RequestError(
-            422, f"Row {k}, column {name!r}: expected a number, got {_shown(value)}.", row=k,
+            422, f"Row {k}, column {name!r}: expected a number, got {_abbreviated(value)}.", row=k,
             column=name,
         )  # fmt: skip
     try:
@@ -227,12 +227,12 @@ def _word(name: str, k: int, value: Any) -> str | None:
         return str(int(value)) if value == value // 1 else str(value)
     raise RequestError(
         422,
-        f"Row {k}, column {name!r}: expected a string, got {_shown(value)}.",
+        f"Row {k}, column {name!r}: expected a string, got {_abbreviated(value)}.",
         row=k,
         column=name,
     )
 
 
-def _shown(value: Any) -> str:
+def _abbreviated(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:39] + "…"

@@ -120,7 +120,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         self
         """
         budget = Budget(self.max_time)
-        X, sizes = _together(X)
+        X, sizes = _stacked_views(X)
         X, _, w = self._validate(X, None, sample_weight, finite=False, min_samples=2)
         sizes = sizes or split_columns(self.views, column_count(X))
         if self.n_components > min(sizes):
@@ -174,7 +174,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """Scores of every view: a list for a list of views, else side by side (n, M k)."""
         check_is_fitted(self)
         listed = isinstance(X, (list, tuple)) and hasattr(X[0], "shape")
-        X = self._validate(_together(X)[0], reset=False).X
+        X = self._validate(_stacked_views(X)[0], reset=False).X
         scores = map_rows(self._scores, X)
         if not listed:
             return scores
@@ -200,7 +200,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return tags
 
 
-def _together(X: Any) -> tuple[Any, list[int] | None]:
+def _stacked_views(X: Any) -> tuple[Any, list[int] | None]:
     """A list of views as one array and their sizes; anything else as it is."""
     if not (isinstance(X, (list, tuple)) and X and hasattr(X[0], "shape")):
         return X, None

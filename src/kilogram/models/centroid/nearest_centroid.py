@@ -124,7 +124,7 @@ class NearestCentroid(DiscriminantClassifier):
     def _check_statistic(self, new: Any, X: Any) -> None:
         self._ensure_finite(new.means, X)
         self._ensure_finite(new.spread, X)
-        if isinstance(new, ClassVariances) and bool(namespace(new.seen).any(_lost(new))):
+        if isinstance(new, ClassVariances) and bool(namespace(new.seen).any(_missing_mask(new))):
             self._ensure_finite(np.array([np.nan]), X)
 
     def _learn(self, found: Any, X: Any, y: Any, w: Any) -> None:
@@ -290,6 +290,6 @@ def _unit(W: Any) -> float:
     return power_below(far) if far > 0 and math.isfinite(far) else 1.0
 
 
-def _lost(found: ClassVariances) -> Any:
+def _missing_mask(found: ClassVariances) -> Any:
     """Where values were missing."""
     return found.seen < found.weights[:, None] * (1 - 1e-9)

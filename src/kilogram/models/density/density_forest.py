@@ -124,12 +124,12 @@ min_width, epsilon, min_fraction : see `DensityTree`
             for _ in range(self.n_estimators)
         ]
 
-        def one(drawn: tuple[np.ndarray, int]) -> DensityNodes:
+        def grow_one(drawn: tuple[np.ndarray, int]) -> DensityNodes:
             part, seed = drawn
             return grown(rows[part], None if w is None else w[part], box, rules, seed)
 
         with ThreadPoolExecutor(n_threads()) as team:  # growth leaves the interpreter's lock
-            self.trees_ = list(team.map(one, plan))
+            self.trees_ = list(team.map(grow_one, plan))
         self._log_densities = [tree.log_densities() for tree in self.trees_]
         return self
 

@@ -72,15 +72,15 @@ class KernelSums:
             S = np.empty(len(Q))
             S[order] = density_sums(self.kind, w.rows, Q[order], lo, hi, product=self.product)
         else:
-            lo, hi = w.everything(len(Q))
+            lo, hi = w.all_rows(len(Q))
             S = density_sums(self.kind, w.rows, Q, lo, hi, product=self.product)
         small = S < TINY
         out = np.log(np.where(small, 1.0, S))
         if small.any():
-            out[small] = -np.inf if self.kind in COMPACT else self._far(Q[small])
+            out[small] = -np.inf if self.kind in COMPACT else self._sums_about_nearest(Q[small])
         return out
 
-    def _far(self, Q: np.ndarray) -> np.ndarray:
+    def _sums_about_nearest(self, Q: np.ndarray) -> np.ndarray:
         """log-sum-exp around the nearest row."""
         n = self.windows.rows.n
         Y, w = self.windows.rows.Y[:, :n].T, self.windows.rows.w[:n]

@@ -68,6 +68,6 @@ class Windows:
         hi = np.searchsorted(self.keys, last, side="right")
         return lo, np.where(inside, np.maximum(hi, lo), lo)
 
-    def everything(self, m: int) -> tuple[np.ndarray, np.ndarray]:
+    def all_rows(self, m: int) -> tuple[np.ndarray, np.ndarray]:
         """The window that holds all rows, for m queries."""
         return np.zeros((m, 1), np.int64), np.full((m, 1), self.rows.n, np.int64)

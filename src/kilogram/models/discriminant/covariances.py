@@ -87,24 +87,24 @@ def class_covariances(
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
-        return xp.stack([shrunk(C, float(shrinkage)) for C in _each(covariances)])
+        return xp.stack([shrunk(C, float(shrinkage)) for C in _one_per_class(covariances)])
     return _automatic(found, covariances, rows, classes)
 
 
-def _each(stack: Any) -> list[Any]:
+def _one_per_class(stack: Any) -> list[Any]:
     return [stack[c, ...] for c in range(stack.shape[0])]
 
 
 def _automatic(found: ClassScatters, covariances: Any, rows: tuple, classes: Any) -> Any:
     xp = namespace(covariances)
-    variances = xp.stack([xp.linalg.diagonal(C) for C in _each(covariances)])
+    variances = xp.stack([xp.linalg.diagonal(C) for C in _one_per_class(covariances)])
     scales = xp.sqrt(xp.where(variances > 0, variances, xp.ones_like(variances)))
     X, y, w = rows
     fourth = reduce_rows(
         partial(FourthPowers.of, classes=classes, means=found.means, scales=scales), X, y, w
     )
     out = []
-    for c, C in enumerate(_each(covariances)):
+    for c, C in enumerate(_one_per_class(covariances)):
         s = scales[c, :]
         unit = C / (s[:, None] * s[None, :])
         amount = ledoit_wolf_amount(unit, float(found.weights[c]), float(fourth.sums[c]))

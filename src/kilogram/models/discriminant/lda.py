@@ -208,7 +208,7 @@ class LinearDiscriminantAnalysis(
             moments = found.pooled if isinstance(found, ClassScatters) else found
             T = standard_whitener(moments.within / weight, moments.means, self.tol)
             if self.store_covariance:
-                self.covariance_ = self._within(found, rows)
+                self.covariance_ = self._within_covariance(found, rows)
         self.xbar_ = self.priors_ @ self.means_
         apart = self.means_ - self.xbar_
         K = len(self.classes_)
@@ -222,7 +222,7 @@ class LinearDiscriminantAnalysis(
         b = -0.5 * xp.sum(scores**2, axis=1) + log_of(self.priors_) - W @ self.xbar_
         self._keep(W, b)
 
-    def _within(self, found: Any, rows: tuple) -> Any:
+    def _within_covariance(self, found: Any, rows: tuple) -> Any:
         """sum_c prior_c C_c, each shrunk or estimated."""
         if not self._separately:
             C = found.within / float(namespace(found.weights).sum(found.weights))
@@ -250,7 +250,7 @@ class LinearDiscriminantAnalysis(
                 "shrinkage='auto' and covariance_estimator need two passes: partial_fit has "
                 "only the last ones. Give a number between 0 and 1 as shrinkage, or use fit."
             )
-        self.covariance_ = C = self._within(found, rows)
+        self.covariance_ = C = self._within_covariance(found, rows)
         xp = namespace(C)
         if self.solver == "lsqr":
             W = (pseudo_inverse(C) @ self.means_.T).T

@@ -40,7 +40,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import Projection, beside, stored
+from kilogram.base.projection import Projection, storage_reference, stored
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.factorization.whitening import (
@@ -218,7 +218,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return W
 
     def _keep(self, X: Any, white: Whitening, W: np.ndarray) -> None:
-        ref, root = beside(X), white.weight**0.5
+        ref, root = storage_reference(X), white.weight**0.5
         scale = root if self.whiten == "arbitrary-variance" else 1.0
         self.components_ = stored(W @ white.K / scale, ref)
         self.mixing_ = stored(white.back @ W.T * scale, ref)

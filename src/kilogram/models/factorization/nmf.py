@@ -226,7 +226,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_loss(self.beta_loss, self.solver)
         X, _, s = self._validate(X, None, sample_weight, finite=False)
         about = look(self, X, s, allow_missing=self.missing == "em")
-        began = self._begin(X, s, about, W, H)
+        began = self._initial_factors(X, s, about, W, H)
         k = len(began.H)
         self._rules = rules(self._settings(), about, k, X)
         first = about.put(np.asarray(began.H, dtype=about.dtype))
@@ -251,7 +251,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
         return X, W
 
-    def _begin(self, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
+    def _initial_factors(self, X: Any, s: Any, about: About, W: Any, H: Any) -> Start:
         """The factors to begin with: those given, or made by `init`."""
         k = None if self.n_components in (None, "auto") else int(self.n_components)
         if self.init == "custom":
@@ -293,7 +293,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X, _, s = self._validate(X, None, sample_weight, finite=False, reset=first)
         about = look(self, X, s, allow_missing=self.missing == "em")
         if first or not to_numpy(self.components_).any():  # of rows of zeros nothing is learnt
-            began = self._begin(X, s, about, None, None)
+            began = self._initial_factors(X, s, about, None, None)
             self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
             self.n_components_ = self._n_features_out = len(began.H)
             self._rules = rules(self._settings(), about, len(began.H))

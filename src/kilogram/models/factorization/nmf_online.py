@@ -45,7 +45,7 @@ def _column_sums(block: Any, s: Any) -> np.ndarray:
     return w @ np.nan_to_num(np.asarray(to_numpy(block), dtype=np.float64))
 
 
-def awake(H: Any, X: Any, s: Any) -> Any:
+def revive_columns(H: Any, X: Any, s: Any) -> Any:
     """H with something in columns that no part has so far and this batch does."""
     known = np.asarray(to_numpy(H), dtype=np.float64)
     empty = known.sum(axis=0) == 0
@@ -67,7 +67,7 @@ def batch_step(
 ) -> tuple[Any, OnlineSums]:
     """New components and new sums, from those before and a batch X of rows with weights s."""
     poisson = all_rules.rows.update == "poisson"
-    H = awake(H, X, s) if poisson else H
+    H = revive_columns(H, X, s) if poisson else H
     once = all_rules.rows._replace(sweeps=1, update="poisson" if poisson else "cd")
     final = all_rules.final._replace(l1=once.l1, l2=once.l2)
     batch = partial(_batch, H=H, final=final, once=once, missing=missing)

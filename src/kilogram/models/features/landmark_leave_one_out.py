@@ -43,7 +43,7 @@ def landmark_path(
     q = U.T @ (w[:, None] * residuals)
     inner = (q[:, :, None] * shrink[:, None, :]).reshape(len(q), -1)
     fitted = (U @ inner).reshape(*Y.shape, -1)
-    e = (residuals[:, :, None] - fitted) / _left(U, w, shrink)[:, None, :]
+    e = (residuals[:, :, None] - fitted) / _one_minus_leverage(U, w, shrink)[:, None, :]
     fitted += mean_y[:, None]
     return Y[:, :, None] - e, fitted
 
@@ -55,7 +55,7 @@ def _features(kernel: Gaussian, X: np.ndarray, C: np.ndarray) -> np.ndarray:
     return solve_triangular(cholesky(own, overwrite=True), np.asarray(kernel(X, C)).T).T
 
 
-def _left(U: np.ndarray, w: np.ndarray, shrink: np.ndarray) -> np.ndarray:
+def _one_minus_leverage(U: np.ndarray, w: np.ndarray, shrink: np.ndarray) -> np.ndarray:
     """1 - h, (n, alphas), above zero."""
     h = np.concatenate([U[k : k + ROWS] ** 2 @ shrink for k in range(0, len(U), ROWS)])
     return np.maximum(1.0 - w[:, None] * (h + 1.0 / w.sum()), np.finfo(float).eps)

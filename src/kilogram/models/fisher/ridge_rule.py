@@ -58,7 +58,7 @@ def fisher_rule(
     A = (B / spread) @ means.T
     c = np.log(p) - 0.5 * np.sum(means**2 / spread, axis=1)
     c = c - p @ A
-    size = _spread(left_out) / max(_spread(left_out @ A + c), np.finfo(float).tiny)
+    size = _typical_gap(left_out) / max(_typical_gap(left_out @ A + c), np.finfo(float).tiny)
     return size * A, size * c
 
 
@@ -73,6 +73,6 @@ def by_fisher(
     return scores
 
 
-def _spread(F: np.ndarray) -> float:
+def _typical_gap(F: np.ndarray) -> float:
     """How far the values of a row lie apart, typically."""
     return float(np.std(F - F.mean(axis=1, keepdims=True)))

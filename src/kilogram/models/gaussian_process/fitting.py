@@ -136,10 +136,10 @@ class LikelihoodProblem:
         """The problem at its best theta, the posterior there, and how it was found."""
         n, exact = self.data.Y.shape[0], self.Z is None and is_numpy(self.data.Y)
         work = np.empty((n, n)) if exact else None  # one matrix for every evaluation
-        best, found = self.settled(optimizer, restarts, rng, tick, work)
+        best, found = self.optimised(optimizer, restarts, rng, tick, work)
         return best, best.posterior(work), found
 
-    def settled(
+    def optimised(
         self, optimizer: Any, restarts: int, rng: Any, tick: Any, work: Any = None
     ) -> tuple[LikelihoodProblem, Solution]:
         """The problem at its best theta, and points if it has any, and how they were found."""

@@ -132,7 +132,7 @@ class ProductProblem:
 
     def solved(self, optimizer: Any, restarts: int, rng: Any, tick: Any) -> tuple:
         """The problem at its best theta, the posterior there, and how it was found."""
-        coarse, found = self.coarse.settled(optimizer, restarts, rng, tick)
+        coarse, found = self.coarse.optimised(optimizer, restarts, rng, tick)
         best = replace(self, coarse=coarse)
         kernel = best.tuning.kernel
         C = best.products(kernel)

@@ -205,7 +205,7 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         if self.n_clusters == "gap":
             return tree.widest_gap(heights)
         if self.n_clusters is None:
-            return tree.above(heights, float(self.distance_threshold or 0.0))
+            return tree.cluster_count(heights, float(self.distance_threshold or 0.0))
         k = int(self.n_clusters)
         if k > len(heights) + 1:
             raise ValueError(f"n_samples={len(heights) + 1} should be >= n_clusters={k}.")

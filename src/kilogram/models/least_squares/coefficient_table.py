@@ -132,7 +132,7 @@ def coefficient_table(
             f"{n:g} rows leave no degrees of freedom for {rank} coefficients: there is nothing to "
             "estimate their errors from. Give more rows, or fewer columns."
         )
-    turn = _turn(to_numpy(found.mean), model.fit_intercept)
+    turn = _from_centred(to_numpy(found.mean), model.fit_intercept)
     draws: np.ndarray | None = None
     if kind == "bootstrap":
         rng = as_generator(random_state)
@@ -207,7 +207,7 @@ def _covariance(sums: Residuals, bread: np.ndarray, kind: str, n: float, rank: i
     return (n / (n - rank) if kind == "HC1" else 1.0) * (bread @ to_numpy(sums.meat) @ bread)
 
 
-def _turn(mean: np.ndarray, fit_intercept: bool) -> np.ndarray:
+def _from_centred(mean: np.ndarray, fit_intercept: bool) -> np.ndarray:
     """(b, W) = T (b about the means, W)."""
     if not fit_intercept:
         return np.eye(mean.shape[0])

@@ -154,7 +154,7 @@ class GeneralizedLeastSquares(LinearPredictor):
         weights = None if whole or covariance is None else _precisions(covariance)
         rows = validate_regression_data(self, X, y, weights, finite=whole)
         if whole:
-            fit = self._whole(rows, covariance)
+            fit = self._fit_full_covariance(rows, covariance)
         else:
             fit, flat = solve_least_squares(self._problem(rows))
             rows = rows._replace(flat=flat)
@@ -177,7 +177,7 @@ class GeneralizedLeastSquares(LinearPredictor):
         half = solve_triangular(cholesky(np.asarray(covariance, dtype=np.float64)), r)
         return float(np.sum(half * half))
 
-    def _whole(self, rows: RegressionData, covariance: Any) -> LeastSquaresFit:
+    def _fit_full_covariance(self, rows: RegressionData, covariance: Any) -> LeastSquaresFit:
         if is_streamed(rows.X):
             raise ValueError(
                 "a covariance between rows needs all of them in memory; streaming "

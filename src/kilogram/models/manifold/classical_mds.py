@@ -155,12 +155,12 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """Scale, then store; the rows that new ones are compared with are kept as a copy."""
         project: Any = None
         rows: Any = X
-        if self._is("precomputed"):
+        if self._has_metric("precomputed"):
             D = dense(X)
             check_distances(D)
             scaling = classical_scaling(D, k, w, search)
             embedding = scaling.place(D)
-        elif self._is("euclidean"):
+        elif self._has_metric("euclidean"):
             self._ensure_squares(X)
             self._ensure_felt(X)
             scaling = scaling_of(kernel_components(Linear(), X, w, k, search), w)
@@ -225,10 +225,10 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _place(self, block: Any) -> Any:
         if self._linear is not None:
             return self._linear(block)
-        if self._is("precomputed"):
+        if self._has_metric("precomputed"):
             D = dense(block)
         else:
-            D = row_distances(_beside(block, self._rows), self._rows, self.metric,
+            D = row_distances(_stored_like(block, self._rows), self._rows, self.metric,
                               self.metric_params)  # fmt: skip
         scaling, xp = self._scaling, namespace(D)
         D = xp.astype(D, scaling.axes.dtype, copy=False)
@@ -239,23 +239,23 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def dissimilarity_matrix_(self) -> Any:
         """Distances between the training rows, (n, n)."""
         check_is_fitted(self)
-        if self._is("precomputed"):
+        if self._has_metric("precomputed"):
             return self._rows
         return row_distances(self._rows, self._rows, self.metric, self.metric_params)
 
-    def _is(self, metric: str) -> bool:
+    def _has_metric(self, metric: str) -> bool:
         return isinstance(self.metric, str) and self.metric == metric
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = self._is("precomputed")
+        given = self._has_metric("precomputed")
         tags.input_tags.sparse, tags.input_tags.pairwise = not given, given
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         size = 4 if dtype == "float32" else 8
-        if self._is("euclidean"):
+        if self._has_metric("euclidean"):
             work = float(n) * d * min(n, d) / rates(size).multiply_adds
             return self._costs(n, d, "principal components", work, size * n * d)
         work = n * n * (d + 160.0) / rates(size).multiply_adds  # ten products of 16 columns
@@ -266,7 +266,7 @@ def _copied(X: Any) -> Any:
     return X.copy() if is_sparse(X) else namespace(X).asarray(X, copy=True)
 
 
-def _beside(block: Any, rows: Any) -> Any:
+def _stored_like(block: Any, rows: Any) -> Any:
     """The block as sparse or as dense as the training rows."""
     if is_sparse(block) and not is_sparse(rows):
         return block.toarray()

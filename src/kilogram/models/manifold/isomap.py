@@ -222,7 +222,7 @@ class Isomap(EmbeddingMixin, Estimator):
                 callback=tick,
                 deadline=budget.deadline,
             )
-            scaling = classical_scaling(_between(G, reached), k, None, search)
+            scaling = classical_scaling(_landmark_distances(G, reached), k, None, search)
         if len(reached) < len(landmarks):
             message = (
                 f"time was up after the paths from {len(reached)} of {len(landmarks)} rows, which "
@@ -299,7 +299,7 @@ class Isomap(EmbeddingMixin, Estimator):
         """|B - Z Z'|_F / n: what the coordinates leave out."""
         check_is_fitted(self)
         means = self._scaling.means
-        K = half_squares(_between(self.dist_matrix_, self.landmarks_))
+        K = half_squares(_landmark_distances(self.dist_matrix_, self.landmarks_))
         B = K - means.columns[:, None] - means.columns + means.grand
         rest = float((B * B).sum() - (self.eigenvalues_**2).sum())
         return float(np.sqrt(max(rest, 0.0)) / len(B))
@@ -342,7 +342,7 @@ class Isomap(EmbeddingMixin, Estimator):
         return self._costs(n, d, f"paths from {m} rows", work, 8 * COPIES * m * n)
 
 
-def _between(G: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+def _landmark_distances(G: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
     """Lengths of paths between the landmarks, symmetric to the last digit."""
     G = G if len(landmarks) == G.shape[1] else G[:, landmarks]
     K = G + G.T

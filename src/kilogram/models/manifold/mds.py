@@ -213,7 +213,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.stress_ = best.normalized_stress if normalized else best.stress
         self._coordinates, self._disparities = best.Z, best.disparities
         self.n_iter_ = found.n_iter
-        self.embedding_ = _in(best.Z, X)
+        self.embedding_ = _in_library_of(best.Z, X)
         self._n_features_out = k
         warn_if_unfinished(type(self).__name__, found, "Raise max_iter, eps or max_time.")
         return self.embedding_
@@ -314,7 +314,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         if self._disparities is not None:
             D = np.interp(D, *self._disparities)
-        return _in(placed(D, self._coordinates), block)
+        return _in_library_of(placed(D, self._coordinates), block)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -336,6 +336,6 @@ def _host(X: Any) -> Any:
     return rows.copy() if is_sparse(rows) else np.array(rows)
 
 
-def _in(Z: np.ndarray, X: Any) -> Any:
+def _in_library_of(Z: np.ndarray, X: Any) -> Any:
     """Coordinates in the library, on the device and in the float type of X."""
     return Z.astype(X.dtype) if is_sparse(X) else like(Z, X)

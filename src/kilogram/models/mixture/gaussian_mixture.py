@@ -51,7 +51,7 @@ from kilogram.models.mixture.initialization import (
 from kilogram.models.mixture.prediction import MixturePredictions, check_row_count
 from kilogram.operators.cost import rates
 from kilogram.solvers.em.em import Running, em, moments_of, stepwise
-from kilogram.solvers.em.m_step import Shape, settled
+from kilogram.solvers.em.m_step import Shape, regularised_components
 from kilogram.solvers.lloyd.row_summary import RowSummary, summarize_rows
 from kilogram.solvers.solution import best_of
 from kilogram.statistics.mixture import KINDS, Components, MixtureSums, log_likelihood
@@ -315,7 +315,7 @@ default="kmeans"
         fraction = float(calls + 1) ** -float(self.learning_decay)
         now = stepwise(None if first else Running(*self._moments), found, old, fraction)
         seen += found.total
-        parts = settled(now.N * seen, now.means, now.S * seen, seen, shape, old)
+        parts = regularised_components(now.N * seen, now.means, now.S * seen, seen, shape, old)
         self._shape = (shape.floor, shape.rows, shape.scale)
         self._calls, self._seen, self._moments = calls + 1, seen, tuple(now)
         self._n_features_out = int(self.n_components)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
-from kilogram.solvers.em.m_step import Shape, maximised, rooted, settled
+from kilogram.solvers.em.m_step import Shape, maximised, regularised_components, rooted
 from kilogram.solvers.lloyd import initialization as starts
 from kilogram.solvers.lloyd.cluster_sums import nearest
 from kilogram.solvers.lloyd.containers import host
@@ -128,7 +128,7 @@ def initial_components(
         else:
             found = reduce_rows(partial(nearest_moments, C=C, kind=kind), X, w)
             N, means, S = (host(a) for a in (found.weights, found.means, found.spread))
-            parts = settled(N, means, S, float(N.sum()), shape, parts)
+            parts = regularised_components(N, means, S, float(N.sum()), shape, parts)
     return _with_given(settings, parts, shape)
 
 

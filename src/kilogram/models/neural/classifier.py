@@ -351,11 +351,11 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         P : array of shape (m, n_classes) or (m, n_labels)
         """
 
-        def both(F: Any) -> Any:
+        def of_both_classes(F: Any) -> Any:
             xp = namespace(F)
             return F if F.shape[1] > 1 or self._several else xp.concat([1.0 - F, F], axis=1)
 
-        return self._outputs(X, both)
+        return self._outputs(X, of_both_classes)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of `predict_proba`.

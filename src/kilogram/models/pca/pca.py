@@ -36,7 +36,7 @@ from kilogram.base.constraints import (
     check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import LinearSubspace, beside, signed, stored
+from kilogram.base.projection import LinearSubspace, signed, storage_reference, stored
 from kilogram.base.random_state import as_generator
 from kilogram.models.pca.probabilistic import PCADensity
 from kilogram.models.pca.solver_choice import (
@@ -320,7 +320,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
                 f"the weights sum to {found.weight:g}, but they count rows and must sum to more "
                 "than 1: multiply them by a number (by n, if they sum to 1)."
             )
-        ref = beside(X)
+        ref = storage_reference(X)
         k = final_count(self.n_components, found)
         values = found.values[:k]
         side = min(int(found.mean.shape[0]), found.rows)

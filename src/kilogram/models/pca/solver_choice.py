@@ -147,7 +147,7 @@ def decompose(p: PCAProblem) -> Spectrum:
         found = solvers.primal(stats, k, p.search, n)
     else:
         found = _from_rows(p, solver, replace(stats, rows=n), k)
-    return solvers.settled(found, k, eps_of(X))
+    return solvers.with_fixed_axes(found, k, eps_of(X))
 
 
 def spectrum_so_far(asked: Any, svd_solver: str, moments: Moments, n: int, X: Any) -> Spectrum:
@@ -156,7 +156,7 @@ def spectrum_so_far(asked: Any, svd_solver: str, moments: Moments, n: int, X: An
     # there are at most as many components as rows so far; more than columns will never do
     few = isinstance(asked, Integral) and n < int(asked) <= d
     k = n if few else components_asked(asked, n, d, svd_solver)
-    return solvers.settled(solvers.primal(moments, k, SpectrumSearch(), n), k, eps_of(X))
+    return solvers.with_fixed_axes(solvers.primal(moments, k, SpectrumSearch(), n), k, eps_of(X))
 
 
 def _from_rows(p: PCAProblem, solver: str, stats: CentredTotals, k: int | None) -> Spectrum:

@@ -114,12 +114,17 @@ def krylov(rows: WeightedRows, stats: CentredTotals, k: int, search: SpectrumSea
     X = rows.X
     if not is_sparse(X):
         found = leading(
-            Scatter(X, rows.w, stats), k, **_how(search, _reference(X, stats)), tol=search.tol
+            Scatter(X, rows.w, stats),
+            k,
+            **_iteration_options(search, _reference(X, stats)),
+            tol=search.tol,
         )
         return _from_scatter("krylov", found, stats)
     A = SparseRows(X, roots(rows.w), namespace(X).astype(stats.mean, X.dtype))
     short = ShortSide(A)
-    found = leading(short, k, **_how(search, A.mean), tol=search.tol, block=SPARSE_BLOCK)
+    found = leading(
+        short, k, **_iteration_options(search, A.mean), tol=search.tol, block=SPARSE_BLOCK
+    )
     if not short.of_rows:
         return _from_scatter("krylov", found, stats)
     values = _nonnegative(found.value[0])
@@ -141,7 +146,7 @@ def randomized(
         n_oversamples=search.n_oversamples,
         n_iter=few if search.n_iter == "auto" else int(search.n_iter),
         normaliser=search.normaliser,
-        **_how(search, _reference(rows.X, stats)),
+        **_iteration_options(search, _reference(rows.X, stats)),
     )
     return _from_scatter("randomized", found, stats)
 
@@ -166,7 +171,7 @@ def roots(w: Any) -> Any:
     return None if w is None else namespace(w).sqrt(w)
 
 
-def _how(search: SpectrumSearch, ref: Any) -> dict[str, Any]:
+def _iteration_options(search: SpectrumSearch, ref: Any) -> dict[str, Any]:
     return {
         "rng": search.rng,
         "callback": search.callback,
@@ -254,7 +259,7 @@ def _unit_rows(V: Any) -> Any:
     return V / xp.where(lengths > 0, lengths, xp.ones_like(lengths))[:, None]
 
 
-def settled(found: Spectrum, k: int | None, eps: float) -> Spectrum:
+def with_fixed_axes(found: Spectrum, k: int | None, eps: float) -> Spectrum:
     """The spectrum with k components, those without variance in a fixed place.
 
     A direction of variance zero is whatever rounding made it. It is replaced by one that depends

@@ -31,7 +31,7 @@ def kernel_path(
     everyone = rows = RegressionData(X, Y, w, rows.flat)
     if rows.w is not None:
         rows = weighted_only(rows)
-        X = _among(kernel, rows.X, everyone.w)
+        X = _rows_of_positive_weight(kernel, rows.X, everyone.w)
     X, mean = centred_for(kernel, X, rows.w, fit_intercept)
     s = None if rows.w is None else namespace(rows.w).sqrt(rows.w)
     K = scaled_gram(kernel, X, s)
@@ -50,7 +50,7 @@ def kernel_path(
     return DualPath(a, found.b, e), Press.of(e, everyone.w)
 
 
-def _among(kernel: Kernel, X: Any, w: Any) -> Any:
+def _rows_of_positive_weight(kernel: Kernel, X: Any, w: Any) -> Any:
     """Rows of weight > 0; of a precomputed matrix also the columns."""
     if not isinstance(kernel, Precomputed):
         return X

@@ -135,7 +135,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         if np.ndim(self.unlabelled) != 0:
             raise ValueError(f"unlabelled must be one label, got {self.unlabelled!r}.")
         X, y = self._gathered(X, y)
-        known = ~_is(y, self.unlabelled)
+        known = ~_has_label(y, self.unlabelled)
         if not known.any():
             raise ValueError(f"no row has a label: all are {self.unlabelled!r}, which means none.")
         check_classification_targets(plain_labels(y[known]))
@@ -222,7 +222,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         return tags
 
 
-def _is(y: np.ndarray, label: Any) -> np.ndarray:
+def _has_label(y: np.ndarray, label: Any) -> np.ndarray:
     """Where y is this label; words and numbers are never equal."""
     if y.dtype.kind in "OUS" or isinstance(label, str):
         return np.array([value == label for value in y.tolist()], dtype=bool)

@@ -160,7 +160,7 @@ class LarsCV(LarsSelection):
         parts = [data.part(test) for _, test in folds]
         errors = np.stack(
             [
-                part.mean_squares(_between(knots, R, alphas))
+                part.mean_squares(_interpolated_residuals(knots, R, alphas))
                 for part, (knots, R) in zip(parts, found, strict=True)
             ],
             axis=1,
@@ -186,7 +186,7 @@ def _fold_residuals(
     return np.array(path.alphas), residuals
 
 
-def _between(knots: Array, R: Array, alphas: Array) -> Array:
+def _interpolated_residuals(knots: Array, R: Array, alphas: Array) -> Array:
     """Residuals (m, n_alphas) between those at decreasing knots; beyond the ends as there."""
     place = np.interp(alphas, knots[::-1], np.arange(len(knots), dtype=np.float64)[::-1])
     low = np.floor(place).astype(np.int64)

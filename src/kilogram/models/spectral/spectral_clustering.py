@@ -247,7 +247,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
 
     def _assign(self, X: Any, w: Any) -> None:
         functions: Functions = self._functions
-        F = _settled(self._points(functions.f))
+        F = _without_rounding(self._points(functions.f))
         if self.assign_labels == "kmeans":
             starts = count_starts("k-means++", self.n_init)
             settings = KMeansSettings(int(self.n_clusters), n_init=starts)
@@ -321,7 +321,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
         return self._costs(n, d, "15 products with the kernel matrix", work, 8 * n * 64)
 
 
-def _settled(F: Any) -> Any:
+def _without_rounding(F: Any) -> Any:
     """F with columns that differ by rounding only made constant: k-means would look at it."""
     xp = namespace(F)
     flat = xp.max(F, axis=0) - xp.min(F, axis=0) <= 1e-9 * xp.max(xp.abs(F))

@@ -134,8 +134,8 @@ def from_smoothers(
             break
         R_block = R_x(block)
         image = R_y(R_block)
-        Q = _beside(Q, block)
-        RQ, H_parts = _beside(RQ, R_block), _beside(H_parts, image)
+        Q = _joined_columns(Q, block)
+        RQ, H_parts = _joined_columns(RQ, R_block), _joined_columns(H_parts, image)
         with one_team(Q.shape[1]):
             s, coefficients = _small_problem(Q, RQ, H_parts)
         new = xp.concat([s, xp.zeros_like(start[0, :])])[:k]  # the space may yet be too small
@@ -177,5 +177,5 @@ def _orthonormal(block: Any, Q: Any) -> Any:
     return block
 
 
-def _beside(left: Any, right: Any) -> Any:
+def _joined_columns(left: Any, right: Any) -> Any:
     return right if left is None else namespace(right).concat([left, right], axis=1)

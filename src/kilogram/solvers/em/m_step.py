@@ -48,12 +48,12 @@ class Shape:
 def maximised(sums: MixtureSums, old: Components, shape: Shape) -> Components:
     """The components that the sums of a pass under `old` ask for."""
     N = sums.weights
-    e = sums.first / np.maximum(N, _nothing(sums.total))[:, None]
+    e = sums.first / np.maximum(N, _lost_weight(sums.total))[:, None]
     S = sums.second - products(shape.kind, N, e)
-    return settled(N, old.means + e, S, sums.total, shape, old)
+    return regularised_components(N, old.means + e, S, sums.total, shape, old)
 
 
-def _nothing(total: float) -> float:
+def _lost_weight(total: float) -> float:
     """The weight below which a component is lost: above 0 also where the product underflows."""
     return max(NOTHING * total, float(np.finfo(np.float64).smallest_subnormal))
 
@@ -65,7 +65,7 @@ def products(kind: str, N: np.ndarray, e: np.ndarray) -> np.ndarray:
     return np.asarray((e.T * N) @ e if kind == "tied" else N[:, None] * e * e)
 
 
-def settled(
+def regularised_components(
     N: np.ndarray,
     means: np.ndarray,
     S: np.ndarray,
@@ -75,12 +75,12 @@ def settled(
 ) -> Components:
     """Components of weights N (k,), means (k, d) and scatters S about them."""
     a = shape.rows if shape.scale is not None else 0.0
-    rows = np.asarray(total) if shape.kind == "tied" else np.maximum(N, _nothing(total))
+    rows = np.asarray(total) if shape.kind == "tied" else np.maximum(N, _lost_weight(total))
     rows = rows.reshape(rows.shape + (1,) * (S.ndim - rows.ndim))
     C = (S + (a * shape.scale if a and shape.scale is not None else 0.0)) / (rows + a)
     if shape.kind == "spherical":
         C = np.repeat(C.mean(axis=1, keepdims=True), C.shape[1], axis=1)
-    lost = _nothing(total) >= N
+    lost = _lost_weight(total) >= N
     if old is not None and lost.any():
         means = np.where(lost[:, None], old.means, means)
         if shape.kind != "tied":

@@ -139,7 +139,7 @@ class StepLength:
 
     def of(self, W: np.ndarray, new: np.ndarray, away: float) -> float:
         """The part of the step from W to `new`, directions in rows, which turn by `away`."""
-        if self.before.size and turned(new, self.before) < BACK * away:
+        if self.before.size and largest_turn(new, self.before) < BACK * away:
             self.now = max(self.now / 2, LEAST)
         elif away < self.last:
             self.now = min(1.0, GROWTH * self.now)
@@ -147,7 +147,7 @@ class StepLength:
         return self.now
 
 
-def turned(new: np.ndarray, old: np.ndarray) -> float:
+def largest_turn(new: np.ndarray, old: np.ndarray) -> float:
     """1 - |cos| of the direction that turned most."""
     return float(np.abs(np.abs(np.sum(new * old, axis=1)) - 1).max())
 
@@ -158,7 +158,7 @@ def symmetric(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -
     for step in range(1, max_iter + 1):
         found = sums(W)
         new = orthonormal(_newton(found, W))
-        away = turned(new, W)
+        away = largest_turn(new, W)
         if away < tol:
             return Solution(new, step, float(found.value.sum() / found.weight))
         part = step_length.of(W, new, away)
@@ -184,7 +184,7 @@ def deflation(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -
         w = _unit(W[j], before)
         for step in range(1, max_iter + 1):
             new = _unit(_newton(sums(w[None]), w[None])[0], before)
-            away = turned(new[None], w[None])
+            away = largest_turn(new[None], w[None])
             part = step_length.of(w[None], new[None], away)
             if part < 1 and away >= tol:
                 new = _unit((1 - part) * w + part * _same_side(new[None], w[None])[0], before)
@@ -196,7 +196,7 @@ def deflation(sums: Sums, W: np.ndarray, max_iter: int, tol: float, tick: Any) -
             message = f"direction {j} still turns by {away:.1e} (tol is {tol:g})."
         if late:
             message = f"the time was up at direction {j}; those after it are only orthogonal."
-            found[j:] = _rest(W, w, before)
+            found[j:] = _completed_basis(W, w, before)
             break
         found[j] = w
     return Solution(found, longest, None, not message, message)
@@ -213,7 +213,7 @@ def _unit(w: np.ndarray, before: np.ndarray) -> np.ndarray:
     return np.asarray(rest[j] / np.linalg.norm(rest[j]))
 
 
-def _rest(W: np.ndarray, w: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _completed_basis(W: np.ndarray, w: np.ndarray, before: np.ndarray) -> np.ndarray:
     """w and further rows of W, orthogonal to all before them."""
     done = np.vstack([before, w[None]])
     for j in range(len(done), len(W)):

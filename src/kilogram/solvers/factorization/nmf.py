@@ -44,13 +44,13 @@ def alternate(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
     if free or plan.max_iter < 2:
         return _descent(table, H, plan, tick)
     # Penalties met before the parts have taken shape put some of them to 0 for good.
-    begun = _descent(table, H, _freed(plan), tick)
+    begun = _descent(table, H, _unpenalised_steps(plan), tick)
     rest = replace(plan, max_iter=plan.max_iter - begun.n_iter)
     found = _descent(table, begun.value, rest, tick)
     return replace(found, n_iter=begun.n_iter + found.n_iter)
 
 
-def _freed(plan: Plan) -> Plan:
+def _unpenalised_steps(plan: Plan) -> Plan:
     """A few steps of it without penalties."""
     rows, columns = (rule._replace(l1=0.0, l2=0.0) for rule in (plan.rows, plan.columns))
     few = min(LOOK, plan.max_iter // 2)
@@ -115,7 +115,7 @@ def _descent(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
             ceiling, b, ahead, F = b, b / 1.5, best, float("inf")
         else:
             before, best, F = best, H, now
-            ahead = table.onward(H, before, b)
+            ahead = table.extrapolate(H, before, b)
             b, ceiling = min(ceiling, 1.05 * b), min(1.0, 1.01 * ceiling)
         message = "the projected gradient is above tol times that of the start."
         if tick(step, now):

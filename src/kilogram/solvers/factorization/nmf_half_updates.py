@@ -60,7 +60,7 @@ class Parts:
             B = B + rule.l2 * xp.eye(H.shape[0], dtype=H.dtype, device=H.device)
         return Parts(H, B, xp.sum(H, axis=1) + rule.l1)
 
-    def beside(self, block: Any) -> Parts:
+    def like_block(self, block: Any) -> Parts:
         if is_sparse(block):
             dtype = np.float32 if block.dtype == np.float32 else np.float64
             return Parts(*(np.ascontiguousarray(a, dtype) for a in (self.H, self.B, self.c)))
@@ -78,7 +78,7 @@ def half(
     sums: bool = True,
 ) -> Half:
     """Better loadings of one block of rows, in its library; W is not changed."""
-    parts = parts.beside(X)
+    parts = parts.like_block(X)
     if is_sparse(X):
         return _sparse_half(X, W, s, parts, rule, measure, sums)
     if not is_numpy(X):
@@ -166,14 +166,14 @@ def _improved(W: Any, P: Any, B: Any, rule: HalfUpdateRule) -> tuple[Any, float]
             W, met = _multiplied(W, P, W @ B + rule.l1 - rule.l2 * W, rule)
             moved = met
         else:
-            W, met, moved = swept(W, P, B, rule.l1)
+            W, met, moved = coordinate_sweep(W, P, B, rule.l1)
         first = met if sweep == 0 else first
         if not moved > rule.tol:
             break
     return W, first
 
 
-def swept(W: Any, P: Any, B: Any, l1: float) -> tuple[Any, float, float]:
+def coordinate_sweep(W: Any, P: Any, B: Any, l1: float) -> tuple[Any, float, float]:
     """One sweep over the coordinates of every row; projected gradients met; largest move."""
     xp = namespace(W)
     met, moved = 0.0, 0.0

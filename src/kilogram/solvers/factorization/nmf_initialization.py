@@ -47,7 +47,7 @@ def _filled(block: Any) -> Any:
     return xp.where(xp.isnan(block), xp.zeros_like(block), block)
 
 
-def _twice(block: Any, s: Any, Q: np.ndarray | None) -> np.ndarray:
+def _normal_product(block: Any, s: Any, Q: np.ndarray | None) -> np.ndarray:
     """X'SX Q, or X'SX."""
     block = _filled(block)
     if is_sparse(block):
@@ -80,13 +80,13 @@ def _product(X: Any, V: np.ndarray) -> np.ndarray:
 def leading(X: Any, s: Any, k: int, d: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
     """Weighted singular triplets U (n, k), sigma (k,), V (d, k): x_i ~ sum_j u_ij sigma_j v_j."""
     if d <= SMALL:
-        values, V = eigh(reduce_rows(partial(_twice, Q=None), X, s))
+        values, V = eigh(reduce_rows(partial(_normal_product, Q=None), X, s))
     elif is_sparse(X) and k < min(X.shape) - 1:
         values, V = _lanczos(X, s, k, rng)
     else:
         Q = qr(rng.standard_normal((d, min(d, k + 10))))[0]
         for _ in range(ROUNDS):
-            Z = reduce_rows(partial(_twice, Q=Q), X, s)
+            Z = reduce_rows(partial(_normal_product, Q=Q), X, s)
             inner, Q_old = Q.T @ Z, Q
             Q = qr(Z)[0]
         values, R = eigh((inner + inner.T) / 2)

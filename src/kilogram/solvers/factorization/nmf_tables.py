@@ -23,7 +23,13 @@ from kilogram.native.factors import (
     padded,
     run_ahead,
 )
-from kilogram.solvers.factorization.nmf_half_updates import Half, Parts, half, sparse_loss, swept
+from kilogram.solvers.factorization.nmf_half_updates import (
+    Half,
+    Parts,
+    coordinate_sweep,
+    half,
+    sparse_loss,
+)
 
 
 class DenseTable:
@@ -56,7 +62,7 @@ class DenseTable:
         """Better components for W as it is: H, the violation met and the value reached."""
         return improved(H, self.A, self.gram, rule)
 
-    def onward(self, H: Any, before: Any, b: float) -> Any:
+    def extrapolate(self, H: Any, before: Any, b: float) -> Any:
         """H, the best so far, and b times its last change; nothing below 0."""
         return plain_onward(H, before, b)
 
@@ -85,7 +91,7 @@ class BlockTable:
     def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
         return improved(H, self.A, self.gram, rule)
 
-    def onward(self, H: Any, before: Any, b: float) -> Any:
+    def extrapolate(self, H: Any, before: Any, b: float) -> Any:
         return plain_onward(H, before, b)
 
     def scale(self, c: np.ndarray) -> None:
@@ -116,7 +122,7 @@ class SparseTable:
         self._best: Any = None
 
     def loadings(self, H: Any, rule: HalfUpdateRule, measure: bool = False) -> tuple[float, float]:
-        F = self._room(H)
+        F = self._output_buffer(H)
         _, B, c = self._normal(F, None, rule)
         plain = measure and self.s is None and rule.update == "poisson"
         loss = 0.0
@@ -128,16 +134,16 @@ class SparseTable:
         return found.violation, loss + found.loss
 
     def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
-        W, F = self._W, self._room(H)
+        W, F = self._W, self._output_buffer(H)
         self.gram, B, c = self._normal(W, self.s, rule)
-        out = self._free(F, self._best)
+        out = self._unused_buffer(F, self._best)
         found = factor_sparse(self.Xt, out, W, B, c, rule, start=F)
         out[:, : self.k][:, unused(self.gram, rule)] = 0.0
         return self._given_order(out), found.violation, found.loss
 
-    def onward(self, H: Any, before: Any, b: float) -> Any:
-        self._best, last = self._room(H), self._room(before)
-        out = self._free(self._best, last)
+    def extrapolate(self, H: Any, before: Any, b: float) -> Any:
+        self._best, last = self._output_buffer(H), self._output_buffer(before)
+        out = self._unused_buffer(self._best, last)
         run_ahead(self._best, last, b, out)
         return self._given_order(out)
 
@@ -152,14 +158,14 @@ class SparseTable:
     def _given_order(self, buffer: np.ndarray) -> np.ndarray:
         return buffer[:, : self.k].T  # column by column in memory
 
-    def _room(self, H: Any) -> np.ndarray:
+    def _output_buffer(self, H: Any) -> np.ndarray:
         """The buffer that H is a view of, or a copy of components from elsewhere."""
         for buffer in self._buffers:
             if getattr(H, "base", None) is buffer:
                 return buffer
         return padded(np.asarray(H.T, dtype=self._W.dtype))
 
-    def _free(self, *used: Any) -> np.ndarray:
+    def _unused_buffer(self, *used: Any) -> np.ndarray:
         return next(buffer for buffer in self._buffers if not any(buffer is u for u in used))
 
     @property
@@ -195,7 +201,7 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule) -> tuple[An
     else:
         Ht, moved = xp.asarray(H.T, copy=True), 0.0
         for sweep in range(rule.sweeps):
-            Ht, met, _ = swept(Ht, A.T, B, rule.l1)
+            Ht, met, _ = coordinate_sweep(Ht, A.T, B, rule.l1)
             moved = met if sweep == 0 else moved
         H = Ht.T
     return H, moved, float(xp.sum(H * (0.5 * (B @ H) - A + rule.l1)))

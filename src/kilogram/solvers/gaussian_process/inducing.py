@@ -112,8 +112,8 @@ def bound_and_slopes(
     one = _eye(known.G)
     inner = 0.5 * t * (one - cholesky_solve(known.L_B, one))
     inner -= 0.5 * known.c @ known.c.T
-    H = _between(known.L, inner)
-    by_P = _between(known.L, inner - 0.5 * t * known.G)
+    H = _two_sided_solve(known.L, inner)
+    by_P = _two_sided_solve(known.L, inner - 0.5 * t * known.G)
     gradient = pull_back(kernel, Z, _copy(Z), by_P)
     # a point stands in a row and in a column of P
     by_points = pull_back_points(kernel, Z, _copy(Z), 2.0 * by_P) if points else None
@@ -144,7 +144,7 @@ def _by_diagonal(kernel: Kernel, data: Observations, by_noise: Any) -> Gradient:
     return _plus(by_latent, pull_back_diag(kernel, data.X, by_s))
 
 
-def _between(L: Any, S: Any) -> Any:
+def _two_sided_solve(L: Any, S: Any) -> Any:
     """L'^-1 S L^-1 for a symmetric S."""
     half = solve_triangular(L, S, transposed=True)
     return solve_triangular(L, half.T, transposed=True)

@@ -82,7 +82,7 @@ def find_mode(
         L = None  # its memory is free before the next matrix is made
         L = cholesky(_curvature(K, root), overwrite=True)
         b = W * now.f + data.w * (data.y - pi)
-        now = _climb(K, data, now, b - root * cholesky_solve(L, root * (K @ b)))
+        now = _damped_newton_step(K, data, now, b - root * cholesky_solve(L, root * (K @ b)))
         value = now.height - float(np.sum(np.log(L.diagonal())))
         done = abs(value - before) < TOLERANCE
         late = deadline is not None and time.perf_counter() >= deadline
@@ -107,7 +107,7 @@ class _Point:
         return cls(g, f, -float(np.sum(losses)) - 0.5 * float(g @ f))
 
 
-def _climb(K: np.ndarray, data: Labels, now: _Point, g: np.ndarray) -> _Point:
+def _damped_newton_step(K: np.ndarray, data: Labels, now: _Point, g: np.ndarray) -> _Point:
     """The Newton step to g, halved until the objective does not decrease."""
     found = _Point.of(K, data, g)
     for _ in range(20):

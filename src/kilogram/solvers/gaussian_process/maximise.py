@@ -58,10 +58,10 @@ class _LikelihoodSearch:
             self.slope = float(np.linalg.norm(gradient))
         if self.tick is not None and self.tick(self.steps, -self.value):
             raise _Stopped
-        found = -value if np.isfinite(value) else self._beyond(theta)
+        found = -value if np.isfinite(value) else self._extrapolated_value(theta)
         return (found, -gradient) if eval_gradient else found
 
-    def _beyond(self, theta: np.ndarray) -> float:
+    def _extrapolated_value(self, theta: np.ndarray) -> float:
         """Value of a point without a likelihood: as far below the best point as its slope
         could have led, so that a line search halves its step instead of failing."""
         if self.theta is None or not np.isfinite(self.value):
@@ -103,7 +103,7 @@ def maximise(
                 theta, least = optimizer(search, begun, bounds=bounds)
                 if -float(least) >= search.value:
                     search.theta, search.value = np.asarray(theta, dtype=float), -float(least)
-            elif not _climb(search, begun, bounds, surrogate, most):
+            elif not _maximise_from(search, begun, bounds, surrogate, most):
                 messages.append("L-BFGS-B reached its limit of evaluations.")
     except _Stopped:
         messages.append("max_time is reached, or a callback stopped the search.")
@@ -115,7 +115,7 @@ def maximise(
     return Solution(search.theta, max(1, search.steps), float(search.value), not messages, message)
 
 
-def _climb(
+def _maximise_from(
     search: _LikelihoodSearch,
     start: np.ndarray,
     bounds: np.ndarray,

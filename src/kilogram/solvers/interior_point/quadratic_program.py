@@ -231,10 +231,10 @@ def _start(p: QuadraticProgram) -> tuple[Array, Array, Array, Array]:
     ones = np.ones(len(p.h))
     x, v, _, _ = _System(p, ones, ones).step(p.q, -p.b, -p.h, 0.0 * ones)
     beyond = p.G @ x - p.h
-    return x, v, _above(-beyond), _above(beyond)
+    return x, v, _shifted_positive(-beyond), _shifted_positive(beyond)
 
 
-def _above(a: Array) -> Array:
+def _shifted_positive(a: Array) -> Array:
     """a, or all of it moved up until the smallest entry is 1, if one is not positive."""
     low = float(a.min(initial=np.inf))
     return a if low > 0 else a + (1.0 - low)

@@ -137,7 +137,7 @@ def _interior(
         dp, dp_0 = solve(q * d_zw)
         dx = q * (line.values(dp, dp_0) - d_zw)
         dz, dw = -z * (dx / x + 1.0), -w * (1.0 - dx / s)
-        t_x, t_z = _room(x, dx, s, -dx), _room(z, dz, w, dw)
+        t_x, t_z = _step_to_boundary(x, dx, s, -dx), _step_to_boundary(z, dz, w, dw)
         if min(t_x, t_z) < 1.0:
             ahead = float((z + t_z * dz) @ (x + t_x * dx) + (w + t_z * dw) @ (s - t_x * dx))
             mu = gap * (ahead / gap) ** 3 / (2 * len(x))
@@ -146,7 +146,7 @@ def _interior(
             old, dx = dx, q * (line.values(dp, dp_0) + xi - d_zw - bend)
             dz = mu / x - z - z * dx / x - old * dz / x
             dw = mu / s - w + w * dx / s + old * dw / s
-            t_x, t_z = _room(x, dx, s, -dx), _room(z, dz, w, dw)
+            t_x, t_z = _step_to_boundary(x, dx, s, -dx), _step_to_boundary(z, dz, w, dw)
         if not (np.isfinite(t_x * dx).all() and np.isfinite(t_z * (dz + dw)).all()):
             why = f"rounding stopped it at a gap of {gap:.1g} of {value:.1g}."
             return Solution((p, p_0), step, None, gap <= 1e3 * tol * value, why)
@@ -154,7 +154,7 @@ def _interior(
         z, w, p, p_0 = z + t_z * dz, w + t_z * dw, p + t_z * dp, p_0 + t_z * dp_0
 
 
-def _room(a: np.ndarray, da: np.ndarray, b: np.ndarray, db: np.ndarray) -> float:
+def _step_to_boundary(a: np.ndarray, da: np.ndarray, b: np.ndarray, db: np.ndarray) -> float:
     """The longest step, 1 at most, that keeps a and b above 0."""
     nearest = max(float((-da / a).max()), float((-db / b).max()), 1e-300)
     return min(1.0, INSIDE / nearest)

@@ -77,13 +77,13 @@ def solve_least_squares(p: RidgeProblem) -> tuple[LeastSquaresFit, bool]:
     n, d = X.shape
     if p.solver == "lsqr" or (p.solver == "auto" and _only_products(X)):
         return _products(p)
-    raced = _raced(p) if p.solver == "auto" and is_sparse(X) and n >= d else None
+    raced = _lsqr_in_time(p) if p.solver == "auto" and is_sparse(X) and n >= d else None
     if raced is not None:
         return raced
     return _tall(p) if n >= d else _wide(p)
 
 
-def _raced(p: RidgeProblem) -> tuple[LeastSquaresFit, bool] | None:
+def _lsqr_in_time(p: RidgeProblem) -> tuple[LeastSquaresFit, bool] | None:
     """LSQR for the time that X'X would take; None if it did not converge, or X'X is quick."""
     X = p.rows.X
     n, entries = X.shape[0], float(X.nnz)

@@ -90,7 +90,7 @@ class LinearPath:
 
     def coefficients(self) -> Any:
         """W for every alpha, (d, t, k)."""
-        return _each(self.V, self.shrink, self.q)
+        return _shrunken_products(self.V, self.shrink, self.q)
 
     def residuals(self, X: Any, Y: Any, w: Any = None) -> Any:
         """Leave-one-out residuals e (n, t, k) of a block of rows."""
@@ -102,7 +102,7 @@ class LinearPath:
         h = v[:, None] * ((Z * Z) @ self.shrink + self.intercept_leverage)
         left = 1.0 - h
         left = xp.where(left > 0, left, float(xp.finfo(left.dtype).eps) * xp.ones_like(left))
-        R = (Y - self.mean_y)[:, :, None] - _each(Z, self.shrink, self.q)
+        R = (Y - self.mean_y)[:, :, None] - _shrunken_products(Z, self.shrink, self.q)
         return R / left[:, None, :]
 
     def press(self, X: Any, Y: Any, w: Any = None) -> Press:
@@ -110,7 +110,7 @@ class LinearPath:
         return Press.of(self.residuals(X, Y, w), w)
 
 
-def _each(A: Any, shrink: Any, q: Any) -> Any:
+def _shrunken_products(A: Any, shrink: Any, q: Any) -> Any:
     """A diag(shrink[:, a]) q for every a, (n, t, k), as one product."""
     xp = namespace(A)
     (r, t), k = q.shape, shrink.shape[1]
@@ -162,7 +162,7 @@ def _bordered(
 ) -> tuple[Any, Any, Any]:
     """c (n, t, k), the offsets b (t, k) and v = B^-1 s (n, k); b = 0 without an offset."""
     xp = namespace(Q)
-    c = _each(Q, D, q)
+    c = _shrunken_products(Q, D, q)
     if not fit_intercept:
         return c, xp.zeros_like(c[0, :, :]), None
     v = Q @ (D * q_one[:, None])

@@ -42,7 +42,7 @@ class SingleIteration:
     steps: int
 
     @classmethod
-    def promising(
+    def if_faster(
         cls, kernel: Kernel, X: Any, scale: Any, alpha: float, targets: int
     ) -> SingleIteration | None:
         """The iteration on S k(X, X) S in float32; None where a factor is likely faster."""

@@ -70,9 +70,9 @@ def lsqr(
         size_A = size_A + alpha**2 + beta**2
         V, alpha = _unit(A.T @ U - beta * V, xp)
         rho = xp.sqrt(rho_bar**2 + beta**2)  # the rotation that takes beta out of the last row
-        c, s = _over(rho_bar, rho, xp), _over(beta, rho, xp)
+        c, s = _safe_ratio(rho_bar, rho, xp), _safe_ratio(beta, rho, xp)
         theta, rho_bar, phi, phi_left = s * alpha, -c * alpha, c * phi_bar, s * phi_bar
-        D = _over(W, rho, xp)
+        D = _safe_ratio(W, rho, xp)
         X = xp.where(open_, X + phi * D, X)
         spread = spread + xp.where(open_, norm(D, axis=0) ** 2, 0.0 * spread)
         W = V - theta * D
@@ -91,9 +91,9 @@ def lsqr(
 def _unit(X: Any, xp: Any) -> tuple[Any, Any]:
     """The columns at length one, and their lengths; a column of zeros stays."""
     lengths = xp.linalg.vector_norm(X, axis=0)
-    return _over(X, lengths, xp), lengths
+    return _safe_ratio(X, lengths, xp), lengths
 
 
-def _over(a: Any, b: Any, xp: Any) -> Any:
+def _safe_ratio(a: Any, b: Any, xp: Any) -> Any:
     """a / b column by column, 0 where b is 0."""
     return xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), 0.0 * a)

@@ -60,14 +60,14 @@ def shifted(
         if np.all(rr <= TOLERANCE**2 * size):
             break
         q = product(p) + low * p
-        step = _over(rr, (p * q).sum(axis=0))
+        step = _safe_ratio(rr, (p * q).sum(axis=0))
         below = step * beta * (before - zeta) + before * last_step * (1.0 + more * step)
-        after = _over(zeta * before * last_step, below)
-        ratio = _over(after, zeta)
+        after = _safe_ratio(zeta * before * last_step, below)
+        ratio = _safe_ratio(after, zeta)
         X += (step * ratio)[:, None, :] * P
         r = r - step * q
         new = (r * r).sum(axis=0)
-        beta = _over(new, rr)
+        beta = _safe_ratio(new, rr)
         P *= (beta * ratio**2)[:, None, :]
         P += after[:, None, :] * r
         p = r + beta * p
@@ -75,7 +75,7 @@ def shifted(
     return X
 
 
-def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _safe_ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a / b, 0 where nothing is left: that column, or that shift, is solved."""
     here = np.abs(b) > _GONE
     return np.where(here, a / np.where(here, b, 1.0), 0.0)

@@ -180,7 +180,7 @@ def _refined(K: Any, B: Any, alpha: float, iterate: bool, callback: Tick | None)
     A = Shifted(K, alpha)
     if iterate:
         source = getattr(K, "source", K)
-        rough = SingleIteration.promising(source.kernel, source.X, source.scale, alpha, B.shape[1])
+        rough = SingleIteration.if_faster(source.kernel, source.X, source.scale, alpha, B.shape[1])
         found = None if rough is None else _refine(A, B, rough.solve, callback)
         if found is not None and found.converged:
             return replace(found, method="cg")

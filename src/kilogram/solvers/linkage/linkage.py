@@ -125,6 +125,6 @@ def widest_gap(heights: np.ndarray) -> int:
     return len(heights) - int(np.argmax(steps)) if steps.max() > 0 else 1
 
 
-def above(heights: np.ndarray, threshold: float) -> int:
+def cluster_count(heights: np.ndarray, threshold: float) -> int:
     """How many clusters are left when mergers at the threshold or above it are undone."""
     return int(np.count_nonzero(heights >= threshold)) + 1

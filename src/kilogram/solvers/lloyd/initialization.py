@@ -58,11 +58,13 @@ def greedy(
     else:
         chosen = chosen_rows(X, first, uniforms, u, origin, deadline)
     if len(chosen) < k:  # fewer distinct rows than centres, or no time
-        chosen = np.concatenate([chosen, _others(chosen, k - len(chosen), u, n, rng)])
+        chosen = np.concatenate(
+            [chosen, _drawn_without_repeats(chosen, k - len(chosen), u, n, rng)]
+        )
     return host_rows(X, chosen)
 
 
-def _others(
+def _drawn_without_repeats(
     chosen: np.ndarray, m: int, u: np.ndarray | None, n: int, rng: np.random.Generator
 ) -> np.ndarray:
     """m rows drawn by their weights, that have not been chosen if there are enough."""

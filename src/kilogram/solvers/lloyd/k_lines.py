@@ -133,7 +133,7 @@ def best_start(
     """The best of several starts, or from labels given."""
     late = [False]
 
-    def heard(step: int, objective: float | None) -> bool:
+    def step_done(step: int, objective: float | None) -> bool:
         late[0] = tick(step, objective)
         return late[0]
 
@@ -148,7 +148,7 @@ def best_start(
         if labels is None:
             assert near is not None
             labels = squared_distances(X, spread_lines(X, w, k, near, rng)).argmin(axis=1)
-        found = k_lines(X, w, labels, k, max_iter=max_iter, tick=heard)
+        found = k_lines(X, w, labels, k, max_iter=max_iter, tick=step_done)
         if best is None or (found.objective or 0.0) < (best.objective or 0.0):
             best = found
         if late[0]:

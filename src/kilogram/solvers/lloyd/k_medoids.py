@@ -33,10 +33,12 @@ def start(
     u = np.ones(len(D)) if w is None else np.asarray(w, dtype=np.float64)
     if init == "random":
         return rng.choice(len(D), k, replace=False, p=u / u.sum()).astype(np.int32)
-    return _spread(D, u, k, rng)
+    return _plus_plus_medoids(D, u, k, rng)
 
 
-def _spread(D: np.ndarray, u: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _plus_plus_medoids(
+    D: np.ndarray, u: np.ndarray, k: int, rng: np.random.Generator
+) -> np.ndarray:
     """As k-means++: drawn with probability w d, the best of a few candidates each time."""
     n, trials = len(D), 2 + int(np.log(k))
     chosen = [int(rng.choice(n, p=u / u.sum()))]

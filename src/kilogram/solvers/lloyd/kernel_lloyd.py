@@ -49,7 +49,7 @@ class KernelSpace(NamedTuple):
         found = self.K @ put if some is None else self.K.by_rows_of(some, put)
         return np.asarray(to_numpy(found), dtype=np.float64)[:, :k]
 
-    def few(self, count: int) -> bool:
+    def is_cheap(self, count: int) -> bool:
         """Whether a product with so many rows of K is less work than one with all of them."""
         return self.by_rows and count < MANY * len(self.w)
 
@@ -90,7 +90,7 @@ class ClusterProducts:
         """Let the sums be those of these labels."""
         old, self.labels = self.labels, labels
         changed = None if old is None else np.flatnonzero(labels != old)
-        if old is None or changed is None or not self.space.few(len(changed)):
+        if old is None or changed is None or not self.space.is_cheap(len(changed)):
             self.KWZ = self.space.times(self.memberships(labels))
         elif len(changed):
             V = self.memberships(labels, changed) - self.memberships(old, changed)
@@ -119,7 +119,7 @@ def means_of(space: KernelSpace, labels: np.ndarray, k: int) -> np.ndarray:
 def at(space: KernelSpace, a: np.ndarray) -> Means:
     """The centres a with their products, which a few rows make if a has no others."""
     used = np.flatnonzero(a.any(axis=1))
-    few = len(used) > 0 and space.few(len(used))
+    few = len(used) > 0 and space.is_cheap(len(used))
     return Means(a, space.times(a[used], used) if few else space.times(a))
 
 

@@ -176,7 +176,7 @@ def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
                 G *= -2.0
                 G += norms[c:e]
                 G += norms[a:b, None]
-            _again(X[a:b], X[c:e], G, NEAR * norms[a:b, None])
+            _recompute_small(X[a:b], X[c:e], G, NEAR * norms[a:b, None])
             D[a:b, c:e] = G if squared else np.sqrt(G, out=G)
             D[max(b, c) : e, a:b] = D[a:b, max(b, c) : e].T
         own = np.triu(D[a:b, a:b], 1)
@@ -186,7 +186,7 @@ def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
             D *= scale
 
 
-def _again(X: np.ndarray, Y: np.ndarray, G: np.ndarray, limit: np.ndarray) -> None:
+def _recompute_small(X: np.ndarray, Y: np.ndarray, G: np.ndarray, limit: np.ndarray) -> None:
     """Squared distances below the limit, from the differences; none stays negative."""
     below = limit > G
     if below.any():

@@ -14,7 +14,14 @@ import numpy as np
 from kilogram.functions.hinge_losses import Bent
 from kilogram.solvers.newton.curvature import NewtonIterate, Task, solve_shifted
 from kilogram.solvers.newton.design import Array, RowDesign
-from kilogram.solvers.newton.newton import IDLE, TINY, GapStop, out_of_budget, settled, step_length
+from kilogram.solvers.newton.newton import (
+    IDLE,
+    TINY,
+    GapStop,
+    finished_solution,
+    out_of_budget,
+    step_length,
+)
 from kilogram.solvers.solution import Solution
 
 
@@ -80,7 +87,7 @@ class Hessians:
     def directions(self, now: BatchedPoint, live: Array) -> Array:
         """-Hessian^-1 gradient of the live machines, 0 of the others."""
         M = self.M
-        bent = M.loss.bends(M.Y, now.F)
+        bent = M.loss.is_quadratic(M.Y, now.F)
         D = np.zeros_like(now.W)
         for j in live:
             changed = np.nonzero(bent[j] != self.bent[j])[0]
@@ -143,5 +150,5 @@ def minimise_together(
         point = now.point(j)
         done = bool(small[j]) and not messages[j]
         end = Solution(point, int(steps[j]), point.objective, done, messages[j])
-        found.append(settled(design, end, stop))
+        found.append(finished_solution(design, end, stop))
     return found

@@ -102,7 +102,7 @@ class Curvature:
 
     def _update(self, f: Array) -> None:
         y, loss = self.task.y, self.task.loss
-        bent, state = loss.bends(y, f), loss.sign(y, f).astype(np.int8)
+        bent, state = loss.is_quadratic(y, f), loss.sign(y, f).astype(np.int8)
         line = np.zeros(0, dtype=bool) if math.isinf(loss.width) else loss.slopes(y, f)
         state *= bent + 2 * line.astype(np.int8) if line.size else bent
         changed = np.nonzero(state != self.state)[0]
@@ -167,7 +167,7 @@ class CurvatureProducts:
     def direction(self, point: NewtonIterate) -> Array:
         """-Hessian^-1 gradient, to a tenth of the gradient or better as it shrinks."""
         task = self.task
-        bent = np.nonzero(task.loss.bends(task.y, point.f))[0]
+        bent = np.nonzero(task.loss.is_quadratic(task.y, point.f))[0]
         part, c = self.design.rows(bent), task.loss.kappa * task.c[bent]
         r = -point.gradient
         goal = min(0.1, math.sqrt(np.linalg.norm(r))) * np.linalg.norm(r)

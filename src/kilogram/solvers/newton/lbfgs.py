@@ -153,7 +153,7 @@ def minimise(
     while True:
         d = -centred(memory.times(point.gradient, metric))
         gain = -0.5 * inner(point.gradient, d)  # what a full step would still win
-        if settled(problem, point, gain, stop) or rest.reached(point, gain):
+        if gradient_is_small(problem, point, gain, stop) or rest.reached(point, gain):
             return Solution(point, step, point.value)
         message = stop_message(problem, point, step, stop)
         if message:
@@ -162,7 +162,7 @@ def minimise(
         before = gain
         new, t = search(problem, point, d, kind if fresh else None)
         if t == 0.0:
-            return _stuck(problem, point, gain, step)
+            return _no_descent(problem, point, gain, step)
         if fresh or (poor and step >= 1):
             metric, memory, before = _metric(problem, sample, new, kind), Memory(), math.inf
         else:
@@ -191,7 +191,9 @@ def _metric(problem: Problem, sample: Problem | None, point: SoftmaxIterate, kin
     return Metric(problem, H)
 
 
-def settled(problem: Problem, point: SoftmaxIterate, gain: float, stop: GradientStop) -> bool:
+def gradient_is_small(
+    problem: Problem, point: SoftmaxIterate, gain: float, stop: GradientStop
+) -> bool:
     """The gradient of the mean loss is small, and so is the gain of a step.
 
     A mean of F below 1e-9 has nothing left to gain: a hyperplane separates the classes.
@@ -214,7 +216,7 @@ def stop_message(problem: Problem, point: SoftmaxIterate, step: int, stop: Gradi
     return ""
 
 
-def _stuck(problem: Problem, point: SoftmaxIterate, gain: float, step: int) -> Solution:
+def _no_descent(problem: Problem, point: SoftmaxIterate, gain: float, step: int) -> Solution:
     """No step lowers F: the minimum up to rounding errors, or badly scaled features."""
     noise = 1e-4 if _is_single(problem) else 1e-8
     done = gain <= noise * max(abs(point.value), 1e-300)

@@ -146,7 +146,7 @@ def minimise(
     if curvature is None:
         curvature = curvature_of(design, task)
     if math.isinf(task.loss.width):
-        return settled(design, newton(design, task, w, stop, curvature), stop)
+        return finished_solution(design, newton(design, task, w, stop, curvature), stop)
     steps = 0
     levels = [factor for factor in NARROWER if factor * task.loss.width <= narrow]
     for factor in levels or NARROWER[-1:]:
@@ -162,7 +162,7 @@ def minimise(
         # an unfinished level is no end: the next, narrower one goes on from it
         found = replace(found, message="")
     last = Solution(found.value, steps, found.objective, found.converged, found.message)
-    return settled(design, last, stop)
+    return finished_solution(design, last, stop)
 
 
 def attainable_gap(stop: GapStop, eps: float) -> float:
@@ -174,7 +174,7 @@ def attainable_gap(stop: GapStop, eps: float) -> float:
     return max(stop.gap, 1e-3 if eps > 1e-10 else 1e-7)
 
 
-def settled(design: RowDesign, found: Solution, stop: GapStop) -> Solution:
+def finished_solution(design: RowDesign, found: Solution, stop: GapStop) -> Solution:
     """The solution, converged if its gap is small or as small as rounding allows."""
     point = found.value
     small = point.gap <= attainable_gap(stop, np.finfo(design.X.dtype).eps) * point.scale

@@ -101,7 +101,7 @@ def newton_root(
     for taken in range(max_iter):
         if value == 0.0:
             return Root(x, value, taken, tuple(path))
-        ahead = _ahead(x, value, float(slope(x)))
+        ahead = _newton_point(x, value, float(slope(x)))
         if inside is not None:
             ahead = inside.restrict(x, value, ahead)
         if not math.isfinite(ahead):
@@ -135,7 +135,7 @@ def _differences(f: Function) -> Function:
     return slope
 
 
-def _ahead(x: float, value: float, slope: float) -> float:
+def _newton_point(x: float, value: float, slope: float) -> float:
     """The end of Newton's step; NaN where it has none."""
     return x - value / slope if slope != 0.0 and math.isfinite(slope) else math.nan
 

@@ -61,7 +61,7 @@ def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> Hinge
         a = loss.pull(y, f)
         r = c * loss.sign(y, f) * a
         zero = xp.zeros_like(c)
-        bent = xp.where(loss.bends(y, f), c, zero)
+        bent = xp.where(loss.is_quadratic(y, f), c, zero)
         S, s = scatter(X, bent)
         H = np.empty((W.shape[1],) * 2)
         H[:-1, :-1] = to_numpy(S)

@@ -81,7 +81,7 @@ def proximal_newton(problem: Problem, W: Array, stop: GradientStop) -> Solution:
         D = direction(problem, point, 1e-3 * worst)
         if not problem.intercept:
             D[:, -1] = 0.0
-        new = _along(problem, point, D, kind)
+        new = _backtracking(problem, point, D, kind)
         if new is None:
             why = f"rounding errors leave a violation of {worst / problem.total:.2g}."
             done = worst <= 1e-5 * problem.total
@@ -89,7 +89,9 @@ def proximal_newton(problem: Problem, W: Array, stop: GradientStop) -> Solution:
         point, step = new, step + 1
 
 
-def _along(problem: Problem, point: SoftmaxIterate, D: Array, kind: str) -> SoftmaxIterate | None:
+def _backtracking(
+    problem: Problem, point: SoftmaxIterate, D: Array, kind: str
+) -> SoftmaxIterate | None:
     """Backtracking: the first of W + D, W + D/2, ... with a sufficient decrease of F."""
     mu, before = problem.absolute, total(problem, point)
     fall = float(np.sum(point.gradient * D))

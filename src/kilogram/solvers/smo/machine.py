@@ -14,7 +14,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy
 from kilogram.kernels import Kernel
-from kilogram.operators.operator import picked
+from kilogram.operators.operator import rows_at
 from kilogram.solvers.smo.block import BlockOptions, Dual, solve_block
 from kilogram.solvers.smo.certificate import Certificate, certify
 from kilogram.solvers.smo.compiled import DISTANCE_KINDS
@@ -72,7 +72,7 @@ def rounding_error(kernel: Kernel, X: Any, P: DualProblem, dual: Dual) -> float:
     beta = coefficients(P, dual.b, X.shape[0])
     support = np.nonzero(beta)[0]
     some = np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE).astype(np.int64))
-    exact = kernel.matmul(picked(X, some), picked(X, support), beta[support])
+    exact = kernel.matmul(rows_at(X, some), rows_at(X, support), beta[support])
     return float(np.abs(exact - dual.g[some]).max()) if support.size else 0.0
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.kernels import Kernel, Precomputed
-from kilogram.operators.operator import picked
+from kilogram.operators.operator import rows_at
 from kilogram.solvers.smo.compiled import NARROW, WIDE_WHOLE, compiled_rows
 from kilogram.solvers.smo.stored import Array, KernelRows, StoredRows, affordable
 
@@ -44,7 +44,7 @@ class ArrayRows(KernelRows):
         self.count = self.filled = 0
 
     def square(self, points: Array) -> Array:
-        A = picked(self.X, points)
+        A = rows_at(self.X, points)
         K = to_numpy(self.kernel(A, None))
         return np.ascontiguousarray(K, dtype=K.dtype if K.dtype == np.float32 else np.float64)
 
@@ -59,7 +59,7 @@ class ArrayRows(KernelRows):
         new = np.nonzero(holds < 0)[0]
         for at in range(0, new.shape[0], ROWS_AT_ONCE):
             part = new[at : at + ROWS_AT_ONCE]
-            K = self.kernel(picked(self.X, points[part]), self.X)
+            K = self.kernel(rows_at(self.X, points[part]), self.X)
             total = _plus(total, _weighted(K, delta[part]))
             self._keep(points[part], K)
         if total is not None:
