@@ -80,3 +80,33 @@ def test_no_function_is_named_after_a_function_word_alone():
             and (node.name.startswith("_") or id(node) not in methods)
         ]
     assert found == []
+
+
+def test_every_numeric_constant_has_its_meaning_beside_it():
+    """What it means or how it was found: behind the number, or in a comment above its block."""
+    bare = []
+    for path, module in modules().items():
+        if path.startswith("textbook/"):  # the numbers of the pages
+            continue
+        lines = (ROOT / path).read_text().splitlines()
+        for node in module.body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or not is_number(node.value):
+                continue
+            if not ast.unparse(getattr(node, "target", None) or node.targets[0]).isupper():
+                continue  # the state of the module
+            above = node.lineno - 2
+            while re.fullmatch(r"[A-Z_]+\b.* = .*", lines[above]) and "#" not in lines[above]:
+                above -= 1
+            if "#" not in lines[node.end_lineno - 1] and not lines[above].startswith("#"):
+                bare.append(f"{path}:{node.lineno}")
+    assert bare == []
+
+
+def is_number(value: ast.expr | None) -> bool:
+    """Is this an arithmetic expression of numbers alone?"""
+    parts = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+    return value is not None and all(
+        isinstance(part, parts)
+        and (not isinstance(part, ast.Constant) or type(part.value) in (int, float))
+        for part in ast.walk(value)
+    )

@@ -26,6 +26,7 @@ from kilogram.arrays.frames import frame_dtype, series_to_array, to_array
 from kilogram.arrays.memmap_rows import memmap_blocks
 from kilogram.arrays.row_streams import RowSource, RowStream
 
+# Of a block of rows read: far more than a request costs, far less than memory.
 BLOCK_BYTES = 8 * 2**20
 BUFFER_BYTES = 2**16  # per column
 

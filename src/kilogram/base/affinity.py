@@ -37,7 +37,7 @@ from kilogram.solvers.eigen.signs import row_signs
 from kilogram.solvers.neighbors import nearest as neighbours
 from kilogram.solvers.solution import Solution
 
-FEW_COLUMNS = 64
+FEW_COLUMNS = 64  # a kernel row is computed about as fast as it is read from memory
 GRAPHS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 SOLVERS = {None: None, "auto": None, "dense": "dense", "factor": "factor"} | dict.fromkeys(
     ("arpack", "lobpcg", "amg"), "products"

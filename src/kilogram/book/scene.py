@@ -16,7 +16,7 @@ from kilogram.book.presets import PRESETS
 from kilogram.book.recording import Recording
 from kilogram.errors import UserError
 
-MAX_POINTS = 1000
+MAX_POINTS = 1000  # more points are neither seen singly nor computed while one drags
 
 
 class BookError(UserError):

@@ -31,7 +31,7 @@ from kilogram.models.gaussian_process.regressor import GaussianProcessRegressor
 
 # Beside the random starts the surrogate chooses among so many random points.
 CANDIDATES = 500
-KEEP = 3
+KEEP = 3  # one of so many goes on to the next round, on as many times more rows
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from kilogram.functions.deviances import DevianceTerms
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-SLIGHT = 1e-3
+SLIGHT = 1e-3  # any small fraction: it changes the path of Newton's method, not its end
 
 
 class PredictorLoss(Protocol):

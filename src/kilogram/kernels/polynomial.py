@@ -26,7 +26,7 @@ from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Kernel
 from kilogram.kernels.row_pairs import as_rows, dense
 
-MAX_FEATURES = 1_000_000
+MAX_FEATURES = 1_000_000  # a bound on memory: 8 MB for each row of float64
 
 
 def monomials(U: Any, degree: int) -> Any:

@@ -38,9 +38,9 @@ from kilogram.evaluation.regression_metrics import r_squared
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.question import Question, Task
 
-MOSTLY = 0.8
-TINY = 1e-12
-TOP = 3
+MOSTLY = 0.8  # of the rows: accuracy would be that of the constant prediction
+TINY = 1e-12  # the logarithm of a probability of 0
+TOP = 3  # of top-3 accuracy
 # Measures in which every class weighs the same.
 BALANCED = ("balanced_accuracy", "f1")
 

@@ -27,8 +27,8 @@ from kilogram.kitchen.read.dialect import is_number
 from kilogram.kitchen.read.table import Table
 
 Task = Literal["regression", "classification"]
-MIN_ROWS = 20
-FEW_VALUES = 10
+MIN_ROWS = 20  # two folds of ten rows are the least worth scoring
+FEW_VALUES = 10  # whole numbers that are read as classes: grades, stages
 # Integers of a column with one of these words in its name may be classes.
 MAYBE_CLASSES = 100
 CLASS_NAMES = {"class", "classes", "label", "category", "type", "kind", "species", "code", "group"}

@@ -11,7 +11,7 @@ from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.question import Task
 
-MAX_ROWS = 50_000
+MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises it
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 # Recipes by name, simplest first; those of the default menu are linear, kernel, trees and their
 # ensemble.

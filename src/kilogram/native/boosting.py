@@ -24,7 +24,7 @@ NODE = np.dtype(
     ]
 )
 SET_WORDS = 8  # a category set is 256 bits
-MOST_ROWS = 2**28
+MOST_ROWS = 2**28  # counts of rows share a word with sums, see histogram.hpp
 LOSSES = (
     "squared_error", "absolute_error", "quantile", "poisson", "gamma",
     "binary_log_loss", "multinomial_log_loss", "huber",

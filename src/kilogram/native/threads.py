@@ -53,7 +53,7 @@ def blas_libraries() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-_NO_LIMIT = 1 << 20
+_NO_LIMIT = 1 << 20  # more threads than any machine has
 
 
 @cache

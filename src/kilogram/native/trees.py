@@ -15,7 +15,7 @@ from kilogram.native.buffers import Array, run
 from kilogram.native.threads import n_threads
 
 CRITERIA = ("squared_error", "gini", "entropy", "absolute_error", "poisson")
-MAX_CATEGORIES = 256
+MAX_CATEGORIES = 256  # the bits of a category set: four words
 CATEGORY_WORDS = MAX_CATEGORIES // 64
 NO_NUMBERS = np.empty((0, 1))
 NO_LABEL = np.empty((0, 1), np.int32)

@@ -27,7 +27,7 @@ from kilogram.native import classes as native
 from kilogram.statistics.moments import JointMoments
 from kilogram.statistics.products import as_floats
 
-HALF_THE_DIGITS = 1e-8
+HALF_THE_DIGITS = 1e-8  # below it the sum of squares has lost half its digits: a second pass
 WIDEST = 400  # columns up to which every lane of the native pass keeps its own scatter
 PILOT_ROWS = 64  # of each class, about
 

@@ -26,7 +26,7 @@ from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_sparse, namespace, sum_dtype
 from kilogram.statistics.products import as_floats, scatter_pair
 
-PILOT_ROWS = 256
+PILOT_ROWS = 256  # any point near the mean will do; these cost nothing
 
 
 @dataclass(frozen=True, eq=False)

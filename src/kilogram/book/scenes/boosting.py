@@ -36,7 +36,7 @@ from kilogram.book.textbook_steps import record
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier
 
-ROUNDS = 30
+ROUNDS = 30  # each is a frame
 
 
 def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:

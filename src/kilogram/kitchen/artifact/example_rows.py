@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-MAX_ROWS = 300
-MAX_BYTES = 300_000
+MAX_ROWS = 300  # enough for importance and neighbours; see above
+MAX_BYTES = 300_000  # keeps model files small where cells are long
 
 
 def sample(X: np.ndarray, y: np.ndarray, *, seed: int = 0) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.responses import in_words, responses
 from kilogram.kitchen.features.columns import Column
 
-MAX_POINTS = 20
-MAX_LEVELS = 12
-MAX_ROWS = 200
-MAX_CLASSES = 4
+MAX_POINTS = 20  # a curve drawn in 300 pixels shows no more
+MAX_LEVELS = 12  # the most frequent; the axis has room for no more
+MAX_ROWS = 200  # standard error of the mean: a fourteenth of the spread
+MAX_CLASSES = 4  # curves that one tells apart in one plot
 ENDS = (0.02, 0.98)
 
 

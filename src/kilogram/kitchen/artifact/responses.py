@@ -13,7 +13,7 @@ from kilogram.kitchen.features.columns import AS_NUMBER, Column
 from kilogram.kitchen.formatting import figure, short
 from kilogram.kitchen.recipes.library_models import class_scores
 
-BLOCK = 8000
+BLOCK = 8000  # rows predicted at once: bounds the memory of kernel recipes
 
 
 def responses(model: Model, X: np.ndarray) -> np.ndarray:

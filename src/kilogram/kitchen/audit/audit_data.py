@@ -15,9 +15,9 @@ from kilogram.kitchen.features.columns import Column, Layout, as_text, plain, va
 from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.question import Question
 
-MAX_ROWS = 20_000
-MAX_CELLS = 2e7
-FEWEST_ROWS = 2000
+MAX_ROWS = 20_000  # a fraction of 1 % is then known to 0.1 %
+MAX_CELLS = 2e7  # bounds the time of an audit
+FEWEST_ROWS = 2000  # of wide tables, however many cells that is
 
 
 class OutOfTimeError(Exception):

@@ -16,10 +16,10 @@ from kilogram.kitchen.features.number_formats import NumberFormat
 
 # A column with this skill leaks the target; one a little worse does if no other comes near it.
 SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
-STRONG = 0.9
+STRONG = 0.9  # rank correlation or accuracy that few honest columns have
 GAP_SERIOUS, GAP_WARNING = 0.9, 0.3
-MANY_GAPS = 0.5
-FEW_ROWS = 30
+MANY_GAPS = 0.5  # most rows
+FEW_ROWS = 30  # chance alone gives strong columns below
 
 
 def missing_values(subject: AuditData) -> Iterator[Finding]:

@@ -24,8 +24,8 @@ from kilogram.kitchen.errors import quoted
 EXACT = 1e-4
 # A column belongs to the formula if the fit without it leaves this many times as much.
 NEEDED = 10.0
-MAX_COLUMNS = 200
-MIN_ROWS = 30
+MAX_COLUMNS = 200  # bounds the time of the linear fits
+MIN_ROWS = 30  # fewer fit a formula by chance
 # Rows at a cut, as a fraction of those beside it, below which two clusters are apart.
 VALLEY = 0.7
 

@@ -13,10 +13,10 @@ from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.features.columns import Column
 
 GROUP_SERIOUS, GROUP_WARNING = 0.3, 0.05
-MEMORY = 0.5
+MEMORY = 0.5  # correlation with the row before, from which random folds are misleading
 LEADS = range(1, 8)
-SAME = 0.95
-FEW_ROWS = 50
+SAME = 0.95  # of the rows: a copy of the target at another time
+FEW_ROWS = 50  # a correlation of 0.3 is chance below
 
 
 def groups(subject: AuditData) -> Iterator[Finding]:

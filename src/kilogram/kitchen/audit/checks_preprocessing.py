@@ -23,11 +23,11 @@ from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.features.columns import Column, values
 from kilogram.kitchen.read.table import Table
 
-DIGITS = 1e-4
+DIGITS = 1e-4  # a scaled column has mean 0 to its written digits
 FEW_ROWS, FEW_LEVELS = 30, 4
 MAX_LOOKED, NEIGHBOURS = 300, 40
-STRAIGHT = 1e-6
-MADE_UP = 0.1
+STRAIGHT = 1e-6  # cosine of an angle: rounding of cells written with six digits
+MADE_UP = 0.1  # of the rows: measured rows lie on such lines only by chance
 
 
 def prepared(subject: AuditData, table: Table) -> Iterator[Finding]:

@@ -11,8 +11,8 @@ from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import quoted
 
 RARE, VERY_RARE = 0.1, 0.02
-FEW_ROWS = 50
-TEXT_WORTH = 50
+FEW_ROWS = 50  # a nested cross-validation of fewer decides nothing
+TEXT_WORTH = 50  # columns that a text or an image stands for
 
 
 def imbalance(subject: AuditData) -> Iterator[Finding]:

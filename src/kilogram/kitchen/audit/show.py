@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kilogram.kitchen.audit.finding import Audit, Finding
 
 _STYLES = {"serious": "bold red", "warning": "yellow", "note": "dim"}
-_LISTED = 40
+_LISTED = 40  # columns; a screen or two
 
 
 def show(audit: Audit, console: Console) -> None:

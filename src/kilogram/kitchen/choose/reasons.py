@@ -14,7 +14,7 @@ from kilogram.kitchen.choose.tree import (
     leaves,
 )
 
-MANY_ROWS = 20_000
+MANY_ROWS = 20_000  # the exact kernel methods take minutes beyond
 _BENDS = ("kitchen sinks", "forest", "Levenberg-Marquardt")
 
 

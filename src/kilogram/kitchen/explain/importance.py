@@ -29,9 +29,9 @@ from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.responses import predicted
 
-CONFIDENCE = 0.95
-MAX_COLUMNS = 60
-BLOCK = 8000
+CONFIDENCE = 0.95  # of the intervals
+MAX_COLUMNS = 60  # of a wide table: each costs a prediction of all example rows
+BLOCK = 8000  # rows predicted at once
 
 Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -17,8 +17,8 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.out_of_distribution import dense
 from kilogram.kitchen.artifact.uncertainty import features
 
-MAX_USUAL = 300
-MAX_ROWS = 50_000
+MAX_USUAL = 300  # a median of as many is known to a few per cent
+MAX_ROWS = 50_000  # training rows searched: bounds the time
 
 
 @dataclass(frozen=True)

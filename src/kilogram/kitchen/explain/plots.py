@@ -10,7 +10,7 @@ from kilogram.kitchen.measures import measure_named, of_predictions
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short
 
-TOP = 15
+TOP = 15  # bars that a reader compares
 
 
 def drawn(found: Explanation) -> list[Plot]:

@@ -17,8 +17,8 @@ from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.svg import short
 from kilogram.kitchen.report.templates import render
 
-MAX_SHOWN = 8
-MAX_LISTED = 60
+MAX_SHOWN = 8  # columns of a row's explanation
+MAX_LISTED = 60  # rows of the table of columns
 
 
 def as_html(found: Explanation) -> bytes:

@@ -34,12 +34,12 @@ from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.report.overview import summaries
 
-MAX_ROWS = 4000
-MIN_ROWS = 20
+MAX_ROWS = 4000  # bounds the time of clusters and neighbours
+MIN_ROWS = 20  # fewer have no structure beyond chance
 # Robust standard deviations from which on a cell is named beside an outlying row.
 FAR = 3.0
-RARE = 0.01
-LISTED = 12
+RARE = 0.01  # frequency of a level that makes a row stand out
+LISTED = 12  # outlying rows
 
 Notify = Callable[[str], None]
 

@@ -16,7 +16,7 @@ from kilogram.models.factorization.nmf_rank import nmf_rank
 
 MAX_DOCUMENTS, MAX_TERMS, RANK_ROWS, RANK_TERMS = 3000, 1000, 400, 200
 RANKS = (1, 2, 4, 6, 8, 12)
-TERMS = 8
+TERMS = 8  # enough to name a topic
 
 
 @dataclass(frozen=True)

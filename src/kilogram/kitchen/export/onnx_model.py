@@ -34,8 +34,8 @@ from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.recipes.ensemble import TINY, Ensemble
 from kilogram.kitchen.report.model_card import card_of
 
-TOLERANCE = 1e-4
-MAX_ROWS = 2000
+TOLERANCE = 1e-4  # float32 gives five to six digits of a prediction
+MAX_ROWS = 2000  # rows on which the graph is compared with the model
 NEW_WORD = "a word that never was"
 
 

@@ -52,7 +52,7 @@ _GROUP_NAME = re.compile(
 )
 _DATE_NAME = re.compile(r"date|day|time|datum|_at$|_on$", re.I)
 _PICTURE = r"(?i)\.(png|jpe?g|bmp|gif|tiff?|webp)$"
-_FEW_ROWS = 20
+_FEW_ROWS = 20  # fewer distinct values mean nothing
 _LONG, _MANY = 25, 100
 
 

@@ -36,7 +36,7 @@ Kind = Literal[
 ]  # fmt: skip
 USED: tuple[Kind, ...] = ("numeric", "ordinal", "date", "time", "categorical", "text", "image")
 WORDS: tuple[Kind, ...] = ("text", "image")
-NEW_LEVEL = -1.0
+NEW_LEVEL = -1.0  # a code below those of the known levels
 # the form of a time that is a plain number, such as a year
 AS_NUMBER = "number"
 # Between the forms of dates that are written in several ways.

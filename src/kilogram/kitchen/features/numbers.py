@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardSca
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 SCALES = ("standard", "whiten", "minmax", "rank", "log", "none")
-_QUANTILES = 1000
+_QUANTILES = 1000  # scikit-learn's number
 
 
 class FloatColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

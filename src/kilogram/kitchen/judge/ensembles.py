@@ -27,7 +27,7 @@ from kilogram.kitchen.recipes.ensemble import (
 )
 from kilogram.kitchen.recipes.recipe import Recipe
 
-FEWEST = 2
+FEWEST = 2  # one recipe is no ensemble
 
 
 def ensemble(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe | None:

@@ -27,10 +27,10 @@ from kilogram.kitchen.judge.pooled import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
 
 FRACTIONS = (0.125, 0.25, 0.5)
-MAX_COLUMNS = 60
-MAX_HELD_OUT = 2000
-SHUFFLES = 3
-MAX_BLOCK = 8000
+MAX_COLUMNS = 60  # of a wide table: each costs predictions of every fold
+MAX_HELD_OUT = 2000  # rows of a fold that are predicted for importance
+SHUFFLES = 3  # per column and fold; the folds average further
+MAX_BLOCK = 8000  # rows predicted at once
 
 
 @dataclass(frozen=True)

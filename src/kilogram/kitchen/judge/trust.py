@@ -32,10 +32,10 @@ from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPrediction
 from kilogram.kitchen.judge.local_scale import fit_scale
 from kilogram.kitchen.measures import Measure, of_predictions
 
-COVERAGE = 0.9
+COVERAGE = 0.9  # of the intervals of predictions: nine of ten is understood by everyone
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
-MAX_COLUMNS = 8
-MAX_LEVELS = 12
+MAX_COLUMNS = 8  # whose subgroups are compared: more tests find less
+MAX_LEVELS = 12  # of such a column
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import pyarrow.parquet
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 
-_ROWS = 65536
-_BUFFER = 1 << 16
+_ROWS = 65536  # of a batch: a usual row group
+_BUFFER = 1 << 16  # bytes read ahead
 
 
 def parquet(origin: FileSource) -> RowBlocks:

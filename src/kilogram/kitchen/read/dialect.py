@@ -47,7 +47,7 @@ _FOREIGN = {
     b"\x80\x05\x95": "a Python pickle",
     b"\x93NUMPY": "a NumPy array file",
 }
-_LINES = 200
+_LINES = 200  # delimiter and quotes are found from as many
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, from_records
 from kilogram.kitchen.read.compressed import unpacked
 
-_CHUNK = 8 << 20
-_DEEPEST = 4
+_CHUNK = 8 << 20  # bytes parsed at once
+_DEEPEST = 4  # levels of nested records made into columns
 _RECORDS = re.compile(rb"^(\[\s*)?\{\s*(\"|\})")
 
 

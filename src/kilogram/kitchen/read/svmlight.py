@@ -16,7 +16,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 from kilogram.kitchen.read.compressed import unpacked
 
-_ROWS = 20_000
+_ROWS = 20_000  # made dense at once
 
 
 def svmlight(origin: FileSource) -> RowBlocks:

@@ -25,8 +25,8 @@ from kilogram.kitchen.read.dialect import BLANKS, MISSING, Dialect, decode, head
 
 # Rows with a wrong number of cells up to this fraction are left out and counted; more is an error.
 BAD_ROWS = 0.01
-_BLOCK = 16 << 20
-_HEAD = 1 << 20
+_BLOCK = 16 << 20  # bytes that Arrow parses at once
+_HEAD = 1 << 20  # bytes from which the types of columns are guessed
 _POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"

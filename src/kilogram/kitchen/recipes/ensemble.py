@@ -20,10 +20,10 @@ from kilogram.evaluation.probability_scaling import TemperatureScaling, as_colum
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.recipes.library_models import class_scores
 
-ROUNDS = 25
+ROUNDS = 25  # a weight is then known to 1/25, finer than folds can tell
 # A round must improve the loss by this fraction of it.
 LEAST = 1e-4
-TINY = 1e-12
+TINY = 1e-12  # the logarithm of a probability of 0
 
 
 def greedy_weights(

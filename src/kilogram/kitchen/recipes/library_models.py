@@ -26,7 +26,7 @@ from kilogram.kitchen.measures import BALANCED, Measure
 from kilogram.kitchen.recipes.variance_score import VarianceScore
 from kilogram.kitchen.settings import SearchMethod
 
-LEAST_PROBABILITY = 1e-3
+LEAST_PROBABILITY = 1e-3  # one confident error must not decide an ensemble
 # Name -> title, description, tasks.
 LIBRARY = {
     "naive_bayes": ("Naive Bayes", "Gaussian naive Bayes.", ("classification",)),
@@ -71,7 +71,7 @@ def library_pipeline(
                   random_state=seed)  # fmt: skip
 
 
-TRIALS = 6
+TRIALS = 6  # random settings: the defaults of library models are good
 
 
 @dataclass(frozen=True)

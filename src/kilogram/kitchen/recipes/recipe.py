@@ -38,10 +38,10 @@ from kilogram.kitchen.settings import KEPT, SearchMethod
 
 # Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
 TRIALS = 9
-COMPONENTS = 200
+COMPONENTS = 200  # of the documents or images, for kernels
 # Recipes that can predict a quantile.
 QUANTILE_RECIPES = ("linear", "boosting", "ensemble")
-SHORT = 1000
+SHORT = 1000  # rows up to which a search of all settings is quick anyway
 # Halving starts with a ninth of the rows, and the learning curve with an eighth of them: fewer rows
 # of a class than this may leave none.
 FEW_OF_CLASS = 216

@@ -29,10 +29,9 @@ from kilogram.kitchen.report.terms import terms_in
 from kilogram.kitchen.report.worst_rows import worst_rows
 from kilogram.kitchen.result import CookResult
 
-MAX_BYTES = 2_000_000
-MAX_COLUMNS_LISTED = 200
-MAX_GROUPS = 12
-MAX_DISTRIBUTIONS = 40
+MAX_COLUMNS_LISTED = 200  # rows of the table of columns
+MAX_GROUPS = 12  # subgroups listed
+MAX_DISTRIBUTIONS = 40  # small plots of columns
 
 
 def as_html(cooked: CookResult) -> bytes:

@@ -20,8 +20,8 @@ from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.html import command, recipe_rows, what_would_change
 from kilogram.kitchen.result import CookResult
 
-MAX_COLUMNS = 40
-MAX_GROUPS = 8
+MAX_COLUMNS = 40  # listed in the card
+MAX_GROUPS = 8  # listed in the card
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 

@@ -21,7 +21,7 @@ from kilogram.kitchen.report.prediction_plots import of_recipe, prediction_plots
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, log_ticks, short
 from kilogram.kitchen.result import CookResult
 
-TOP = 12
+TOP = 12  # bars that a reader compares
 # A loss of score below this counts as none.
 LEAST_LOSS = 1e-3
 

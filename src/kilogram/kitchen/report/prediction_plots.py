@@ -13,8 +13,8 @@ from kilogram.kitchen.judge.trust import RankingQuality
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 from kilogram.kitchen.result import CookResult
 
-MAX_POINTS = 1200
-MAX_CLASSES = 12
+MAX_POINTS = 1200  # keeps the report below 2 MB
+MAX_CLASSES = 12  # of a confusion matrix that one can read
 
 
 def prediction_plots(cooked: CookResult) -> list[Plot]:

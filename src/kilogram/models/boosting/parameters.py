@@ -34,7 +34,7 @@ from kilogram.models.boosting.rows import dense_rows
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
 
-MOST = 2**31 - 1
+MOST = 2**31 - 1  # no limit, in the type of the compiled loop
 MANY_ROWS = 10_000  # rows from which early_stopping="auto" stops early
 
 

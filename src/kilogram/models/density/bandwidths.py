@@ -22,9 +22,9 @@ import numpy as np
 from kilogram.functions.density_kernels import log_integral, silverman
 from kilogram.models.density.kernel_sums import KernelSums
 
-CV_ROWS = 8_000
+CV_ROWS = 8_000  # the cost is quadratic in the rows
 GRID = 16  # widths of the first grid; golden section search follows
-GOLDEN = 0.6180339887498949
+GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2
 
 
 def leave_one_out(

@@ -32,8 +32,8 @@ from math import ceil, lgamma, log, pi
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-EPSILON = 1e-14
-SIDE = 2.0
+EPSILON = 1e-14  # error of a sum relative to the weights: near the rounding of direct sums
+SIDE = 2.0  # side of a box in bandwidths: fewer boxes against higher orders
 REACH = 8.1  # exp(-8.1^2 / 2) = 5.7e-15
 MARGIN = 3  # boxes around the rows: beyond them the sums are below 1.5e-8 of the weight
 CHUNK = 2**12  # rows whose polynomials are made at once: they stay in cache

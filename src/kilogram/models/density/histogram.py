@@ -41,7 +41,7 @@ from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.operators.cost import rates
 from kilogram.statistics.ranges import Ranges
 
-RULE_ROWS = 20_000
+RULE_ROWS = 20_000  # the rules need quartiles: of so many rows they are known to 1 %
 EDGE = 8  # bytes; three more copies of a column's edges are there while they are made
 
 

@@ -21,9 +21,9 @@ from kilogram.models.density.tree_nodes import DensityNodes
 from kilogram.native.density import grow_density_tree
 
 CRITERIA = ("squared_error", "likelihood")
-DEEPEST = 2**31 - 1
-FOLDS = 5
-PENALTIES = 24
+DEEPEST = 2**31 - 1  # no limit, in the type of the compiled loop
+FOLDS = 5  # of the cross-validation that prunes
+PENALTIES = 24  # candidates, evenly over the pruning path
 SMALLEST_GAIN = 1e-9  # of the largest gain of a split
 
 

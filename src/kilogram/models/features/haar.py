@@ -28,7 +28,7 @@ from kilogram.base.random_state import as_generator
 from kilogram.models.features.row_features import RowFeatures
 from kilogram.models.features.windows import window_shape
 
-MOST_FEATURES = 1_000_000
+MOST_FEATURES = 1_000_000  # a bound on memory: 8 MB for each window in float64
 GRIDS = (
     np.array([[1, -1]]),
     np.array([[1], [-1]]),

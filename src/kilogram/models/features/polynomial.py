@@ -27,7 +27,7 @@ from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, OneOf
 from kilogram.models.features.row_features import RowFeatures
 
-MAX_FEATURES = 1_000_000
+MAX_FEATURES = 1_000_000  # a bound on memory: 8 MB for each row of float64
 
 Picks = tuple[tuple[int, ...], ...]
 

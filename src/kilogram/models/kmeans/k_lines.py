@@ -40,7 +40,7 @@ from kilogram.solvers.lloyd.containers import host, like_block
 from kilogram.solvers.lloyd.k_lines import Lines, best_start, squared_distances
 from kilogram.solvers.solution import Solution
 
-STARTS = 20
+STARTS = 20  # starts: random lines often end in a poor minimum
 
 
 class KLines(CentreMixin, Estimator):

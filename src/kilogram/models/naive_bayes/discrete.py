@@ -22,7 +22,7 @@ from kilogram.base.generative import NaiveBayesClassifier
 from kilogram.base.parameters import numbers
 from kilogram.functions.bayes import log_of
 
-SMALLEST_ALPHA = 1e-10
+SMALLEST_ALPHA = 1e-10  # scikit-learn's bound: below it logarithms of 0 appear
 
 
 def counted_logs(X: Any, logs: Any) -> Any:

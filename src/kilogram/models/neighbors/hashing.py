@@ -26,7 +26,7 @@ from kilogram.solvers.neighbors.nearest import EuclideanIndex
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PRODUCT_ENTRIES = 2**22  # of a block of projections
-LEAST_CANDIDATES = 200
+LEAST_CANDIDATES = 200  # measuring so many rows costs no more than finding their codes
 NO_FUNCTION = "keeps rows and has no function of a row to compare"
 
 

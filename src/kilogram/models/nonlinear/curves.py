@@ -27,9 +27,9 @@ from kilogram.solvers.least_squares.levenberg_marquardt import (
 
 Array = np.ndarray
 METHODS = ("geometric", "algebraic", "robust")
-MAD = 1.482602218505602
-BIWEIGHT = 4.685
-DRAWS = 500
+MAD = 1.482602218505602  # 1 / Phi^-1(3/4): the standard deviation of normal residuals
+BIWEIGHT = 4.685  # 95 % efficiency at the normal distribution
+DRAWS = 500  # five points of an ellipse are found with 99 % if 40 % of all are its own
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ NAMES = {
 SOLVERS = ("auto", *NAMES)
 AUTO_TOL = 1e-6  # of Lanczos with svd_solver="auto": variances are then right to 1e-12
 EM_TOL = 1e-9  # gain in log-likelihood per value below which EM ends
-EM_ITERATIONS = 1000
+EM_ITERATIONS = 1000  # ends slow convergence with a warning
 
 
 @dataclass(frozen=True)

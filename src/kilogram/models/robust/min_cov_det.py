@@ -23,8 +23,8 @@ from kilogram.models.robust.standardised import column_scales
 from kilogram.operators.cost import rates
 
 Array = np.ndarray
-STARTS = 500
-STEPS = 100
+STARTS = 500  # of Rousseeuw and van Driessen's FAST-MCD, 1999
+STEPS = 100  # an upper bound: concentration steps end by themselves
 TAIL = 0.025  # of good rows left out of the reweighted estimate
 
 

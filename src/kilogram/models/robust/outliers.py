@@ -25,7 +25,7 @@ from kilogram.base.regression_data import gather_regression_data, validate_regre
 from kilogram.models.robust.min_cov_det import MinCovDet
 
 Array = np.ndarray
-RESIDUAL_CUT = 2.5
+RESIDUAL_CUT = 2.5  # Rousseeuw and van Zomeren 1990: 1.2 % of normal residuals lie beyond
 KINDS = ("regular", "vertical outlier", "good leverage", "bad leverage")
 COLOURS = ("#9a9aa6", "#c2410c", "#1d4ed8", "#be123c")
 

@@ -51,7 +51,7 @@ from kilogram.solvers.smo import (
 )
 from kilogram.solvers.smo.rows import dense_is_cheaper
 
-MEGABYTE = 2**20
+MEGABYTE = 2**20  # the unit of `cache_size`
 LEAST_CACHE = 64 * MEGABYTE  # kernel rows of 1 000 points and 8 000 rows: a few blocks of SMO
 ADVICE = (
     "Scale the features (StandardScaler), lower C, or raise max_iter, max_time or tol: on unscaled "

@@ -12,7 +12,7 @@ from kilogram.arrays.namespace import is_sparse
 from kilogram.solvers.trees.nodes import Trees
 
 UNDEFINED = -2  # feature and threshold of a leaf
-NO_CHILD = -1
+NO_CHILD = -1  # scikit-learn's mark
 
 
 @dataclass(frozen=True, eq=False)

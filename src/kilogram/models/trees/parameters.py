@@ -27,7 +27,7 @@ from kilogram.solvers.trees.nodes import Trees
 
 ALLOW_NAN = "allow-nan"
 SYNONYMS = {"log_loss": "entropy", "friedman_mse": "squared_error"}
-DEEPEST = 2**31 - 1
+DEEPEST = 2**31 - 1  # no limit, in the type of the compiled loop
 SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
 DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 

@@ -29,7 +29,7 @@ from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows, column_l
 
 SCREENED_ROWS = 2**17  # rows on which pairs are screened
 PURE = 1e-12  # of a table: means of its lines below which they count as 0
-MOST_SWEEPS = 100
+MOST_SWEEPS = 100  # ends purification where rounding keeps means above PURE
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from kilogram.solvers import eigen
 
 ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have
 SMALL = 400  # columns for which X'X is decomposed as it is
-ROUNDS = 4
+ROUNDS = 4  # of subspace iteration: the start needs two digits
 STEPS = 8  # of block Lanczos at most: a start need not be better
 NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")
 

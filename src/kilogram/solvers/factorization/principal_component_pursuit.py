@@ -25,7 +25,7 @@ from kilogram.solvers.solution import Solution
 
 GROWTH = 1.2  # faster growth ends sooner, at a value a little above the least
 WIDE = 1500  # order from which only leading eigenpairs are asked for
-SPARE = 10
+SPARE = 10  # so that a rank that grows by a few is found
 
 
 class Split(NamedTuple):

@@ -20,9 +20,9 @@ from scipy.linalg.lapack import dpotri, dtrtri, spotri
 
 from kilogram.arrays.namespace import namespace
 
-PANEL = 256
+PANEL = 256  # columns of a product: at its full speed, with little memory
 LEAF = 1_024  # at least two panels
-SAFE = 8_000
+SAFE = 8_000  # LAPACK crashed with some OpenBLAS builds from twice this order
 
 
 def invert_triangle(L: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 Array = np.ndarray
 METHODS = ("lm", "levenberg", "gauss-newton")
 JACOBIANS = ("2-point", "3-point", "cs")
-LARGEST_DAMPING = 1e20
+LARGEST_DAMPING = 1e20  # beyond it a step is below rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.functions.distances import common_scale
 from kilogram.solvers.lloyd.pairwise_distances import Distance, check_distances
 
-TILE = 512
+TILE = 512  # 2 MB of distances: they stay in cache
 
 
 def cluster_sums(X: Any, Z: np.ndarray, distance: Distance) -> np.ndarray:

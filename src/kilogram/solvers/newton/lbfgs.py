@@ -23,8 +23,8 @@ from kilogram.solvers.solution import Solution
 
 PAIRS = 12  # pairs kept
 POOR = 0.3  # a step that leaves more of the decrement than this triggers a new Hessian
-FULL = {1: 3000}  # largest t D for which the whole Hessian is factored; by t, else:
-FULL_CLASSES = 400
+FULL = {1: 3000}  # largest t D for which the whole Hessian is factored, by t
+FULL_CLASSES = 400  # for several classes, whose Hessian has t^2 blocks
 SHARED = 3000  # largest D for which one matrix for all classes is factored
 
 

@@ -23,7 +23,7 @@ from kilogram.solvers.smo.rows import kernel_rows, whole_up_to
 from kilogram.solvers.smo.stored import KernelRows
 from kilogram.solvers.solution import Solution
 
-ROUNDING = 2.0**-24
+ROUNDING = 2.0**-24  # of float32
 ROUNDING_FRACTION = 0.25  # fraction of tol that the rounding error of the rows may take
 SAMPLE = 256  # points on which the rounding error is measured
 

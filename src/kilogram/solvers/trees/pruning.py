@@ -24,7 +24,7 @@ import numpy as np
 
 from kilogram.solvers.trees.nodes import Links, Trees
 
-FOLDS = 5
+FOLDS = 5  # of the cross-validation that prunes
 PENALTIES = 24  # candidates over six decades, four for each
 SMALLEST_GAIN = 1e-6  # of the largest gain of a split
 
