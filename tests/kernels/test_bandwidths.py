@@ -24,6 +24,7 @@ from kilogram.kernels import (
     Polynomial,
     RationalQuadratic,
     Sigmoid,
+    Stretched,
 )
 from tests.optional import torch
 
@@ -171,3 +172,31 @@ def test_wide_sparse_rows_are_not_written_out():
     assert gamma == pytest.approx(1.0 / (200_000 * (squares - mean**2)))
     assert sigma > 0
     assert peak < 100 * 2**20
+
+
+@pytest.mark.parametrize("value", [{}, object, [], np.array([1.0, 2.0]), "wide", -1, np.nan, 2j])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        lambda v: Gaussian(v),
+        lambda v: Gaussian(gamma=v),
+        lambda v: Laplacian(v),
+        lambda v: Matern(v),
+        lambda v: Matern(1.5, v),
+        lambda v: RationalQuadratic(alpha=v),
+        lambda v: Polynomial(v),
+        lambda v: Polynomial(2, gamma=v),
+        lambda v: Stretched(Gaussian(1.0), v),
+        lambda v: OnColumns(Linear(), v),
+    ],
+)
+def test_what_is_no_width_is_named(kernel, value):
+    """A dict was compared with 0, an array with a string."""
+    made = kernel(value)
+    with pytest.raises(ValueError, match=r"(must|is one number|has nu|needs)"):
+        made.resolve(X)(X)
+
+
+def test_kernels_are_scaled_by_numbers_of_any_type():
+    for factor in (2, 2.0, np.float32(2), np.int64(2)):
+        assert_allclose((factor * Gaussian(1.0))(X), 2 * Gaussian(1.0)(X))

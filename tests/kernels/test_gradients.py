@@ -177,7 +177,7 @@ def test_stretched_is_a_product_of_gaussians():
 
 def test_stretched_refuses():
     X = rows(4)
-    with pytest.raises(ValueError, match="2 scales were given for 3"):
+    with pytest.raises(ValueError, match="scales must be 3 numbers"):
         Stretched(Gaussian(1.0), [1.0, 2.0])(X)
     with pytest.raises(ValueError, match="Euclidean"):
         Stretched(Linear(), [1.0, 2.0, 3.0])(X)

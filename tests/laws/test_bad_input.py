@@ -171,3 +171,11 @@ def test_memory_order_does_not_matter(name, order):
     want = answer(fit(model, X, y), X)
     got = answer(fit(model, other, y), other)
     np.testing.assert_allclose(np.abs(got), np.abs(want), rtol=1e-6, atol=1e-7)
+
+
+@EVERY
+def test_tags_of_wrong_parameters(name):
+    """scikit-learn reads tags before a fit can refuse parameters."""
+    for parameter in make(name).get_params(deep=False):
+        for bad in (np.array([1.0, 2.0]), {}, object, None, []):
+            assert get_tags(make(name, **{parameter: bad})).input_tags is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from numbers import Real
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def parse_memory(limit: str | int | float | None) -> int | None:
         limit = float(match[1]) * _UNITS[match[2].upper()]
     if not 0 < limit < float("inf"):
         raise ValueError(f"max_memory, a memory limit, must be positive and finite, got {limit!r}.")
-    return int(limit)
+    return min(int(limit), sys.maxsize)
 
 
 def available_memory() -> int:

@@ -7,7 +7,7 @@ from kilogram.kernels.gaussian import Gaussian
 from kilogram.kernels.laplacian import Laplacian
 from kilogram.kernels.linear import Cosine, Linear, Sigmoid
 from kilogram.kernels.matern import Matern, RationalQuadratic
-from kilogram.kernels.names import NAMES, as_kernel
+from kilogram.kernels.names import NAMES, as_kernel, is_precomputed
 from kilogram.kernels.on_columns import OnColumns
 from kilogram.kernels.polynomial import AllSubsets, Polynomial
 from kilogram.kernels.precomputed import FromCallable, Precomputed
@@ -40,5 +40,6 @@ __all__ = [
     "as_kernel",
     "check_psd",
     "check_symmetric",
+    "is_precomputed",
     "is_psd",
 ]

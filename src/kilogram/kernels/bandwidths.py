@@ -11,7 +11,9 @@ are the majority, the median of the other distances is taken, and 1 if there are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,31 +22,39 @@ from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count, reduce_rows, row_count, sample_rows
 
 MEDIAN_ROWS = 1000  # rows in the sample of the median rule: half a million pairs
+RULES = ("median", "scale")
 BLOCK_ENTRIES = 2**20  # entries of X summed at once
 
 
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
     """A kernel parameter as a number, refused when negative (or zero, unless that is allowed)."""
-    if isinstance(value, str):
+    if isinstance(value, str) and value in RULES:
         raise ValueError(
             f"{name}={value!r} depends on the data: call kernel.resolve(X) with the training rows "
             "before computing the kernel"
         )
-    if np.ndim(value):
+    if not isinstance(value, str) and np.ndim(value):
         raise ValueError(
             f"{name} is one number, got {value!r}; for a width per column give "
             "Stretched(kernel, scales)"
         )
-    if not (value > 0 or (zero and value == 0)) or not np.isfinite(value):
+    try:
+        number = float(value) if isinstance(value, (Real, np.ndarray)) else math.nan
+    except OverflowError:  # an integer beyond the range of floats
+        number = math.inf
+    if not (number > 0 or (zero and number == 0)) or math.isinf(number):
         bound = "of at least 0" if zero else "greater than 0"
         raise ValueError(f"{name} must be a float {bound}, got {value!r}.")
-    return float(value)
+    return number
 
 
 def check_rule(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse a rule that the parameter does not have."""
-    if isinstance(value, str) and value not in allowed:
-        raise ValueError(f"{name} must be a float or one of {allowed}, got {value!r}.")
+    """Refuse a rule that the parameter does not have, and what is no number."""
+    if isinstance(value, str):
+        if value not in allowed:
+            raise ValueError(f"{name} must be a float or one of {allowed}, got {value!r}.")
+    elif value is not None:
+        positive(name, value, zero=True)
 
 
 def only_one(sigma: Any, gamma: Any) -> None:

@@ -18,6 +18,7 @@ transform of a probability over frequencies w (times kappa(0)):
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -115,7 +116,7 @@ class Kernel(BaseEstimator, ABC):
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
             return Product(self, other)
-        return ScaledKernel(self, other) if isinstance(other, int | float) else NotImplemented
+        return ScaledKernel(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
 

@@ -15,6 +15,7 @@ for Matern, w = z sqrt(g) / length_scale with g ~ Gamma(alpha, 1 / alpha) for th
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class Matern(Kernel):
         self.length_scale = length_scale
 
     def _nu(self) -> float:
-        if self.nu not in NATIVE_MATERN:
+        if not isinstance(self.nu, Real) or self.nu not in NATIVE_MATERN:
             raise ValueError(f"Matern has nu in {sorted(NATIVE_MATERN)}, got {self.nu!r}")
         return float(self.nu)
 

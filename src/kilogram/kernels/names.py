@@ -33,6 +33,11 @@ NAMES: dict[str, type[Kernel]] = {
 }
 
 
+def is_precomputed(spec: Any) -> bool:
+    """Whether X holds kernel values, by the name or by the object."""
+    return isinstance(spec, Precomputed) or (isinstance(spec, str) and spec == "precomputed")
+
+
 def as_kernel(
     spec: str | Kernel | Callable[..., float],
     *,

@@ -45,11 +45,11 @@ class OnColumns(Composite):
 
     def chosen(self, d: int) -> list[int]:
         """The columns as positions in 0 ... d-1."""
-        columns = [int(j) for j in self.columns]
-        wrong = [j for j in columns if not -d <= j < d]
-        if wrong or not columns:
-            raise ValueError(f"columns must name some of the {d} columns, got {columns}")
-        return [j % d for j in columns]
+        given = np.asarray(self.columns)
+        numbers = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
+        if not numbers or given.min() < -d or given.max() >= d:
+            raise ValueError(f"columns must name some of the {d} columns, got {self.columns!r}")
+        return [int(j) % d for j in given]
 
     def restrict(self, X: Any) -> Any:
         """The chosen columns of X."""

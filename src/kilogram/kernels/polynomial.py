@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
+from numbers import Real
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
@@ -84,7 +85,8 @@ class Polynomial(Kernel):
 
     def numbers(self, d: int) -> tuple[float, float, int]:
         """gamma, coef0 and degree, checked, for rows of length d."""
-        if self.degree != int(self.degree) or self.degree < 1:
+        degree = float(self.degree) if isinstance(self.degree, Real) else 0.0
+        if not degree.is_integer() or degree < 1:
             raise ValueError(
                 f"degree must be an integer >= 1, got {self.degree!r}: "
                 "other powers are not positive semidefinite in general"

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels.bandwidths import positive
 from kilogram.kernels.base import Composite, Kernel
@@ -51,9 +53,12 @@ class Stretched(Composite):
                 "Stretched takes a kernel of the Euclidean distance (Gaussian, Matern, "
                 f"RationalQuadratic), got {self.kernel!r}"
             )
-        if len(self.scales) != d:
-            raise ValueError(f"{len(self.scales)} scales were given for {d} columns")
-        return [positive("scales", float(s)) for s in self.scales]
+        given = np.asarray(self.scales)
+        if given.shape != (d,) or given.dtype.kind not in "fiu":
+            raise ValueError(
+                f"scales must be {d} numbers, one for each column, got {self.scales!r}."
+            )
+        return [positive("scales", float(s)) for s in given]
 
     def stretch(self, X: Any) -> Any:
         """X with its columns divided by the scales."""

@@ -295,3 +295,9 @@ def test_kernel_cca_of_streams_gives_advice(form):
     for kernel in (None, "nystroem"):
         with pytest.raises(ValueError, match="needs them in memory"):
             kg.KernelCCA(approximation=kernel).fit(X, Y)
+
+
+def test_an_array_is_no_solver():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ValueError, match="solver must be one of"):
+        kg.CCA(solver=np.array([1.0, 2.0])).fit(X, X)

@@ -292,3 +292,14 @@ def test_streams_are_looked_at_in_use():
     for f in (ranks.transform, ranks.inverse_transform):
         with pytest.raises(ValueError, match="NaN"):
             np.asarray(f(holed))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tophat", "exponential"])
+def test_bandwidths_at_the_end_of_the_floats(kernel):
+    """Rows over a tiny bandwidth overflow: NaN densities, once."""
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    model = kg.KernelDensity(bandwidth=1e-200, kernel=kernel).fit(X)
+    assert np.isfinite(model.score_samples(X)).all()
+    assert (model.score_samples(X * 1e200) == -np.inf).all()
+    with pytest.raises(ValueError, match="divided by the bandwidth"):
+        kg.KernelDensity(bandwidth=1e-200, kernel=kernel).fit(X * 1e160)

@@ -1,5 +1,7 @@
 """Kernel regression: the textbook, direct formulas, limits of the bandwidth, leave-one-out."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,20 @@ def test_bad_input():
     np.testing.assert_allclose(constant.predict(X), 3.0)
     same = kg.KernelRegression(degree=1).fit(np.ones((10, 2)), y)
     np.testing.assert_allclose(same.predict(np.ones((1, 2))), y.mean())
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential", "epanechnikov", "cosine"])
+@pytest.mark.parametrize("degree", [0, 1])
+def test_extreme_bandwidths(kernel, degree):
+    """Narrow: the nearest row. Wide: the mean, or the least squares line of all rows; the penalty
+    on slopes once grew with the bandwidth, and its square overflowed.
+    """
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    ones = np.column_stack([np.ones(40), X]) if degree else np.ones((40, 1))
+    flat = ones @ np.linalg.lstsq(ones, y)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for h, want, atol in ((1e-200, y, 1e-9), (1e8, flat, 1e-6), (1e200, flat, 1e-6)):
+            model = kg.KernelRegression(bandwidth=h, kernel=kernel, degree=degree).fit(X, y)
+            np.testing.assert_allclose(model.predict(X), want, atol=atol)

@@ -116,3 +116,9 @@ def test_deprecated_penalty_fixes_the_ratio():
     model = kg.LogisticRegressionCV(Cs=[0.1], cv=3, penalty="l1").fit(X, y > 0)
     assert model.l1_ratio_ == 1.0
     assert (model.coef_ == 0).any()
+
+
+def test_an_empty_grid_of_ratios_is_refused():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="l1_ratios must have at least one value"):
+        kg.LogisticRegressionCV(l1_ratios=[]).fit(X, y)

@@ -56,3 +56,27 @@ def test_a_radius_that_reaches_nothing_is_an_error():
         model.transform(np.vstack([NEW[:1], X[:1] + 1e3]))
     with pytest.raises(ValueError, match="one of them to None"):
         kg.Isomap(n_neighbors=5, radius=6.0).fit(X)
+
+
+@pytest.mark.parametrize("params", [{"unknown": 1}, {"w": [1.0, 2.0]}, {"p": "a"}])
+def test_parameters_that_do_not_suit_the_metric_are_refused(params):
+    """Those of the Minkowski distance with p = 2 were ignored."""
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="metric_params"):
+        kg.Isomap(metric_params=params).fit(X)
+
+
+def test_weights_of_the_minkowski_distance():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    w = np.array([4.0, 1.0, 0.25])
+    weighted = kg.Isomap(metric_params={"w": w}).fit_transform(X)
+    np.testing.assert_allclose(
+        np.abs(weighted), np.abs(kg.Isomap().fit_transform(X * np.sqrt(w))), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("name", ["Isomap", "MDS", "ClassicalMDS"])
+def test_an_array_is_no_metric(name):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises((ValueError, TypeError), match="metric"):
+        getattr(kg, name)(metric=np.array([1.0, 2.0])).fit(X)

@@ -411,3 +411,12 @@ def test_weights_of_zero_in_a_vote():
         kg.KNeighborsRegressor(3, weights=lambda d: d[:1]).fit(X, TARGET).predict(Q)
     with pytest.raises(ValueError, match="not negative"):
         kg.KNeighborsRegressor(3, weights=lambda d: -d).fit(X, TARGET).predict(Q)
+
+
+def test_powers_that_overflow_are_refused_without_a_warning():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = kg.KNeighborsClassifier(p=6e-5).fit(X, X[:, 0] > 0)
+        with pytest.raises(ValueError, match="overflow"):
+            model.predict(X)

@@ -30,7 +30,15 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.arrays.rows import map_rows, reduce_rows, row_count
 from kilogram.arrays.threads import one_team
 from kilogram.base import Estimator, Laws, Twin
-from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, OneOf, Real
+from kilogram.base.constraints import (
+    ArrayLike,
+    Boolean,
+    Constraint,
+    Integer,
+    OneOf,
+    Real,
+    check_parameters,
+)
 from kilogram.base.estimate import Estimate
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.cca.view_scores import (
@@ -157,6 +165,7 @@ class CCA(
         -------
         self
         """
+        check_parameters(self)
         alpha = penalties(self.alpha)
         if self.solver == "svd" and any(alpha):
             raise ValueError("solver='svd' is for alpha=0; regularised pairs come from 'moments'.")

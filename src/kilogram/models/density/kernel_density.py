@@ -158,7 +158,13 @@ default="gaussian"
         self.bandwidth_ = float(h[0]) if (h == h[0]).all() else h
         self._origin = rows.mean(axis=0)
         fast = self.algorithm != "pairs" and (self.rtol > 0 or self.atol > 0)
-        scaled = (rows - self._origin) / h
+        with np.errstate(over="ignore", invalid="ignore"):  # refused in the next line
+            scaled = (rows - self._origin) / h
+        if not np.isfinite(scaled).all():
+            raise ValueError(
+                "KernelDensity: the values of X are finite, but divided by the bandwidth they "
+                "overflow. Divide the columns by their scale first, or give a larger bandwidth."
+            )
         self._sums = KernelSums.of(self.kernel, scaled, w, product=self.product, fast=fast)
         self.rows_ = like(rows, came)
         self.weights_ = w
@@ -198,9 +204,14 @@ default="gaussian"
         return h
 
     def _log_density(self, X: np.ndarray) -> np.ndarray:
-        Q = (X - self._origin) / self.bandwidth_
+        with np.errstate(over="ignore", invalid="ignore"):  # infinitely many bandwidths away
+            Q = (X - self._origin) / self.bandwidth_
+        far = ~np.isfinite(Q).all(axis=1)
+        Q[far] = 0.0
         atol = self.atol * float(np.exp(min(-self._log_scale - np.log(self._sums.total), 700.0)))
-        return self._sums.log_sums(Q, self.rtol, atol) + self._log_scale
+        found = self._sums.log_sums(Q, self.rtol, atol) + self._log_scale
+        found[far] = -np.inf
+        return found
 
     def _score_block(self, block: Any) -> Any:
         if is_numpy(block):

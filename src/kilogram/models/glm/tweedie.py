@@ -12,6 +12,7 @@ References: Nelder and Wedderburn 1972; McCullagh and Nelder 1989; Jorgensen 199
 
 from __future__ import annotations
 
+from numbers import Real as RealNumber
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -271,7 +272,8 @@ class GeneralizedLinearModel(LinearPredictor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
-        tags.target_tags.positive_only = self._family().power > 0
+        power = getattr(self, "power", 1.0)
+        tags.target_tags.positive_only = isinstance(power, RealNumber) and float(power) > 0
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,11 @@ class LocalRows:
     degree: int
     #: Rows of a local fit; None: all.
     n_neighbors: int | None
+
+    @cached_property
+    def spread(self) -> float:
+        """The variance of the rows, summed over the features: a line has no more to see."""
+        return float(np.var(self.X, axis=0).sum())
 
     def blocks(self, new: Array | None) -> Iterator[tuple[slice, Array, Array]]:
         """Queries (None: the rows themselves, left out), squared distances, indices of rows."""
@@ -72,7 +78,7 @@ class LocalRows:
         ZK = Z * K[:, :, None]
         G = np.matmul(ZK.transpose(0, 2, 1), Z)
         trace = np.trace(G, axis1=1, axis2=2)
-        reach = total[:, 0] * h * h
+        reach = total[:, 0] * min(h, self.spread**0.5) ** 2
         G += (RIDGE * (trace + reach) + 1e-300)[:, None, None] * np.eye(G.shape[1])
         slope = np.linalg.solve(G, np.matmul(ZK.transpose(0, 2, 1), Y - mean[:, None, :]))
         return mean - np.einsum("md,mdt->mt", centre, slope)
@@ -110,13 +116,15 @@ def relative_weights(kernel: str, D: Array, h: float) -> Array:
 
     For kernels of bounded support the nearest row has weight 1 where no row is within h.
     """
-    T = D / (h * h)
-    nearest_one = T.min(axis=1, keepdims=True)
-    if kernel in ("gaussian", "exponential"):
-        return np.exp(log_profile(kernel, T) - log_profile(kernel, nearest_one))
-    K = profile(kernel, T)
+    nearest_one = D.min(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # a distance of many bandwidths is infinite: no weight
+        if kernel == "gaussian":
+            return np.exp(log_profile(kernel, (D - nearest_one) / h / h))
+        if kernel == "exponential":
+            return np.exp(log_profile(kernel, ((np.sqrt(D) - np.sqrt(nearest_one)) / h) ** 2))
+        K = profile(kernel, D / h / h)
     alone = K.sum(axis=1) <= 0
-    K[alone] = (T[alone] <= nearest_one[alone]).astype(np.float64)
+    K[alone] = (D[alone] <= nearest_one[alone]).astype(np.float64)
     return K
 
 

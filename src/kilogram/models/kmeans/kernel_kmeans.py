@@ -39,7 +39,7 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
-from kilogram.kernels import Precomputed, as_kernel
+from kilogram.kernels import Precomputed, as_kernel, is_precomputed
 from kilogram.kernels.row_pairs import cast, wide
 from kilogram.kernels.white import without_noise
 from kilogram.models.kmeans.kernel_initialization import (
@@ -318,8 +318,7 @@ class KernelKMeans(CentreMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.pairwise = given or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
 

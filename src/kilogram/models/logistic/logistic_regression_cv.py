@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed
@@ -30,6 +29,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
+from kilogram.base.folds import split_rows
 from kilogram.base.labels import distinct_classes, validate_labels
 from kilogram.base.parameters import numbers
 from kilogram.models.logistic.logistic_regression import LogisticRegression
@@ -275,7 +275,7 @@ class LogisticRegressionCV(LogisticPredictor):
         self.classes_ = distinct_classes(y)
         self.Cs_ = grid_of(self.Cs)
         self.l1_ratios_ = self._ratios()
-        folds = list(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y))
+        folds = split_rows(self.cv, X, y, classifier=is_classifier(self))
         self._check_folds(y, [train for train, _ in folds])
         found = [self._fold(X, y, w, train, test) for train, test in folds]
         self.scores_ = np.stack([f[0] for f in found])
@@ -299,7 +299,10 @@ class LogisticRegressionCV(LogisticPredictor):
             return np.array([1.0 if self.penalty == "l1" else 0.0])
         if self.l1_ratios is None:
             return np.array([0.0])
-        return np.ravel(numbers(self.l1_ratios, "l1_ratios"))
+        ratios = np.ravel(numbers(self.l1_ratios, "l1_ratios"))
+        if not len(ratios):
+            raise ValueError(f"l1_ratios must have at least one value, got {self.l1_ratios!r}.")
+        return ratios
 
     def _paths(self, kept: dict, classes: np.ndarray) -> np.ndarray:
         """Coefficients (n_ratios, n_cs, t, d + 1) of one fold; NaN for classes it lacks."""

@@ -37,7 +37,8 @@ NAMES = sorted(
 
 def check_metric(metric: Any, metric_params: Any) -> None:
     """A metric by name, "precomputed" or a callable; parameters only where they are used."""
-    if not callable(metric) and metric not in (*OWN, *NAMES, "precomputed"):
+    named = isinstance(metric, str) and metric in (*OWN, *NAMES, "precomputed")
+    if not callable(metric) and not named:
         names = ", ".join(repr(name) for name in [*OWN, *NAMES, "precomputed"])
         raise ValueError(f"metric must be one of {names} or a callable, got {metric!r}.")
     unused = isinstance(metric, str) and metric in (*OWN, "euclidean", "precomputed")
@@ -64,7 +65,11 @@ def row_distances(X: Any, Y: Any, metric: Any, metric_params: Any = None) -> Any
 def _computed(A: Any, B: Any, metric: Any, params: dict[str, Any]) -> np.ndarray:
     try:
         found = pairwise_distances(A, B, metric=metric, **params)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise ValueError(
+            f"metric_params={params or None!r} do not suit metric={metric!r}."
+        ) from error
+    except ValueError as error:
         raise ValueError(
             f"metric={metric!r} with metric_params={params or None!r} failed on these rows: {error}"
         ) from error

@@ -331,7 +331,7 @@ class Isomap(EmbeddingMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:

@@ -318,7 +318,8 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = "precomputed" in (self.dissimilarity, self.metric)
+        names = [name for name in (self.dissimilarity, self.metric) if isinstance(name, str)]
+        given = "precomputed" in names
         tags.input_tags.sparse, tags.input_tags.pairwise = not given, given
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

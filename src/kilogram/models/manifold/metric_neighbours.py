@@ -27,13 +27,13 @@ class MetricNeighbours:
     @classmethod
     def of(cls, rows: Any, metric: Any, p: float, metric_params: Any) -> MetricNeighbours:
         """The neighbours of scikit-learn's parameters: `p` belongs to the Minkowski distance."""
-        if metric == "minkowski":
-            if p in (1, 2):
-                metric, metric_params = "cityblock" if p == 1 else "euclidean", None
+        check_metric(metric, metric_params)
+        if isinstance(metric, str) and metric == "minkowski":
+            if p in (1, 2) and not metric_params:
+                metric = "cityblock" if p == 1 else "euclidean"
             else:
                 metric_params = {"p": p} | dict(metric_params or {})
-        check_metric(metric, metric_params)
-        if metric == "precomputed":
+        if isinstance(metric, str) and metric == "precomputed":
             check_distances(rows)
         return cls(rows, metric, metric_params)
 

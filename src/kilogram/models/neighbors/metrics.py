@@ -242,7 +242,8 @@ def _tree_or_direct(
 
 
 def _root(sums: Array, p: float) -> Array:
-    return np.asarray(sums ** (1.0 / p))
+    with np.errstate(over="ignore"):  # infinite distances are refused where they are used
+        return np.asarray(sums ** (1.0 / p))
 
 
 def _share(counts: Array, d: int) -> Array:

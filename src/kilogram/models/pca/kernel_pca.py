@@ -43,7 +43,7 @@ from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import KernelProjection, linear_projection, signed, stored
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import warn_memory_fallback
-from kilogram.kernels import Gaussian, Kernel, Linear, Precomputed, as_kernel
+from kilogram.kernels import Gaussian, Kernel, Linear, Precomputed, as_kernel, is_precomputed
 from kilogram.kernels.row_pairs import dense
 from kilogram.models.features.fourier import FourierFeatures
 from kilogram.models.features.nystroem import Nystroem
@@ -405,8 +405,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
-        tags.input_tags.sparse, tags.input_tags.pairwise = True, given
+        tags.input_tags.sparse, tags.input_tags.pairwise = True, is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

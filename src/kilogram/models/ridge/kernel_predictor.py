@@ -11,7 +11,7 @@ from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.regression_data import validate_regression_data, weighted_objective
-from kilogram.kernels import Kernel, Precomputed
+from kilogram.kernels import Kernel, is_precomputed
 from kilogram.models.features.fourier_moments import feature_products
 from kilogram.models.ridge.kernel_solvers import KernelFit
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha, in_precision_of
@@ -92,7 +92,5 @@ class KernelPredictor(MultiOutputMixin, RegressorMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(
-            self.kernel, Precomputed
-        )
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags

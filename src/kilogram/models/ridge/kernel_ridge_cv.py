@@ -23,6 +23,7 @@ from kilogram.base.constraints import (
     Null,
     check_parameters,
 )
+from kilogram.base.folds import split_rows
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.ridge.kernel_path import ScoredKernel, kernel_path
@@ -256,7 +257,7 @@ class KernelRidgeCV(KernelPredictor):
         check_folds(self.store_cv_results, self.alpha_per_target)
         model = KernelRidge(fit_intercept=self.fit_intercept, max_memory=self.max_memory)
         grid = {"kernel": kernels, "alpha": alphas}
-        search = GridSearchCV(model, grid, cv=self.cv, scoring=self.scoring)
+        search = GridSearchCV(model, grid, cv=split_rows(self.cv, X, y), scoring=self.scoring)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         found = search.fit(X, y, **weights).best_estimator_
         self.alpha_, self.best_score_ = found.alpha, search.best_score_

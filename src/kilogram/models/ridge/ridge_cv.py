@@ -25,6 +25,7 @@ from kilogram.base.constraints import (
     OneOf,
     check_parameters,
 )
+from kilogram.base.folds import split_rows
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.ridge.path_scores import (
@@ -194,7 +195,7 @@ class RidgeCV(LinearPredictor):
         search = GridSearchCV(
             Ridge(fit_intercept=self.fit_intercept),
             {"alpha": alphas},
-            cv=self.cv,
+            cv=split_rows(self.cv, X, y),
             scoring=self.scoring,
         )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

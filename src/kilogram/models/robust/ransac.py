@@ -244,8 +244,8 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        sparse = True if self.estimator is None else get_tags(self.estimator).input_tags.sparse
-        tags.input_tags.sparse = sparse
+        known = isinstance(self.estimator, BaseEstimator)
+        tags.input_tags.sparse = not known or get_tags(self.estimator).input_tags.sparse
         return tags
 
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.base.folds import split_rows
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.models.sparse.problem import Centring, from_moments, from_rows, prefers_moments
 from kilogram.solvers.coordinate.designs import Design
@@ -53,13 +53,7 @@ class Data(NamedTuple):
 
 def split_folds(cv: Any, data: Data) -> list[tuple[Array, Array]]:
     """The rows of each fold, for training and left out, as `cv` asks for."""
-    folds, n = list(check_cv(cv).split(data.X, data.y)), len(data.y)
-    for rows in (rows for fold in folds for rows in fold):
-        if len(rows) and not (np.min(rows) >= -n and np.max(rows) < n):
-            raise ValueError(
-                f"cv yields the row {np.max(rows)}, but X has {n} rows: give splits of these rows."
-            )
-    return folds
+    return split_rows(cv, data.X, data.y)
 
 
 def fold_data(

@@ -223,5 +223,5 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = False
-        tags.target_tags.positive_only = self.loss in LEAST_TARGET
+        tags.target_tags.positive_only = isinstance(self.loss, str) and self.loss in LEAST_TARGET
         return tags

@@ -38,7 +38,7 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.kernels import FromCallable, Kernel, Linear, Precomputed, as_kernel
+from kilogram.kernels import FromCallable, Kernel, Linear, Precomputed, as_kernel, is_precomputed
 from kilogram.kernels.bandwidths import scale_rule
 from kilogram.operators.cost import rates
 from kilogram.solvers.smo import (
@@ -293,9 +293,7 @@ class KernelMachine(Estimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not callable(self.kernel) or isinstance(self.kernel, Kernel)
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(
-            self.kernel, Precomputed
-        )
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
 
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 
 from kilogram.arrays.rows import take_rows
+from kilogram.base.folds import split_rows
 from kilogram.base.parameters import numbers
 from kilogram.models.svm.kernel_machine import KernelMachine
 from kilogram.models.svm.linear_machine import LinearMachine
@@ -146,12 +146,11 @@ def folds(
     model: KernelMachine | LinearMachine, X: Any, y: Any, w: Any, cv: Any
 ) -> Iterator[tuple[tuple, tuple]]:
     """Training rows and held-out rows, one pair per fold."""
-    splitter = check_cv(cv, y, classifier=is_classifier(model))
     targets = np.asarray(y)
     pairwise = get_tags(model).input_tags.pairwise
     weights = None if w is None else np.broadcast_to(np.asarray(w), targets.shape)
     rows = X if hasattr(X, "shape") else np.asarray(X)
-    for train, test in splitter.split(np.zeros(targets.shape[0]), targets):
+    for train, test in split_rows(cv, targets, targets, classifier=is_classifier(model)):
         seen, held = some_rows(rows, train), some_rows(rows, test)
         if pairwise:
             seen, held = seen[:, train], held[:, train]

@@ -80,8 +80,8 @@ class Distance:
             D = pairwise_distances(x, y, metric=self.metric, **self.params)
         except TypeError as error:
             raise ValueError(
-                f"metric_params={self.params!r} do not suit metric={self.metric!r}: {error}."
-            ) from None
+                f"metric_params={self.params!r} do not suit metric={self.metric!r}."
+            ) from error
         return D if is_sparse(X) or is_numpy(X) else like(np.asarray(D, np.float64), wide(X))
 
     def matrix(self, X: Any) -> np.ndarray:
