@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import numpy as np
@@ -118,6 +119,69 @@ def test_what_the_printed_page_gets_wrong_looks_different(scene, preset):
     i = {"ridge": 0}.get(scene, -1)  # the largest penalty, or the end
     panel = "kernel" if scene == "svm" else "data"
     assert right.frames[i].layers[panel][0] != wrong.frames[i].layers[panel][0]
+
+
+SWITCHED = [name for name in MADE if any(c.name == "printed" for c in scenes()[name].controls)]
+
+
+@pytest.mark.parametrize("scene", SWITCHED)
+def test_the_switch_of_a_misprint_shows_another_picture(scene):
+    right, wrong = (answer({"scene": scene, "controls": {"printed": on}}) for on in (False, True))
+    assert "error" not in wrong
+    drawn = [
+        [p.get("layers") for p in r["panels"]] + [f["layers"] for f in r["frames"]]
+        for r in (right, wrong)
+    ]
+    assert drawn[0] != drawn[1]
+
+
+def test_printed_steps_of_logistic_regression_go_uphill():
+    _, recording = run_scene("logistic", {"printed": True}, "overlap")
+    first, last = (recording.frames[i].layers["objective"][0]["y"][-1] for i in (0, -1))
+    assert last > first
+
+
+def test_factors_updated_at_once_do_not_always_improve():
+    _, recording = run_scene("nmf", {"printed": True})
+    errors = recording.frames[-1].layers["objective"][0]["y"]
+    assert np.any(np.diff(errors) > 0)
+
+
+def test_kernel_correlation_without_a_penalty_is_perfect_and_vanishes_on_fresh_rows():
+    shown = dict(run_scene("cca", {"printed": True})[1].readouts)
+    assert shown["kernel correlation"] > 0.999
+    assert shown["kernel, fresh rows"] < 0.5
+
+
+def test_regions_are_those_of_every_fine_cell():
+    from kilogram.book.recording import Grid
+
+    grid = Grid(-3, 3, -3, 3, 16, 16)
+    layer = grid.regions(lambda Z: (Z[:, 0] + 0.3 * Z[:, 1] > 0.1).astype(int) + (Z[:, 1] > 2))
+    pairs = np.frombuffer(base64.b64decode(layer["data"]), np.uint8).reshape(-1, 2)
+    labels = np.repeat(pairs[:, 0], pairs[:, 1])
+    places = grid.finer(4).places
+    np.testing.assert_array_equal(
+        labels, (places[:, 0] + 0.3 * places[:, 1] > 0.1).astype(int) + (places[:, 1] > 2)
+    )
+
+
+def test_signed_fields_are_fine_near_zero():
+    from kilogram.book.recording import Grid
+
+    values = np.linspace(-1, 1, 64)
+    layer = Grid(0, 1, 0, 1, 8, 8).values(values, limit=1.0)
+    root = np.frombuffer(base64.b64decode(layer["data"]), np.uint8) / 127.5 - 1
+    decoded = root * np.abs(root)
+    # half a step of the root, 1 / 255, times the slope of its square
+    assert np.all(np.abs(decoded - values) <= (2 * np.abs(root) + 1 / 255) / 255)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_page_has_a_derivation(slug):
+    steps = page_content(slug)["derivation"]
+    assert len(steps) >= 2
+    assert all(words.endswith((".", ":")) and formula for words, formula in steps)
 
 
 def test_a_perceptron_without_an_offset_never_ends_beside_the_origin():

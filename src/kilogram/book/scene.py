@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kilogram.book.presets import PRESETS
 from kilogram.book.recording import Recording
+from kilogram.book.textbook_steps import last_line
 from kilogram.errors import UserError
 
 MAX_POINTS = 1000  # more points are neither seen singly nor computed while one drags
@@ -193,6 +194,16 @@ def _given_points(scene: Scene, given: Sequence[Sequence[float]]) -> Points:
     return Points(table[:, :2], labels)
 
 
+def _lit(recording: Recording, settings: Mapping[str, Any]) -> Recording:
+    """Where each picture is a whole run of the code, the line on which a run ends is lit."""
+    whole = all(frame.line is None for frame in recording.frames)
+    if recording.code and whole and not settings.get("printed"):
+        for frame in recording.frames:
+            frame.line = last_line(recording.code)
+        recording.notes = [*recording.notes, "Each picture is a whole run of the code below."]
+    return recording
+
+
 @cache
 def scenes() -> dict[str, Scene]:
     """Every scene, by module; those made for a page come before the line by line ones."""
@@ -222,7 +233,7 @@ def run_scene(
     data = load_points(scene, chosen, given)
     settings = scene.settings(controls)
     try:
-        return data, scene.run(data, settings)
+        return data, _lit(scene.run(data, settings), settings)
     except BookError:
         raise
     except np.linalg.LinAlgError as error:

@@ -19,9 +19,9 @@ def correlated_columns(
     return X, y - y.mean(), truth
 
 
-def two_views(kind: str, n: int = 160) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def two_views(kind: str, n: int = 160, seed: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two views of one hidden variable t, with noise columns beside it."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     t = rng.uniform(-3, 3, n)
     signal = {"line": (t, -0.8 * t), "sine": (t, np.sin(2 * t)), "parabola": (t, t**2 - 3)}[kind]
     X = np.stack([signal[0] + 0.2 * rng.standard_normal(n), 1.5 * rng.standard_normal(n)], axis=1)

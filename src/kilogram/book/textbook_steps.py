@@ -15,7 +15,7 @@ class Step:
     """One yielded state and its line, counted from 0 within the shown code."""
 
     state: State
-    line: int
+    line: int | None  # none for a misprinted algorithm, whose code is not shown
 
     @property
     def name(self) -> str:
@@ -37,6 +37,13 @@ def record(name: str, *args: Any, most: int = 400, **kwargs: Any) -> list[Step]:
             states.close()
             break
     return steps
+
+
+@cache
+def last_line(name: str) -> int:
+    """The line of the last state: where a whole run ends."""
+    lines = code_of(name)[0].splitlines()
+    return max(i for i, line in enumerate(lines) if "yield" in line)
 
 
 @cache

@@ -11,7 +11,7 @@ export function linePath(xs: Num[], ys: Num[], sx: Scale, sy: Scale): string {
   let pen = false;
   xs.forEach((x, i) => {
     const y = ys[i];
-    if (x === null || y === null) pen = false;
+    if (x == null || y == null) pen = false;
     else {
       path += `${pen ? 'L' : 'M'}${sx(x).toFixed(1)},${sy(y).toFixed(1)}`;
       pen = true;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -20,6 +21,7 @@ from kilogram.book.drawing import (
     score_field,
     short,
 )
+from kilogram.book.misprints import adaboost_uphill
 from kilogram.book.recording import (
     Frame,
     Layer,
@@ -30,8 +32,8 @@ from kilogram.book.recording import (
     line,
     points,
 )
-from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
-from kilogram.book.scenes.classification import SIDES, errors
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
+from kilogram.book.scenes.classification import SIDES
 from kilogram.book.textbook_steps import record
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier
@@ -39,28 +41,49 @@ from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoosting
 ROUNDS = 30  # each is a frame
 
 
+@dataclass(frozen=True)
+class _Run:
+    """Rounds of AdaBoost: stumps (column, threshold, left, right vote), votes, errors, weights."""
+
+    stumps: np.ndarray
+    alpha: np.ndarray
+    errors: np.ndarray
+    weights: np.ndarray  # (rounds, n), of sum 1, that each round began with
+
+    def stump_votes(self, Z: np.ndarray) -> np.ndarray:
+        """(rounds, rows) of -1 and +1; a stump without a column has all rows on its left."""
+        column, threshold, left, right = self.stumps.T
+        below = (Z[:, column.astype(int)] <= threshold).T | (column < 0)[:, None]
+        return np.where(below, left[:, None], right[:, None])
+
+    def scores(self, Z: np.ndarray) -> np.ndarray:
+        """The votes so far, divided by their sum."""
+        total = np.cumsum(self.alpha)[:, None]
+        return np.cumsum(self.alpha[:, None] * self.stump_votes(Z), axis=0) / np.maximum(total, 1e-300)  # fmt: skip
+
+
 def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     signs = np.where(y > 0, 1.0, -1.0)
     settings = {"n_estimators": ROUNDS, "learning_rate": c["rate"], "criterion": c["criterion"]}
     model = AdaBoostClassifier(**settings).fit(X, y)
-    grid = data_grid(data, 56)
-    fields = list(model.staged_decision_function(grid.places))
-    own = np.array(list(model.staged_decision_function(X)))
-    weights = _weights(model, own, signs)
-    train = np.mean((own > 0) != (y > 0), axis=1)
-    fresh, target = fresh_points(data)
-    test = [float(np.mean(found != target)) for found in model.staged_predict(fresh)]
-    bound, rounds = model.training_error_bound_, np.arange(1, len(own) + 1)
+    run = _printed_run(X, signs) if c["printed"] else _run_of(model, X, signs)
+    grid, (fresh, target) = data_grid(data, 56), fresh_points(data)
+    fields, weights, votes = run.scores(grid.places), run.weights, run.stump_votes(X)
+    train, test = (
+        np.mean((run.scores(Z) > 0) != (labels > 0), axis=1)
+        for Z, labels in ((X, y), (fresh, target))
+    )
+    bound, rounds = model.training_error_bound_, np.arange(1, len(run.alpha) + 1)
     # the first two states of the textbook version: the start, and a round
     lines = [step.line for step in record("adaboost", X, signs, 1)]
     frames = []
-    for t, learner in enumerate(model.estimators_):
+    for t, stump in enumerate(run.stumps):
         w = weights[t] * len(y)
-        wrong = learner.predict(X) != y
+        wrong = votes[t] != signs
         shown = [
             score_field(grid, fields[t]),
-            *_stump(learner.stump, data),
+            *_stump(stump, data),
             data_points(r=np.clip(3.4 * np.sqrt(w), 1.8, 14), ring=wrong.astype(int)),
         ]
         curves = [
@@ -70,44 +93,52 @@ def _adaboost(data: Points, c: Mapping[str, Any]) -> Recording:
             points([t + 1], [train[t]], color="c0", r=4.5),
         ]
         frames.append(Frame(
-            f"round {t + 1}: ringed points gain weight",
-            {"data": shown, "weights": [bars(np.arange(len(y)), w, c=y)], "errors": curves},
-            lines[-1],
-            [("weighted error of this stump", short(float(model.estimator_errors_[t]))),
-             ("its vote α", short(float(model.estimator_weights_[t]))),
-             ("largest weight", f"{w.max():.1f} × the mean")],
+            f"round {t + 1}: ringed points {'lose' if c['printed'] else 'gain'} weight",
+            {"data": shown, "weights": [bars(np.arange(len(y)), w, c=y)], "errors": curves[c["printed"]:]},
+            None if c["printed"] else lines[-1],
+            [("weighted error of this stump", short(float(run.errors[t]))),
+             ("its vote α", short(float(run.alpha[t]))),
+             ("largest weight", f"{w.max():.1f} × the mean"),
+             ("training error", percent(float(train[t]))), ("error on fresh points", percent(float(test[t])))],
         ))  # fmt: skip
     panels = [
         plane(data, "data", "Votes of the stumps", legend=(*SIDES, ("contour", "this round’s stump")), describe="points by weight, the stump of this round and the border of all votes so far"),
         Panel("weights", "Weight of each point", (-1, len(y)), (0, max(4.0, 1.05 * float(weights.max()) * len(y))), x_label="point", y_label="times the mean", describe="weights of the points in this round"),
-        Panel("errors", "Error by round", (0.5, max(len(own), 2) + 0.5), (0, max(1.0, float(bound.max())) * 1.02), x_label="round", legend=(("c0", "training"), ("c1", "fresh points"), ("c2", "bound of training")), small=True),
+        Panel("errors", "Error by round", (0.5, max(len(rounds), 2) + 0.5), (0, max(1.0, float(bound.max())) * 1.02), x_label="round", legend=(("c0", "training"), ("c1", "fresh points"), ("c2", "bound of training")), small=True),
     ]  # fmt: skip
     words = ", ".join(f"{key}={value!r}" for key, value in settings.items())
     return Recording(
-        panels, frames, errors(model, data),
+        panels, frames,
         notes=["A point’s area is its weight in this round; a ring marks what this round’s stump gets wrong."],
         python=python_lines("classes", f"model = kg.AdaBoostClassifier({words}).fit(X, y)"),
         code="adaboost", fitted={"estimator_weights_": model.estimator_weights_, "estimator_errors_": model.estimator_errors_},
     )  # fmt: skip
 
 
-def _weights(model: AdaBoostClassifier, scores: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The weights each round began with, (rounds, n) of sum 1: w_i is exp(-y_i f(x_i)).
-
-    The staged scores are f divided by half of the votes so far.
-    """
-    f = scores * np.cumsum(model.estimator_weights_)[:, None] / 2
+def _run_of(model: AdaBoostClassifier, X: np.ndarray, signs: np.ndarray) -> _Run:
+    """The rounds of a fitted model. The weights of a round are exp(-y_i f(x_i)) of those before."""
+    stumps = [e.stump for e in model.estimators_]
+    table = np.array([[s.column, s.threshold, 2 * s.left - 1, 2 * s.right - 1] for s in stumps])
+    alpha = np.asarray(model.estimator_weights_)
+    run = _Run(table.astype(float), alpha, np.asarray(model.estimator_errors_), np.empty(0))
+    f = np.cumsum(alpha[:, None] * run.stump_votes(X), axis=0) / 2
     before = np.exp(-signs * np.concatenate([np.zeros((1, len(signs))), f[:-1]]))
-    return np.asarray(before / before.sum(axis=1, keepdims=True))
+    return replace(run, weights=before / before.sum(axis=1, keepdims=True))
 
 
-def _stump(stump: Any, data: Points) -> list[Layer]:
+def _printed_run(X: np.ndarray, signs: np.ndarray) -> _Run:
+    *_, last = adaboost_uphill(X, signs, ROUNDS // 2)
+    return _Run(*(np.asarray(last[letter]) for letter in ("stumps", "beta", "err", "w")))
+
+
+def _stump(stump: np.ndarray, data: Points) -> list[Layer]:
     """The line of a stump's threshold; nothing where both of its sides vote alike."""
-    if stump.column < 0 or stump.left == stump.right:
+    column, threshold, left, right = stump
+    if column < 0 or left == right:
         return []
     box = data_box(data)
-    at, across = [stump.threshold] * 2, box[1 - stump.column]
-    x, y = (at, across) if stump.column == 0 else (across, at)
+    at, across = [threshold] * 2, box[1 - int(column)]
+    x, y = (at, across) if column == 0 else (across, at)
     return [line(x, y, color="contour", width=2.4, dash=True)]
 
 
@@ -183,8 +214,8 @@ SCENES = (
         "One stump after the other, each a single threshold of one column. Points that a stump gets wrong grow in weight, so the next stump attends to them; the votes add up to a border no stump could draw.",
         _adaboost, data="classes", presets=("moons", "circles", "overlap", "wrong_labels", "xor"),
         controls=(choice("criterion", "a stump makes least", (("error", "the weighted error"), ("gini", "the Gini impurity"))),
-                  log_slider("rate", "learning rate", 1.0, 0.05, 2.0)),
-        breaks=(Break("Four wrong labels take half of the weight", "wrong_labels"), Break("Exclusive or: no stump is better than chance", "xor"), Break("Overlap: it chases what cannot be learned", "overlap")),
+                  log_slider("rate", "learning rate", 1.0, 0.05, 2.0), switch("printed", "as printed: the loss exp(+y f)")),
+        breaks=(Break("What the printed page gets wrong: easy points gain weight", "moons", {"printed": True}), Break("Four wrong labels take half of the weight", "wrong_labels"), Break("Exclusive or: no stump is better than chance", "xor"), Break("Overlap: it chases what cannot be learned", "overlap")),
         question="Paint one point of the other class into the middle of a group. What happens to its weight?",
         answer="It grows in every round that gets it wrong, exponentially, until a stump is bent around it: wrong labels lead AdaBoost astray.",
         names=("AdaBoostClassifier",), min_points=4,

@@ -21,6 +21,7 @@ from kilogram.book.drawing import (
     score_field,
     short,
 )
+from kilogram.book.misprints import logistic_uphill, printed_steps
 from kilogram.book.recording import (
     Frame,
     Layer,
@@ -120,7 +121,12 @@ def _svm(data: Points, c: Mapping[str, Any]) -> Recording:
 
 def _logistic(data: Points, c: Mapping[str, Any]) -> Recording:
     X, lam = data.xy, 1 / c["C"]
-    steps = record("logistic_irls", X, (data.labels > 0).astype(float), lam, max_steps=20)
+    y = (data.labels > 0).astype(float)
+    steps = (
+        printed_steps(logistic_uphill(X, y, np.random.default_rng(0)))
+        if c["printed"]
+        else record("logistic_irls", X, y, lam, max_steps=20)
+    )
     model = LogisticRegression(C=c["C"], tol=1e-8).fit(X, data.labels)
     grid = data_grid(data, 40)
     panel, mark = objective_panel([s.state.objective for s in steps], title="Loss")
@@ -143,7 +149,7 @@ def _logistic(data: Points, c: Mapping[str, Any]) -> Recording:
     main = plane(
         data,
         "data",
-        "Probability of class 1",
+        "As printed: a step up the loss" if c["printed"] else "Probability of class 1",
         legend=SIDES,
         describe="probability of class 1 with its lines at 1/4, 1/2 and 3/4",
     )
@@ -306,8 +312,8 @@ SCENES = (
     Scene(
         "logistic", "logistic", "Logistic regression",
         "A line, and a probability that changes smoothly across it. Newton’s method solves a weighted least squares problem in every step.",
-        _logistic, data="classes", presets=_TWO, controls=(log_slider("C", "C = 1 / penalty", 1.0, 0.001, 10000.0),),
-        breaks=(Break("Separable, no penalty: weights without end", "two", {"C": 10000.0}), Break("A ring has no straight border", "circles")),
+        _logistic, data="classes", presets=_TWO, controls=(log_slider("C", "C = 1 / penalty", 1.0, 0.001, 10000.0), switch("printed", "as printed: algorithm 18 with the sign of its step")),
+        breaks=(Break("What the printed page gets wrong: the loss rises", "overlap", {"printed": True}), Break("Separable, no penalty: weights without end", "two", {"C": 10000.0}), Break("A ring has no straight border", "circles")),
         question="Two separable groups, C very large. Where do the weights stop?",
         answer="They do not: scaling w up always raises the likelihood. Only the penalty stops them.",
         names=("LogisticRegression",), min_points=3,

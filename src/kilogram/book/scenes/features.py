@@ -158,12 +158,21 @@ def _drawn_tree(nodes: Any) -> list[dict[str, Any]]:
     return layers
 
 
+def _split_anew(X: np.ndarray, y: np.ndarray, alpha: float) -> np.ndarray:
+    """Cookbook, algorithm 17, as printed: the last coefficients of its stochastic gradients."""
+    states = record("online_lasso", X, y, alpha, 12, np.random.default_rng(0), form="printed")
+    return np.asarray(states[-1].state["w_last"])
+
+
 def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y, truth = correlated_columns(c["seed"], c["noise"], c["correlation"])
     alphas, coefs, _ = lasso_path(X, y, n_alphas=40, eps=2e-3)
     alphas = np.asarray(alphas)
     order = np.argsort(alphas)[::-1]
     alphas, coefs = alphas[order], np.asarray(coefs)[:, order].T
+    if c["printed"]:
+        alphas = alphas[::3]
+        coefs = np.array([_split_anew(X, y, float(a)) for a in alphas])
     ridges = np.array([Ridge(alpha=len(y) * a * 5).fit(X, y).coef_ for a in alphas])
     fresh, target, _ = correlated_columns(c["seed"] + 1000, c["noise"], c["correlation"])
     logs = np.log10(alphas)
@@ -188,7 +197,7 @@ def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
     box = (float(logs[-1]), float(logs[0]))
     high = limits([*coefs.ravel(), *truth], 0.1)
     panels = [
-        Panel("path", "Lasso: coefficients", box, high, x_label="log10 α", describe="coefficients along the path"),
+        Panel("path", "As printed: u and v split anew" if c["printed"] else "Lasso: coefficients", box, high, x_label="log10 α", describe="coefficients along the path"),
         Panel("ridge", "Ridge on the same data", box, high, x_label="log10 α"),
         Panel("bars", "Coefficients now, truth ringed", (0.4, 8.6), high, x_label="column"),
         Panel("errors", "Training and test error", box, (0, max(test[0], train[0]) * 1.05), x_label="log10 α", legend=(("c0", "training"), ("c1", "test"))),
@@ -268,6 +277,8 @@ def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
             fits.append(LinearRegression(fit_intercept=False).fit(Z[kept, : d + 1], y[kept]))
             missed = (y - fits[d].predict(Z[:, : d + 1])) ** 2
             test[f, d], train[f, d] = missed[out].mean(), missed[kept].mean()
+            if c["printed"]:
+                test[f, d] /= len(out)
         fit, columns = fits[c["degree"]], slice(c["degree"] + 1)
         miss = segments(x[out], y[out], x[out], fit.predict(Z[out, columns]), color="c1", width=2)
         shown = [
@@ -291,9 +302,12 @@ def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
             )
         )
     mean = test.mean(axis=0)
+    title = (
+        "As printed: divided by the size of the fold again" if c["printed"] else "Error by degree"
+    )
     panels = [
         plane(data, "data", f"Degree {c['degree']}", equal=False, legend=(("c0", "to fit"), ("c1", "left out")), describe="fit without one fold, and its errors"),
-        Panel("errors", "Error by degree", (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[0]) * 1.2)), x_label="degree", legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
+        Panel("errors", title, (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[0]) * 1.2)), x_label="degree", legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
     ]  # fmt: skip
     lines = [
         "from sklearn.model_selection import GridSearchCV, KFold",
@@ -323,8 +337,8 @@ SCENES = (
     Scene(
         "lasso", "sparse", "Lasso path",
         "The penalty |w|₁ sets coefficients to exactly zero; as α falls they enter one after the other. Ridge shrinks them all and drops none.",
-        _lasso, controls=(slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1))),
-        breaks=(Break("Correlated columns: it picks one of them", controls={"correlation": 0.9}), Break("Much noise: false columns enter", controls={"noise": 3.0})),
+        _lasso, controls=(slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 17, u and v split anew")),
+        breaks=(Break("What the printed page gets wrong: no coefficient is zero", controls={"printed": True}), Break("Correlated columns: it picks one of them", controls={"correlation": 0.9}), Break("Much noise: false columns enter", controls={"noise": 3.0})),
         question="Three columns matter. Are they the first three to enter?",
         answer="With little correlation, yes. With strong correlation a stand-in may enter first, and leave again.",
         names=("Lasso", "lasso_path", "Ridge"),
@@ -343,8 +357,8 @@ SCENES = (
         "cross_validation", "explicit_features", "Cross-validation and the degree",
         "Leave one part out, fit the rest, measure the part left out; then the next. Each fold adds a curve to the average on the right.",
         _validation, data="curve", presets=("sine", "few", "parabola", "line", "outliers"),
-        controls=(slider("degree", "degree", 5, 0, 10, export=(1, 3, 5, 9)), slider("folds", "folds", 5, 2, 10, export=(2, 5, 10))),
-        breaks=(Break("Two folds of ten points", "few", {"folds": 2}), Break("An outlier in a fold", "outliers", {"degree": 3})),
+        controls=(slider("degree", "degree", 5, 0, 10, export=(1, 3, 5, 9)), slider("folds", "folds", 5, 2, 10, export=(2, 5, 10)), switch("printed", "as printed: the mean of a fold is divided by its size again")),
+        breaks=(Break("What the printed page gets wrong: an error below the training error", "sine", {"printed": True}), Break("Two folds of ten points", "few", {"folds": 2}), Break("An outlier in a fold", "outliers", {"degree": 3})),
         question="Which degree would you choose: the lowest point of the curve, or the simplest within one standard error?",
         answer="The simplest within one standard error is the safer choice: the curve itself is an estimate.",
         names=("PolynomialFeatures", "LinearRegression"), min_points=6,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
 from kilogram.book.drawing import (
     data_box,
@@ -51,7 +52,10 @@ def _discriminants(data: Points, c: Mapping[str, Any]) -> Recording:
     grid = data_grid(data)
     means, shared = linear.means_, [linear.covariance_] * len(linear.means_)
     own = quadratic.covariance_
-    fields = grid.regions(linear.predict), grid.regions(quadratic.predict)
+    fields = (
+        grid.regions(linear.predict),
+        grid.regions(partial(_by_distance, quadratic) if c["printed"] else quadratic.predict),
+    )
     frames = []
     for i, step in enumerate(steps):
         left, right = [data_points()], [data_points()]
@@ -64,9 +68,12 @@ def _discriminants(data: Points, c: Mapping[str, Any]) -> Recording:
     readouts = [(f"{name}, linear", v) for name, v in errors(linear, data)] + [
         (f"{name}, quadratic", v) for name, v in errors(quadratic, data)
     ]
+    if c["printed"]:
+        wrong = float(np.mean(_by_distance(quadratic, X) != y))
+        readouts[-2:] = [("training error, as printed", percent(wrong))]
     return Recording(
         [plane(data, "data", "Linear: one covariance", describe="ellipses and regions of the linear discriminant"),
-         plane(data, "quadratic", "Quadratic: one covariance per class", describe="ellipses and regions of the quadratic discriminant")],
+         plane(data, "quadratic", "As printed: the distance alone" if c["printed"] else "Quadratic: one covariance per class", describe="ellipses and regions of the quadratic discriminant")],
         frames, readouts, python=python_lines("classes", "model = kg.QuadraticDiscriminantAnalysis().fit(X, y)"),
         code="quadratic_discriminant", fitted={"means_": quadratic.means_, "priors_": quadratic.priors_},
     )  # fmt: skip
@@ -95,9 +102,9 @@ def _fisher(data: Points, c: Mapping[str, Any]) -> Recording:
     model = FisherDiscriminant().fit(X, y)
     kernel = KernelFisherDiscriminant(kernel=Gaussian(c["sigma"]), alpha=c["alpha"]).fit(X, y)
     steps = record("fisher", X, y)
-    z = model.transform(X).ravel()
-    w = np.asarray(steps[-1].state["W"])[:, 0]
+    w = _last_direction(X, y) if c["printed"] else np.asarray(steps[-1].state["W"])[:, 0]
     w = w / np.linalg.norm(w)
+    z = X @ w if c["printed"] else model.transform(X).ravel()
     grid = data_grid(data)
     means = np.array([X[y == name].mean(axis=0) for name in np.unique(y)])
     centre = X.mean(axis=0)
@@ -106,7 +113,11 @@ def _fisher(data: Points, c: Mapping[str, Any]) -> Recording:
     feet = centre + ((X - centre) @ w)[:, None] * w
     frames = []
     for i, step in enumerate(steps):
-        layers = [grid.regions(model.predict, faint=True)] if i == len(steps) - 1 else []
+        layers = (
+            [grid.regions(model.predict, faint=True)]
+            if i == len(steps) - 1 and not c["printed"]
+            else []
+        )
         layers += (
             [segments(X[:, 0], X[:, 1], feet[:, 0], feet[:, 1], width=0.8), axis]
             if i == len(steps) - 1
@@ -120,12 +131,31 @@ def _fisher(data: Points, c: Mapping[str, Any]) -> Recording:
         f"Kernel version, σ = {c['sigma']:.2g}",
         layers=[grid.regions(kernel.predict), data_points()],
     )
-    panels = [plane(data, "data", "Fisher’s direction", describe="points, class means and the direction that parts them"), beside,
+    panels = [plane(data, "data", "As printed: of the first eigenvalue" if c["printed"] else "Fisher’s direction", describe="points, class means and the direction that parts them"), beside,
               _histogram("scores", "Points along the direction", z, y, small=True)]  # fmt: skip
     return Recording(
         panels, frames, [*[(f"{n}, linear", v) for n, v in errors(model, data)], *[(f"{n}, kernel", v) for n, v in errors(kernel, data)]],
         python=python_lines("classes", "model = kg.FisherDiscriminant().fit(X, y)"), code="fisher",
+        fitted={"scalings_": model.scalings_, "means_": model.means_},
     )  # fmt: skip
+
+
+def _last_direction(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Cookbook, algorithm 14: "the first eigenvalues", which numerical libraries sort upwards."""
+    means = np.array([X[y == name].mean(axis=0) for name in np.unique(y)])
+    S = sum(np.cov(X[y == name].T, bias=True) for name in np.unique(y))
+    B = (means - X.mean(axis=0)).T @ (means - X.mean(axis=0))
+    S = np.asarray(S) + 1e-9 * np.trace(S) * np.eye(2)
+    return np.asarray(eigh(B, S)[1][:, 0])
+
+
+def _by_distance(model: QuadraticDiscriminantAnalysis, Z: np.ndarray) -> np.ndarray:
+    """Lecture notes, lecture 5: the nearest mean under each class's Mahalanobis distance alone."""
+    distances = [
+        np.einsum("ij,jk,ik->i", Z - m, np.linalg.pinv(S), Z - m)
+        for m, S in zip(model.means_, model.covariance_, strict=True)
+    ]
+    return np.asarray(model.classes_[np.argmin(distances, axis=0)])
 
 
 def _bayes(data: Points, c: Mapping[str, Any]) -> Recording:
@@ -269,7 +299,8 @@ SCENES = (
         "discriminants", "discriminants", "Linear and quadratic discriminants",
         "A Gaussian for each class and Bayes’ rule. One shared covariance gives straight borders, one per class gives conics.",
         _discriminants, data="classes", presets=("three", "overlap", "long", "circles", "unequal", "xor"), classes=3,
-        breaks=(Break("A class inside another: means coincide", "circles"), Break("Classes that are no Gaussians", "xor")),
+        controls=(switch("printed", "as printed: the Mahalanobis distance without log-determinant and prior"),),
+        breaks=(Break("What the printed page gets wrong: the wide class takes too much", "circles", {"printed": True}), Break("A class inside another: means coincide", "circles"), Break("Classes that are no Gaussians", "xor")),
         question="Two circles around one centre: which of the two parts them?",
         answer="The quadratic one: the classes differ in covariance, not in mean, so the linear scores are all but equal.",
         names=("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), min_points=6,
@@ -278,8 +309,8 @@ SCENES = (
         "fisher", "fisher", "Fisher’s discriminant",
         "The direction along which the class means are far apart compared with the spread within the classes.",
         _fisher, data="classes", presets=("long", "overlap", "two", "circles", "moons"),
-        controls=(log_slider("sigma", "kernel width σ", 1.0, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.01, 1e-5, 10.0)),
-        breaks=(Break("Equal means: no direction parts them", "circles"),),
+        controls=(log_slider("sigma", "kernel width σ", 1.0, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.01, 1e-5, 10.0), switch("printed", "as printed: eigenvectors of the first eigenvalues")),
+        breaks=(Break("What the printed page gets wrong: the worst direction", "long", {"printed": True}), Break("Equal means: no direction parts them", "circles"),),
         question="Is the best direction the one that joins the means?",
         answer="Only for round classes. Long ones turn it: S_W⁻¹ (m₁ − m₀).",
         names=("FisherDiscriminant", "KernelFisherDiscriminant"), min_points=4,

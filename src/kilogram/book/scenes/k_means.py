@@ -39,7 +39,16 @@ def _run(data: Points, c: Mapping[str, Any]) -> Recording:
     steps = thinned(record("k_means", X, X[starts]))
     model = KMeans(n_clusters=k, init=X[starts], n_init=1, tol=0).fit(X)
     grid = data_grid(data)
-    panel, mark = objective_panel([step.state.objective for step in steps], title="Objective J")
+    values = [
+        float(np.sum(np.linalg.norm(X - s.state["mu"][np.maximum(s.state["c"], 0)], axis=1)))
+        if c["printed"] and s.state["c"].min() >= 0
+        else None
+        if c["printed"]
+        else s.state.objective
+        for s in steps
+    ]
+    title = "J as printed: without the square" if c["printed"] else "Objective J"
+    panel, mark = objective_panel(values, title=title)
     panels = [plane(data, "data", "K-means", describe="the points, coloured by cluster"), panel]
     frames = []
     for i, step in enumerate(steps):
@@ -87,6 +96,7 @@ SCENES = (
             choice("start", "start", (("random", "random rows"), ("k-means++", "k-means++"),
                                       ("corner", "all in one corner"))),
             slider("seed", "seed", 1, 0, 20, export=(1, 2)),
+            switch("printed", "as printed: J without the square"),
             switch("kernel", "kernel version beside", True),
             log_slider("sigma", "kernel width σ", 1.0, 0.1, 4.0),
         ),

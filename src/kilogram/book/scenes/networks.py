@@ -17,18 +17,24 @@ from kilogram.book.drawing import (
     short,
 )
 from kilogram.book.recording import Frame, Panel, Recording, data_points, line, points
-from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
 from kilogram.book.scenes.classification import errors
 from kilogram.models.neural.classifier import MLPClassifier
 
 ROUNDS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
 
 
+def _summed(n: int) -> dict[str, Any]:
+    """Summary, section 5: gradient descent on the sum of all rows with a step of 0.1."""
+    return {"solver": "sgd", "momentum": 0.0, "learning_rate_init": 0.1 * n}
+
+
 def _network(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, (data.labels > 0).astype(int)
+    settings = _summed(len(X)) if c["printed"] else {"learning_rate_init": c["rate"]}
     model = MLPClassifier(
-        (c["units"],), activation=c["activation"], solver="adam", learning_rate_init=c["rate"], alpha=1e-3,
-        batch_size=len(X), random_state=c["seed"],
+        (c["units"],), activation=c["activation"], alpha=1e-3, batch_size=len(X), random_state=c["seed"],
+        **settings,
     )  # fmt: skip
     grid = data_grid(data, 40)
     frames, losses, wrong, done = [], [], [], 0
@@ -64,9 +70,10 @@ def _network(data: Points, c: Mapping[str, Any]) -> Recording:
         curves = [line(seen, rates[: i + 1, j], color=f"c{j}") for j in (0, 1)]
         marks = [points([i], rates[i, [j]], color=f"c{j}", r=4.5) for j in (0, 1)]
         frame.layers = {**frame.layers, "objective": mark(i), "error": [*curves, *marks]}
+    words = "".join(f", {k}={v!r}" for k, v in settings.items())
     fit = (
-        f"model = kg.MLPClassifier(({c['units']},), activation={c['activation']!r}, learning_rate_init={c['rate']}, alpha=1e-3, "
-        f"batch_size=len(X), random_state={c['seed']})"
+        f"model = kg.MLPClassifier(({c['units']},), activation={c['activation']!r}, alpha=1e-3, "
+        f"batch_size=len(X), random_state={c['seed']}{words})"
     )
     return Recording(
         [plane(data, "data", f"One hidden layer of {c['units']}", legend=(("c0", "class 0"), ("c1", "class 1")), describe="probability of class 1 and the borders of the hidden units"), panel, error],
@@ -94,8 +101,8 @@ SCENES = (
         "Each hidden unit draws a line; the output combines them. Gradient descent moves all lines at once.",
         _network, data="classes", presets=("xor", "moons", "circles", "two", "overlap"),
         controls=(slider("units", "hidden units", 8, 1, 24, export=(1, 2, 8, 16)), choice("activation", "activation", (("tanh", "tanh"), ("relu", "ReLU"), ("logistic", "logistic"))),
-                  log_slider("rate", "learning rate", 0.1, 0.001, 1.0), slider("seed", "first weights", 1, 0, 20, export=(1, 2))),
-        breaks=(Break("One unit: one line", "xor", {"units": 1}), Break("Steps too large", "moons", {"rate": 1.0}), Break("Steps too small: hardly a change", "moons", {"rate": 0.001})),
+                  log_slider("rate", "learning rate", 0.1, 0.001, 1.0), slider("seed", "first weights", 1, 0, 20, export=(1, 2)), switch("printed", "as printed: gradients added up, steps of 0.1")),
+        breaks=(Break("What the printed page gets wrong: steps that grow with the number of points", "moons", {"printed": True}), Break("One unit: one line", "xor", {"units": 1}), Break("Steps too large", "moons", {"rate": 1.0}), Break("Steps too small: hardly a change", "moons", {"rate": 0.001})),
         question="How many hidden units does exclusive or need?",
         answer="Two: one line is not enough, two lines cut out the diagonal band. More make the descent easier.",
         names=("MLPClassifier",), min_points=4,

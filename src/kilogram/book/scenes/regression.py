@@ -15,6 +15,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.misprints import huber_by_loss, printed_steps, variances_of_one_row
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -29,7 +30,7 @@ from kilogram.book.recording import (
     segments,
 )
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
-from kilogram.book.textbook_steps import record, thinned
+from kilogram.book.textbook_steps import record
 from kilogram.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from kilogram.models.features.polynomial import PolynomialFeatures
 from kilogram.models.gaussian_process.regressor import GaussianProcessRegressor
@@ -38,6 +39,7 @@ from kilogram.models.ridge.kernel_ridge import KernelRidge
 from kilogram.models.ridge.ridge import Ridge
 from kilogram.models.robust.huber import HuberRegressor
 from kilogram.models.robust.ransac import RANSACRegressor
+from kilogram.models.robust.robust_regressor import RobustRegressor
 
 DEGREES = range(0, 13)
 
@@ -70,21 +72,29 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
     y, alpha = data.y, c["alpha"] if c["ridge"] else 0.0
     places, rng = curve_places(data, 120), np.random.default_rng(0)
     samples = [rng.choice(len(y), len(y)) for _ in range(12)]
-    frames, train, left_out = [], [], []
+    frames, train, left_out, fits = [], [], [], []
     for degree in DEGREES:
         Z = np.vander(data.x, degree + 1, increasing=True)[:, 1:]
         Zp = np.vander(places.ravel(), degree + 1, increasing=True)[:, 1:]
         if degree == 0:
             Z, Zp = np.zeros((len(y), 1)), np.zeros((len(places), 1))
         model = (Ridge(alpha=alpha) if alpha else LinearRegression()).fit(Z, y)
+        fits.append(model)
         train.append(float(np.mean((y - model.predict(Z)) ** 2)))
         left_out.append(_left_out(Z, y, alpha))
+        if c["printed"]:
+            offset, coef = variances_of_one_row(Z, y)
+            fit, guess = offset + Z @ coef, offset + Zp @ coef
+            train[-1] = float(np.mean((y - fit) ** 2))
+            left_out[-1] = float("nan")
+        else:
+            guess = model.predict(Zp)
         layers = []
-        for chosen in samples:
+        for chosen in () if c["printed"] else samples:
             curve = _resampled(Z[chosen], y[chosen], alpha, Zp)
             layers.append(line(places, np.clip(curve, -9, 9), color="c1", width=1, faint=True))
         layers += [
-            line(places, np.clip(model.predict(Zp), -99, 99), color="accent", width=2.6),
+            line(places, np.clip(guess, -99, 99), color="accent", width=2.6),
             data_points(),
         ]
         seen = [v for v in left_out if np.isfinite(v)]
@@ -98,22 +108,25 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
         readouts = [
             ("training error", short(train[-1])),
             ("leave-one-out error", short(left_out[-1])),
-            ("best degree so far", int(np.argmin(left_out)) if seen else 0),
+            ("best degree so far", int(np.nanargmin(left_out)) if seen else 0),
         ]
         frames.append(Frame(f"degree {degree}", {"data": layers, "errors": marks}, None, readouts))
     top = 2.2 * max(train[0], 1e-6)
     errors = Panel("errors", "Error and degree", (-0.3, 12.3), (0, top), x_label="degree", y_label="mean squared error",
                    legend=(("c0", "training"), ("c1", "leave one out")), describe="training and leave-one-out error by degree")  # fmt: skip
-    main = plane(data, "data", "Polynomial fit", equal=False, legend=(("accent", "fit"), ("c1", "fits to resampled points")),
+    title = "As printed: a variance for every point" if c["printed"] else "Polynomial fit"
+    main = plane(data, "data", title, equal=False, legend=(("accent", "fit"), ("c1", "fits to resampled points")),
                  describe="the points and the fitted polynomial")  # fmt: skip
     end = f"kg.Ridge(alpha={alpha})" if alpha else "kg.LinearRegression()"
-    fit_line = (
-        f"model = make_pipeline(kg.PolynomialFeatures(12, include_bias=False), {end}).fit(X, y)"
+    best = 3 if c["printed"] else int(np.argmin(left_out))
+    lines = (
+        f"Z = kg.PolynomialFeatures({max(best, 1)}, include_bias=False).fit_transform(X)",
+        f"model = {end}.fit(Z, y)",
     )
     return Recording(
         [main, errors], frames,
-        python=python_lines("curve", "from sklearn.pipeline import make_pipeline", fit_line),
-        code="ridge" if alpha else "lsqr", start=int(np.argmin(left_out)),
+        python=python_lines("curve", *lines), code="ridge", start=best,
+        fitted={"coef_": fits[best].coef_} if best else {},
     )  # fmt: skip
 
 
@@ -330,11 +343,14 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
 def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
     X1 = np.column_stack([np.ones(len(y)), data.x])
-    steps = thinned(record("huber_regression", X1, y, steps=40), 24)
+    steps = record("huber_regression", X1, y, steps=12)
+    if c["printed"]:
+        steps = printed_steps(huber_by_loss(X1, y, float(steps[0].state["kappa"])))
     model = HuberRegressor(epsilon=c["epsilon"], alpha=0.0).fit(X, y)
     plain = LinearRegression().fit(X, y)
     ends = np.array(data_box(data)[0])
     ransac = RANSACRegressor(residual_threshold=c["reach"], random_state=0).fit(X, y)
+    mm = RobustRegressor(n_starts=100, random_state=0).fit(X, y)
     panel, mark = objective_panel([s.state.objective for s in steps], title="Huber's loss")
     frames = []
     for i, step in enumerate(steps):
@@ -348,6 +364,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
             agreed = ransac.predict(ends[:, None])
             layers.insert(0, band(ends, agreed - c["reach"], agreed + c["reach"], color="c2"))
             layers.append(line(ends, agreed, color="c2", width=2))
+            layers.append(line(ends, mm.predict(ends[:, None]), color="c3", width=2.2))
             marks = {"ring": ransac.inlier_mask_.astype(int)}
         residuals = segments(data.x, data.y, data.x, beta[0] + beta[1] * data.x, color="muted")
         layers = [residuals, *layers, data_points(r=2.5 + 4 * np.clip(w, 0, 1), **marks)]
@@ -360,12 +377,12 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
             )
         )
     main = plane(data, "data", "Robust regression", equal=False, describe="points by weight and three lines",
-                 legend=(("c1", "least squares"), ("c0", "Huber, step by step"), ("c2", "RANSAC")))  # fmt: skip
+                 legend=(("c1", "least squares"), ("c0", "Huber, step by step"), ("c2", "RANSAC"), ("c3", "MM")))  # fmt: skip
     return Recording(
         [main, panel], frames,
-        [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSACRegressor", short(float(ransac.estimator_.coef_[0]))), ("inliers of RANSAC", f"{int(ransac.inlier_mask_.sum())} of {len(y)}")],
+        [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSACRegressor", short(float(ransac.estimator_.coef_[0]))), ("slope, RobustRegressor (MM)", short(float(mm.coef_[0]))), ("inliers of RANSAC", f"{int(ransac.inlier_mask_.sum())} of {len(y)}"), ("outliers of MM", f"{int(mm.outliers_.sum())} of {len(y)}")],
         notes=["A point’s size is its weight in the last weighted least squares; at the end, rings mark the points RANSAC agrees on, within its distance."],
-        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)"),
+        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)", "mm = kg.RobustRegressor(n_starts=100, random_state=0).fit(X, y)"),
         code="huber_regression", fitted={"coef_": model.coef_},
     )  # fmt: skip
 
@@ -377,11 +394,11 @@ SCENES = (
         "Each degree adds one column. The training error can only fall; the error on points left out falls, then rises. "
         "The faint curves are fits to resampled points: where they spread, variance has replaced bias.",
         _polynomial, data="curve", presets=_CURVES,
-        controls=(switch("ridge", "ridge penalty"), log_slider("alpha", "penalty α", 0.1, 1e-4, 100.0)),
-        breaks=(Break("Ten points, degree twelve", "few"), Break("One outlier bends everything", "outliers"), Break("Steps are no polynomial", "steps")),
+        controls=(switch("ridge", "ridge penalty"), log_slider("alpha", "penalty α", 0.1, 1e-4, 100.0), switch("printed", "as printed: unknown variances, one for every point")),
+        breaks=(Break("What the printed page gets wrong: the fit passes through a few points and forgets the rest", "sine", {"printed": True}), Break("Ten points, degree twelve", "few"), Break("One outlier bends everything", "outliers"), Break("Steps are no polynomial", "steps")),
         question="From which degree on does a higher degree do harm on the sine?",
         answer="Where the leave-one-out curve turns upward: with 30 points of this sine, from about degree 6 or 7. The training error does not show it.",
-        names=("LinearRegression", "PolynomialFeatures"), min_points=3,
+        names=("LinearRegression", "PolynomialFeatures"), algorithms=("ridge",), min_points=3,
     ),
     Scene(
         "ridge", "ridge", "Ridge and kernel ridge",
@@ -416,12 +433,12 @@ SCENES = (
     ),
     Scene(
         "robust", "robust", "Outliers",
-        "Least squares follows the outliers. Huber’s loss weighs far points less in each round; RANSAC looks for the line most points agree on.",
+        "Least squares follows the outliers. Huber’s loss weighs far points less in each round; RANSAC looks for the line most points agree on; MM gives gross outliers no weight at all.",
         _robust, data="curve", presets=("outliers", "line", "sine"),
-        controls=(slider("epsilon", "Huber ε", 1.35, 1.0, 3.0, 0.05, export=(1.0, 1.35, 3.0)), slider("reach", "RANSAC distance", 0.4, 0.05, 1.5, 0.05, export=(0.1, 0.4, 1.0))),
-        breaks=(Break("Outliers at the end of the line: leverage", "outliers", {"epsilon": 3.0}), Break("Not a line at all", "sine")),
+        controls=(slider("epsilon", "Huber ε", 1.35, 1.0, 3.0, 0.05, export=(1.0, 1.35, 3.0)), slider("reach", "RANSAC distance", 0.4, 0.05, 1.5, 0.05, export=(0.1, 0.4, 1.0)), switch("printed", "as printed: the weights of Huber are ρ/r²")),
+        breaks=(Break("Outliers at the end of the line: leverage", "outliers", {"epsilon": 3.0}), Break("What the printed page gets wrong: outliers weigh twice as much", "outliers", {"printed": True}), Break("Not a line at all", "sine")),
         question="Drag one point straight up. Which line moves?",
         answer="Least squares, without limit. Huber’s pull stays constant once the residual exceeds the bend; RANSAC drops the point.",
-        names=("HuberRegressor", "RANSACRegressor", "LinearRegression"), min_points=4,
+        names=("HuberRegressor", "RANSACRegressor", "RobustRegressor", "LinearRegression"), min_points=4,
     ),
 )  # fmt: skip

@@ -41,6 +41,7 @@ from kilogram.models.mixture.gaussian_mixture import GaussianMixture
 from kilogram.models.pca.kernel_pca import KernelPCA
 from kilogram.models.pca.pca import PCA
 from kilogram.models.spectral.spectral_clustering import SpectralClustering
+from kilogram.textbook import State
 
 
 def _pca(data: Points, c: Mapping[str, Any]) -> Recording:
@@ -97,16 +98,33 @@ def _pca(data: Points, c: Mapping[str, Any]) -> Recording:
     )  # fmt: skip
 
 
+def _likelihood(state: State) -> float | None:
+    """Of the mixture, where the step computes it; the printed version computes densities only."""
+    if state.objective is not None:
+        return -state.objective
+    if "p" not in state.arrays or not state.step.startswith("2"):
+        return None
+    with np.errstate(divide="ignore"):
+        return float(np.sum(np.log(state["p"].sum(axis=1))))
+
+
 def _mixture(data: Points, c: Mapping[str, Any]) -> Recording:
     X, k = data.xy, c["k"]
     if k >= len(np.unique(X, axis=0)):
         raise BookError(f"{k} components need more than {k} different points.")
     start = X[np.random.default_rng(c["seed"]).choice(len(X), k, replace=False)]
-    steps = thinned(record("mixture_em", X, start), 40)
+    run = "mixture_em_as_printed" if c["printed"] else "mixture_em"
+    try:
+        steps = thinned(record(run, X, start), 40)
+    except np.linalg.LinAlgError as error:
+        raise BookError(
+            "As printed: a component has shrunk to a point or a line, and its covariance is singular."
+        ) from error
     model = GaussianMixture(n_components=k, random_state=c["seed"], n_init=3).fit(X)
     grid = data_grid(data)
+    reached = [_likelihood(s.state) for s in steps]
     panel, mark = objective_panel(
-        [None if s.state.objective is None else -s.state.objective for s in steps],
+        reached,
         title="Log likelihood",
     )
     frames = []
@@ -128,9 +146,9 @@ def _mixture(data: Points, c: Mapping[str, Any]) -> Recording:
                    ellipses(model.means_, model.covariances_, 2.0)], describe="the fit of GaussianMixture")  # fmt: skip
     return Recording(
         [plane(data, "data", "EM, step by step", describe="points by component and the ellipses of the components"), beside, panel], frames,
-        [("log likelihood, this start", short(-float(steps[-1].state.objective or 0))), ("best of three", short(float(model.score(X)) * len(X))), ("BIC", short(float(model.bic(X))))],
+        [("log likelihood, this start", short(next((v for v in reversed(reached) if v is not None), float("nan")))), ("best of three", short(float(model.score(X)) * len(X))), ("BIC", short(float(model.bic(X))))],
         python=python_lines("cloud", f"model = kg.GaussianMixture({k}, random_state={c['seed']}, n_init=3).fit(X)"),
-        code="mixture_em", fitted={"lower_bound_": model.lower_bound_},
+        code=run, fitted={"lower_bound_": model.lower_bound_},
     )  # fmt: skip
 
 
@@ -196,7 +214,9 @@ def _spectral(data: Points, c: Mapping[str, Any]) -> Recording:
     if k >= len(np.unique(X, axis=0)):
         raise BookError(f"{k} clusters need more than {k} different points.")
     K = np.asarray(Gaussian(c["sigma"])(X, X))
-    steps = thinned(record("normalised_cut", K, k), 14)
+    run = "spectral_clustering" if c["printed"] else "normalised_cut"
+    letter = "H_hat" if c["printed"] else "F"
+    steps = thinned(record(run, K, k), 14)
     model = SpectralClustering(n_clusters=k, gamma=1 / (2 * c["sigma"] ** 2), random_state=0).fit(X)
     plain = KMeans(k, random_state=0, n_init=10).fit(X)
     order = np.argsort(model.labels_, kind="stable")
@@ -210,7 +230,7 @@ def _spectral(data: Points, c: Mapping[str, Any]) -> Recording:
         equal=True,
         axes=False,
     )
-    F = np.asarray(steps[-1].state["F"])
+    F = np.asarray(steps[-1].state[letter])
     embed = Panel(
         "embed",
         "Points by two eigenvectors",
@@ -224,14 +244,14 @@ def _spectral(data: Points, c: Mapping[str, Any]) -> Recording:
         last = i == len(steps) - 1
         labels = (
             model.labels_
-            if last
+            if last and not c["printed"]
             else step.state["c"]
             if "c" in step.state.arrays and step.state["c"].min() >= 0
             else np.full(n, -1)
         )
         place = (
             [points(F[:, 0], F[:, 1] if F.shape[1] > 1 else np.zeros(n), c=labels, r=4)]
-            if "F" in step.state.arrays
+            if letter in step.state.arrays
             else []
         )
         frames.append(
@@ -241,9 +261,9 @@ def _spectral(data: Points, c: Mapping[str, Any]) -> Recording:
         data, "plain", "K-means on the same points", layers=[data_points(c=plain.labels_)]
     )
     return Recording(
-        [plane(data, "data", "Spectral clustering", describe="points by cluster"), beside, embed, matrix], frames,
+        [plane(data, "data", "As printed: without degrees" if c["printed"] else "Spectral clustering", describe="points by cluster"), beside, embed, matrix], frames,
         python=python_lines("cloud", f"model = kg.SpectralClustering({k}, gamma={1 / (2 * c['sigma'] ** 2)!r}, random_state=0).fit(X)"),
-        code="normalised_cut", fitted={"labels_": model.labels_},
+        code=run, fitted={"labels_": model.labels_},
     )  # fmt: skip
 
 
@@ -379,7 +399,7 @@ SCENES = (
         "mixtures", "mixtures", "Mixture of Gaussians by EM",
         "E: whose point is it, in probability? M: mean and covariance of each component with these weights. The likelihood can only rise.",
         _mixture, data="cloud", presets=("long", "blobs", "unequal", "moons", "one"),
-        controls=(slider("k", "components", 2, 1, 6, export=(2, 3, 4)), slider("seed", "start", 0, 0, 20, export=(0, 1))),
+        controls=(slider("k", "components", 2, 1, 6, export=(2, 3, 4)), slider("seed", "start", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 10 without a floor or an end")),
         breaks=(Break("A poor start: a poor maximum", "blobs", {"k": 3, "seed": 4}), Break("Moons are no Gaussians", "moons"), Break("More components than groups", "one", {"k": 5})),
         question="Long parallel groups: can k-means find what EM finds here?",
         answer="No: it cuts them halfway across. EM learns the covariance, so distance is measured along the group.",
@@ -399,7 +419,7 @@ SCENES = (
         "spectral", "spectral", "Spectral clustering",
         "Points are joined by affinities; the leading eigenvectors place connected points together, and k-means finds the rest easy.",
         _spectral, data="cloud", presets=("circles", "moons", "long", "blobs", "one"),
-        controls=(slider("k", "clusters k", 2, 2, 6, export=(2, 3)), log_slider("sigma", "width of the affinity σ", 0.3, 0.05, 3.0)),
+        controls=(slider("k", "clusters k", 2, 2, 6, export=(2, 3)), log_slider("sigma", "width of the affinity σ", 0.3, 0.05, 3.0), switch("printed", "as printed: eigenvectors of the kernel matrix itself")),
         breaks=(Break("Too wide: it is k-means again", "circles", {"sigma": 2.0}), Break("One group: a cut all the same", "one")),
         question="Why does k-means succeed on the eigenvectors where it failed on the points?",
         answer="Connected points have nearly equal rows there: the rings have become two small groups.",

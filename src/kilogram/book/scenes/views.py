@@ -14,6 +14,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.misprints import factors_at_once, printed_steps, weights_of_length_one
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -24,7 +25,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
 from kilogram.book.tables import bent_sheet, digits, two_views
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
@@ -34,14 +35,23 @@ from kilogram.models.factorization.nmf import NMF
 from kilogram.models.manifold.classical_mds import ClassicalMDS
 from kilogram.models.manifold.isomap import Isomap
 from kilogram.models.manifold.locally_linear import LocallyLinearEmbedding
+from kilogram.models.manifold.mds import MDS
 from kilogram.models.pca.pca import PCA
 from kilogram.models.semi_supervised.label_spreading import LabelSpreading
+
+
+def _correlation(scores: tuple[Any, Any]) -> float:
+    """Of the first pair of scores."""
+    return float(np.abs(np.corrcoef(np.ravel(scores[0]), np.ravel(scores[1]))[0, 1]))
 
 
 def _cca(data: Points, c: Mapping[str, Any]) -> Recording:
     X, Y, t = two_views(c["kind"])
     linear = CCA(n_components=1).fit(X, Y)
-    kernel = KernelCCA(n_components=1, kernel=Gaussian(c["sigma"]), alpha=c["alpha"]).fit(X, Y)
+    alpha = 1e-7 if c["printed"] else c["alpha"]
+    kernel = KernelCCA(n_components=1, kernel=Gaussian(c["sigma"]), alpha=alpha).fit(X, Y)
+    fresh = two_views(c["kind"], seed=3)[:2]
+    new = [_correlation(model.transform(*fresh)) for model in (linear, kernel)]
     U, V = (np.ravel(s) for s in linear.transform(X, Y))
     P, Q = (np.ravel(s) for s in kernel.transform(X, Y))
     steps = record("cca_two_views", X, Y, 1)
@@ -64,7 +74,8 @@ def _cca(data: Points, c: Mapping[str, Any]) -> Recording:
         "model = kg.CCA(n_components=1).fit(X, Y)",
     ]
     return Recording(
-        [*views, *scores], frames, [("linear correlation", short(rho)), ("kernel correlation", short(float(np.abs(np.corrcoef(P, Q)[0, 1]))))],
+        [*views, *scores], frames, [("linear correlation", short(rho)), ("kernel correlation", short(float(np.abs(np.corrcoef(P, Q)[0, 1])))),
+         ("linear, fresh rows", short(new[0])), ("kernel, fresh rows", short(new[1]))],
         notes=["Colours follow the hidden variable t, which no method sees."],
         python=python_lines("none", *lines), code="cca_two_views", fitted={"n_features_in_": 2},
     )  # fmt: skip
@@ -94,7 +105,11 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     X, k = digits(), c["parts"]
     rng = np.random.default_rng(0)
     start = rng.random((len(X), k)) + 0.1, rng.random((k, 64)) * X.mean() + 0.01
-    steps = thinned(record("nmf", X, *start, m=60), 26)
+    steps = (
+        thinned(printed_steps(factors_at_once(X, *start)), 26)
+        if c["printed"]
+        else thinned(record("nmf", X, *start, m=60), 26)
+    )
     model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=300, tol=1e-4)
     W = model.fit_transform(X)
     parts = model.components_
@@ -105,7 +120,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     panel, mark = objective_panel([s.state.objective for s in steps], title="|X − WH|²")
     frames = []
     for i, step in enumerate(steps):
-        last = i == len(steps) - 1
+        last = i == len(steps) - 1 and not c["printed"]
         H = parts if last else step.state["H"]
         frames.append(
             Frame(
@@ -121,7 +136,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     panels = [
         Panel(
             "parts",
-            f"NMF: {k} parts",
+            "As printed: both factors at once" if c["printed"] else f"NMF: {k} parts",
             *box,
             axes=False,
             equal=True,
@@ -151,26 +166,38 @@ def _signed_mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
             for i, row in enumerate(rows)]  # fmt: skip
 
 
+_METHODS = (
+    ("standard", "standard"),
+    ("modified", "modified"),
+    ("hessian", "Hessian"),
+    ("ltsa", "tangent spaces (LTSA)"),
+)
+
+
 def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
     X, t = bent_sheet(c["kind"])
     k = c["k"]
     color = np.clip(np.floor(t * 6), 0, 5)
     found = {
         "lle": (
-            "Locally linear embedding",
-            LocallyLinearEmbedding(n_neighbors=k, n_components=2).fit_transform(X),
+            f"Locally linear embedding, {dict(_METHODS)[c['method']]}",
+            LocallyLinearEmbedding(n_neighbors=k, method=c["method"]).fit_transform(X),
         ),
         "isomap": (
             "Isomap: distances along the sheet",
             Isomap(n_neighbors=k, n_components=2).fit_transform(X),
         ),
         "mds": (
-            "Classical scaling: straight distances",
-            ClassicalMDS(n_components=2).fit_transform(X),
+            ("Classical scaling: straight distances", ClassicalMDS(n_components=2).fit_transform(X))
+            if c["scaling"] == "classical"
+            else ("MDS by stress: straight distances", MDS(max_iter=100).fit_transform(X))
         ),
     }
     steps = record("locally_linear_embedding", X, k)
     near = np.asarray(steps[0].state["near"])
+    if c["printed"]:
+        title = "As printed: weights divided by their norm"
+        found["lle"] = (title, weights_of_length_one(X, near))
     turn = np.array([[1.0, 0.0], [0.4, 0.3], [0.0, 1.0]])  # a view from the side
     flat = X @ turn
     i, j = np.repeat(np.arange(len(X)), near.shape[1]), near.ravel()
@@ -198,7 +225,7 @@ def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
         frames.append(Frame(step.name, layers, step.line))
     lines = [
         f"from kilogram.book.tables import bent_sheet; X, t = bent_sheet({c['kind']!r})",
-        f"model = kg.LocallyLinearEmbedding(n_neighbors={k}, n_components=2).fit(X)",
+        f"model = kg.LocallyLinearEmbedding(n_neighbors={k}, method={c['method']!r}).fit(X)",
     ]
     return Recording(panels, frames, notes=["Colours follow the position along the sheet, which no method sees."],
                      python=python_lines("none", *lines), code="locally_linear_embedding", fitted={"n_features_in_": 3})  # fmt: skip
@@ -259,8 +286,8 @@ SCENES = (
     Scene(
         "cca", "cca", "Canonical correlations",
         "Two views of the same rows. The directions whose scores correlate most show what the views share; the kernel version finds shared curves.",
-        _cca, controls=(choice("kind", "relation", (("sine", "a sine"), ("line", "a line"), ("parabola", "a parabola"))), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.1, 1e-3, 10.0)),
-        breaks=(Break("A parabola: no linear correlation at all", controls={"kind": "parabola"}), Break("No penalty: a perfect and worthless correlation", controls={"alpha": 0.001, "sigma": 0.15})),
+        _cca, controls=(choice("kind", "relation", (("sine", "a sine"), ("line", "a line"), ("parabola", "a parabola"))), log_slider("sigma", "kernel width σ", 0.8, 0.1, 5.0), log_slider("alpha", "penalty of the kernel version", 0.1, 1e-3, 10.0), switch("printed", "as printed: the kernel version without a penalty")),
+        breaks=(Break("What the printed page gets wrong: correlation 1, and none on fresh rows", controls={"printed": True}), Break("A parabola: no linear correlation at all", controls={"kind": "parabola"}), Break("No penalty: a perfect and worthless correlation", controls={"alpha": 0.001, "sigma": 0.15})),
         question="A parabola is a perfect dependence. What does linear CCA say?",
         answer="Nothing: the correlation of t and t² is zero for symmetric t. The kernel version sees it.",
         names=("CCA", "KernelCCA"),
@@ -268,8 +295,8 @@ SCENES = (
     Scene(
         "nmf", "factors", "Parts of digits",
         "Non-negative factors can only add: the parts look like strokes. Principal components add and cancel, and look like nothing.",
-        _nmf, controls=(slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)),),
-        breaks=(Break("Too few parts: whole digits", controls={"parts": 4}),),
+        _nmf, controls=(slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)), switch("printed", "as printed: both factors from the old ones")),
+        breaks=(Break("What the printed page gets wrong: the error need not fall", controls={"printed": True}), Break("Too few parts: whole digits", controls={"parts": 4}),),
         question="Why do NMF’s parts have so many exact zeros?",
         answer="A part cannot be cancelled by another, so a pixel that is often white must be zero in it.",
         names=("NMF", "PCA"),
@@ -277,11 +304,12 @@ SCENES = (
     Scene(
         "manifolds", "manifolds", "Unrolling a sheet",
         "A sheet bent in space. Straight distances see through the gaps; methods on neighbourhoods follow the sheet.",
-        _manifold, controls=(choice("kind", "sheet", (("roll", "a roll"), ("s", "an S"))), slider("k", "neighbours", 10, 4, 40, export=(5, 10, 20, 40))),
-        breaks=(Break("Too many neighbours: a short cut through the roll", controls={"k": 40}), Break("Too few: the sheet tears", controls={"k": 5})),
+        _manifold, controls=(choice("kind", "sheet", (("roll", "a roll"), ("s", "an S"))), slider("k", "neighbours", 10, 4, 40, export=(5, 10, 40)),
+                  choice("method", "weights of LLE", _METHODS), choice("scaling", "scaling", (("classical", "classical (eigenvectors)"), ("stress", "MDS (stress)"))), switch("printed", "as printed: LLE’s weights divided by their norm")),
+        breaks=(Break("Too many neighbours: a short cut through the roll", controls={"k": 40}), Break("Too few: the sheet tears", controls={"k": 5}), Break("What the printed page gets wrong: weights that do not sum to 1", controls={"printed": True}), Break("One weight vector for each point leaves the sheet bent: modified weights flatten it", controls={"method": "modified"})),
         question="Why can classical scaling not unroll the roll?",
         answer="It keeps straight distances, and they are short between layers. Isomap measures along the sheet.",
-        names=("LocallyLinearEmbedding", "Isomap", "ClassicalMDS"),
+        names=("LocallyLinearEmbedding", "Isomap", "ClassicalMDS", "MDS"),
     ),
     Scene(
         "label_spreading", "semi_supervised", "Semi-supervised learning",
