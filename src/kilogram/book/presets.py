@@ -110,7 +110,7 @@ def _unequal_two(rng: np.random.Generator) -> Drawn:
     return _groups(rng, [(-0.8, -0.3, 0.8, 80), (1.2, 0.6, 0.7, 16)])
 
 
-def _inside(rng: np.random.Generator) -> Drawn:
+def _rare_class(rng: np.random.Generator) -> Drawn:
     """A rare class in the middle of a common one that fills the square."""
     wide = rng.uniform(-2.9, 2.9, (400, 2))
     wide = wide[(wide**2).sum(axis=1) > 1.2][:190]
@@ -172,7 +172,7 @@ PRESETS: dict[str, Preset] = {
     "xor": Preset("exclusive or", _xor),
     "aside": Preset("two groups beside the origin", _off_centre),
     "unequal_two": Preset("a large and a small class", _unequal_two),
-    "inside": Preset("a rare class inside another", _inside),
+    "inside": Preset("a rare class inside another", _rare_class),
     "outlier_class": Preset("two groups, far points", _outlier_class),
     "one": Preset("one group", _one_group),
     "ellipse": Preset("an ellipse", _ellipse),
