@@ -177,3 +177,12 @@ def test_time_and_bad_settings():
     for change, message in (({"method": "guess"}, "method"), ({"n_iter": 0}, "n_iter")):
         with pytest.raises(ValueError, match=message):
             Search(SVR(), space).set_params(**change).fit(X, Y)
+
+
+def test_points_that_are_given_count_as_tried():
+    """As many starting points as points to try leave none to draw."""
+    space = {"C": [0.1, 1.0, 10.0, 100.0]}
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    found = Search(SVR(), space, method="random", n_iter=1, cv=2, start=({"C": 1.0},))
+    assert [one.params for one in found.fit(X, X[:, 0]).trials_] == [{"C": 1.0}]

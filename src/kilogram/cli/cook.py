@@ -89,7 +89,7 @@ def cook(
         str | None,
         typer.Option(
             help="Recipes to compare, such as logistic,lasso,svm,knn,naive_bayes,boosting,trees.",
-            show_default="linear,kernel,trees,ensemble",
+            show_default="those that kg choose names",
         ),
     ] = None,
     fresh: Annotated[

@@ -13,6 +13,7 @@ The best score is the largest of many noisy ones and is optimistic: judge a sear
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -60,8 +61,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     random_state : int, default=0
     start : sequence of dicts, default=()
         Points to try first, such as parameters known to serve.
-    margin : float, default=0.0
-        The first of `start` is kept unless another is better by more than this.
+    margin : float or callable(score), default=0.0
+        The first of `start` is kept unless another is better by more than this; a function of its
+        score where the error of a score depends on it.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         max_time: float | None = None,
         random_state: int = 0,
         start: Any = (),
-        margin: float = 0.0,
+        margin: float | Callable[[float], float] = 0.0,
     ):
         self.estimator = estimator
         self.space = space
@@ -132,7 +134,11 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def _winner(self, tried: list[Tried]) -> Tried:
         best = max(tried, key=lambda one: one.score)
         usual = [one for one in tried if self.start and self.start[0].items() >= one.params.items()]
-        return usual[0] if usual and best.score <= usual[0].score + self.margin else best
+        if not usual:
+            return best
+        first = usual[0]
+        margin = self.margin(first.score) if callable(self.margin) else self.margin
+        return first if best.score <= first.score + margin else best
 
     def _checked(self) -> SearchSpace:
         check_parameter("method", self.method, OneOf(*METHODS))

@@ -72,10 +72,10 @@ def draws(
         return _different([*start, *space.grid(2)])
     found: dict[str, Params] = {key(p): p for p in start}
     for _ in range(20 * count):
+        if len(found) >= count:
+            break
         point = space.draw(rng)
         found.setdefault(key(point), point)
-        if len(found) == count:
-            break
     return list(found.values())
 
 

@@ -13,8 +13,7 @@ from kilogram.kitchen.question import Task
 
 MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises it
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
-# Recipes by name, simplest first; those of the default menu are linear, kernel, trees and their
-# ensemble.
+# Recipes by name, simplest first; `recipes.menu` has the default menu.
 RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "linear", "logistic", "knn",
            "svm", "kernel", "trees", "boosting", "ensemble")  # fmt: skip
 KEPT = ("baseline", *RECIPES)

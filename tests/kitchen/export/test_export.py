@@ -239,19 +239,21 @@ def test_the_command(cooked, tmp_path):
     assert (tmp_path / "model.onnx").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("rows", [150, 700])
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
 @pytest.mark.parametrize("task", ["regression", "two", "three"])
-def test_trees(rows, task, monkeypatch):
+def test_trees(kind, task):
     trees = pytest.importorskip("kilogram.kitchen.recipes.tree_search")
-    monkeypatch.setattr(trees, "SHORT", 300)
-    rng = np.random.default_rng(2)
+    rng, rows = np.random.default_rng(2), 150
     A = rng.normal(size=(rows, 4))
     A[::6, 1] = np.nan
     z = np.nan_to_num(A[:, 1]) + np.sin(3 * A[:, 0])
     if task == "regression":
-        model, y = trees.TreeSearchRegressor(trials=2), z
+        model, y = trees.TreeSearchRegressor(kind, trials=2), z
     else:
-        model, y = trees.TreeSearchClassifier(trials=2), np.digitize(z, [0, 1][: len(task) // 2])
+        model, y = (
+            trees.TreeSearchClassifier(kind, trials=2),
+            np.digitize(z, [0, 1][: len(task) // 2]),
+        )
     model.fit(A, y)
     g = Graph(np.float64)
     found = scores(g, model, g.input("X", "double 4"))

@@ -7,9 +7,9 @@ from kilogram.kitchen.recipes import tree_search
 from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier
 
 
-@pytest.mark.parametrize("classes", [4, 40])
-def test_classes_too_small_for_rows_kept_aside(classes, monkeypatch):
-    """Boosting keeps a tenth aside, which cannot hold 500 classes: it is not asked to."""
+@pytest.mark.parametrize(("kind", "classes"), [("boosting", 4), ("forest", 40)])
+def test_classes_too_small_for_rows_kept_aside(kind, classes, monkeypatch):
+    """Boosting keeps a tenth aside, which cannot hold every class: it is not asked to."""
     monkeypatch.setattr(tree_search, "SHORT", 100)
     monkeypatch.setattr(tree_search, "ROUNDS", [5])
     monkeypatch.setattr(tree_search, "START", tree_search.START | {"max_iter": 5})
@@ -17,6 +17,5 @@ def test_classes_too_small_for_rows_kept_aside(classes, monkeypatch):
     y = np.repeat(np.arange(classes), 6)
     y = np.concatenate([y, np.zeros(300 - len(y), dtype=int)])
     X = rng.normal(size=(300, 2)) + y[:, None]
-    found = TreeSearchClassifier(trials=1).fit(X, y)
-    assert found.forest_ == (classes > tree_search.MANY_CLASSES)
+    found = TreeSearchClassifier(kind, trials=1).fit(X, y)
     assert np.mean(found.predict(X) == y) > 0.7

@@ -1,6 +1,7 @@
 """Trees: plain arrays predict as scikit-learn does, and nothing compiled is in files."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import balanced_accuracy_score
 
 from kilogram.evaluation.grouped_fits import fit_rows
+from kilogram.evaluation.search import Search
 from kilogram.kitchen.recipes import tree_search
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
@@ -20,10 +22,10 @@ X[::7, 1] = np.nan
 Y = np.where(X[:, 0] > 0.3, 3.0, -1.0) + 0.2 * RNG.normal(size=160)
 
 
-@pytest.mark.parametrize("short", [10_000, 0])
+@pytest.mark.parametrize("kind", ["forest", "boosting"])
 @pytest.mark.parametrize("classes", [0, 2, 3])
-def test_arrays_predict_as_the_trees_do(short, classes, monkeypatch):
-    monkeypatch.setattr(tree_search, "SHORT", short)
+def test_arrays_predict_as_the_trees_do(kind, classes, monkeypatch):
+    monkeypatch.setattr(tree_search, "SHORT", 0)
     monkeypatch.setattr(
         tree_search,
         "BOOSTING",
@@ -31,7 +33,7 @@ def test_arrays_predict_as_the_trees_do(short, classes, monkeypatch):
     )
     monkeypatch.setattr(tree_search, "START", {"max_leaf_nodes": 31, "learning_rate": 0.2})
     y = Y if not classes else np.digitize(Y, [0.0, 3.0][: classes - 1])
-    model = (TreeSearchClassifier if classes else TreeSearchRegressor)().fit(X, y)
+    model = (TreeSearchClassifier if classes else TreeSearchRegressor)(kind).fit(X, y)
     again = pickle.loads(pickle.dumps(model))  # the state that a model file holds
     assert again.model_ is None
     new = np.random.default_rng(2).normal(size=(300, 4))
@@ -41,7 +43,7 @@ def test_arrays_predict_as_the_trees_do(short, classes, monkeypatch):
         margin = model.decision_function(new)
         assert again.decision_function(new) == pytest.approx(margin, abs=1e-9)
         assert margin.shape == ((300,) if classes == 2 else (300, 3))
-    assert model.best_score_ > 0.6
+    assert model.score(X, y) > 0.6
     assert model.tried_ >= 2
     for side in ("left", "right"):
         again.arrays_[side] = again.arrays_[side] + 10**6
@@ -60,22 +62,42 @@ def test_the_winner_grows_on_to_the_whole_forest():
     assert found.best_score_ == pytest.approx(whole.oob_score_)
 
 
-def test_between_short_and_long_the_better_of_both_is_kept(monkeypatch):
-    monkeypatch.setattr(tree_search, "FORESTS_ONLY", 100)
-    monkeypatch.setattr(
-        tree_search,
-        "START",
-        {"max_iter": 60, "learning_rate": 0.2, "max_leaf_nodes": 4},
+def test_margins_are_parts_of_a_standard_error():
+    """Where R2 is near 1 a margin in R2 itself would keep any settings whatever others bring."""
+    usual, better = {"learning_rate": 0.05, "max_iter": 10}, {"learning_rate": 0.1, "max_iter": 100}
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, (150, 1))
+    y = 10 * np.sign(x[:, 0]) + x[:, 0] + 0.01 * rng.normal(size=150)
+    model = TreeSearchRegressor("boosting")._boosted().set_params(min_samples_leaf=5)
+    space = {name: [usual[name], better[name]] for name in usual}
+    margin = partial(tree_search.tuning_margin, rows=150, scoring="r2")
+    found = Search(model, space, method="grid", cv=3, start=(usual,), margin=margin).fit(x, y)
+    assert found.best_params_ == better
+    assert margin(0.99) == pytest.approx(0.1 * 0.01 / np.sqrt(150))
+    for scoring, score, error in [("accuracy", 0.75, 0.5), ("log_loss", -0.4, 0.4)]:
+        assert tree_search.tuning_margin(score, 100, scoring, 1.0) == pytest.approx(error / 10)
+
+
+def test_boosting_minimises_what_is_asked_for():
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, (400, 1))
+    y = rng.exponential(size=400)  # median and mean differ: log 2 and 1
+    found = {loss: TreeSearchRegressor("boosting", loss=loss, trials=1).fit(x, y).predict(x).mean()
+             for loss in ("squared", "absolute")}  # fmt: skip
+    assert found["absolute"] < 0.85 < found["squared"]
+    with pytest.raises(ValueError, match='kind must be "forest" or "boosting"'):
+        TreeSearchRegressor("tree").fit(x, y)
+
+
+def test_the_probability_of_a_class_that_was_not_learnt_is_small_but_not_zero():
+    model = TreeSearchClassifier("boosting", trials=1).fit(X, (X[:, 0] > 0).astype(int))
+    P = model.model_.predict_proba(X)
+    expected = np.mean(np.log(np.maximum(P[np.arange(160), (X[:, 0] > 0).astype(int)], 1e-6)))
+    score = tree_search.log_loss_score(model.model_, X, (X[:, 0] > 0).astype(int))
+    assert score == pytest.approx(expected)
+    assert tree_search.log_loss_score(model.model_, X, np.full(160, 7)) == pytest.approx(
+        np.log(1e-6)
     )
-    steps = np.random.default_rng(3).normal(size=(300, 6))
-    added = steps.sum(axis=1)  # trees that add up, not an average, are its shape
-    found = TreeSearchRegressor().fit(steps, added)
-    assert not found.forest_
-    assert found.best_params_["max_iter"] == 60
-    monkeypatch.setattr(tree_search, "START", {"max_iter": 1})  # one tree is worse than a forest
-    assert TreeSearchRegressor().fit(steps, added).forest_
-    monkeypatch.setattr(tree_search, "MANY_CUTS", 1)
-    assert TreeSearchRegressor().fit(steps, added).tried_ == len(tree_search.LEAVES)
 
 
 def test_gaps_go_to_the_side_that_serves():

@@ -28,8 +28,10 @@ from kilogram.kitchen.features import featurise
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable, values
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.measures import choose_measure
 from kilogram.kitchen.question import Task, ask
 from kilogram.kitchen.read.table import Table, read_table
+from kilogram.kitchen.recipes.menu import MenuEntry, default_menu
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Choice:
     tries: tuple[Suggestion, ...]
     left_out: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
+    menu: tuple[MenuEntry, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, as plain values."""
@@ -65,6 +68,7 @@ class Choice:
             "steps": [asdict(step) for step in self.steps],
             "try": [asdict(one) for one in self.tries],
             "left_out": [{"method": name, "why": why} for name, why in self.left_out],
+            "menu": [asdict(one) for one in self.menu],
             "answers": asdict(self.answers),
             "notes": list(self.notes),
         }
@@ -163,8 +167,10 @@ def choose(
         more, others = follow(LECTURE_REGRESSION, answers)
         steps, methods = [*steps, *more[1:]], tuple(dict.fromkeys((*methods, *others)))
     notes = (*found.notes, *question.notes)
-    return _choice(found, target, answers, [labels(answers), label_kind(answers), *steps],
-                   methods, notes)  # fmt: skip
+    choice = _choice(found, target, answers, [labels(answers), label_kind(answers), *steps],
+                     methods, notes)  # fmt: skip
+    menu = default_menu(layout, choose_measure(question)[0], question.y)
+    return replace(choice, menu=menu)
 
 
 def _subset(question: Any, rows: np.ndarray) -> Any:

@@ -37,8 +37,13 @@ def show(choice: Choice, console: Console) -> None:
         for title, why in choice.left_out:
             console.print(Text.assemble(f"  {title}", (f": {why}", "dim")))
     console.print()
-    console.print("Costs are for one fit, estimated on this machine; kg cook compares the linear "
-                  "recipe and its kernel version.", style="dim")  # fmt: skip
+    if choice.menu:
+        console.print("kg cook compares")
+        for one in choice.menu:
+            name = one.name if one.used else f"not {one.name}"
+            console.print(Text.assemble(f"  {name}", (f": {one.why}", "dim")))
+        console.print()
+    console.print("Costs are for one fit, estimated on this machine.", style="dim")
 
 
 def _tries(choice: Choice) -> Table:

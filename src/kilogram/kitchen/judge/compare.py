@@ -12,12 +12,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import Along
@@ -34,7 +35,14 @@ from kilogram.evaluation.probability_scaling import as_columns, fit_scaling
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
 from kilogram.kitchen.judge.pooled import PooledScore, pooled_score, repetitions
-from kilogram.kitchen.measures import Measure, is_quick, of_predictions, quick, side_measures
+from kilogram.kitchen.measures import (
+    MEASURES,
+    Measure,
+    is_quick,
+    of_predictions,
+    quick,
+    side_measures,
+)
 from kilogram.kitchen.recipes.library_models import class_scores
 from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
 
@@ -46,8 +54,13 @@ SIGNIFICANT = 0.025
 DRAWS, FEW_DRAWS, MANY_ROWS = 999, 199, 5000
 # Stretches of time that are taken as independent of each other.
 STRETCHES = 20
-# A simpler recipe may forgo this part of the gain of the best over the baseline.
+# A simpler recipe may have an error larger than that of the best by this fraction.
+MOST_MORE_ERROR = 0.05
+# Counts of right and wrong classes are coarse: of recipes near each other by one of these measures,
+# the Brier score of the probabilities decides. A simpler one may forgo this part of the gain of the
+# best over the baseline.
 MOST_FORGONE = 0.1
+COARSE = ("accuracy", "balanced_accuracy", "f1", "mcc", "top_3_accuracy")
 # Measures that recipes are tuned by: the score during tuning is one of the same kind.
 TUNED = ("r2", "accuracy", "balanced_accuracy")
 
@@ -100,6 +113,11 @@ class EvaluatedRecipe:
     def pooled(self) -> PooledScore:
         """The score, and the contribution of each fold to it."""
         return self._pooled(self.measure)
+
+    @cached_property
+    def brier(self) -> PooledScore:
+        """Brier score of the probabilities of classes."""
+        return self._pooled(MEASURES["brier"])
 
     def against(self, other: EvaluatedRecipe) -> Comparison:
         """Paired comparison with another recipe on the same folds; an improvement is positive."""
@@ -234,7 +252,7 @@ def judge(
             if fold is None:
                 fold = judge_fold(recipe.pipeline, X, y, train, test, scorer, along)
                 decision = decision_values(fold.model, X[test], len(np.unique(y)), measure)
-                if getattr(fold.model, "cut_short_", False):
+                if _cut_short(fold.model):
                     cut.add(recipe.title.lower())
                 model = fitted_pipeline(fold.model) if k < first_round else None
                 fold = replace(fold, model=model, decision=decision)
@@ -251,6 +269,12 @@ def judge(
         EvaluatedRecipe(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
     ), notes
+
+
+def _cut_short(model: Any) -> bool:
+    """Did the time limit end a search, of the pipeline or inside its last step?"""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return bool(getattr(last, "cut_short_", False))
 
 
 def _too_slow(found: dict[str, list[Fold]], name: str, k: int, budget: Budget) -> bool:
@@ -295,19 +319,28 @@ def _needed(found: dict[str, list[Fold]]) -> float:
     return sum(each) + max(each)
 
 
+Shortfall = Literal["", "lead", "error", "gain", "brier"]
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which recipe is chosen, and why.
 
     `able` are significantly better than the baseline; `near` those of them that are as good as the
-    best: no worse than it by more than one standard error, nor by more than a tenth of its gain
-    over the baseline, nor is any with a better score. `chosen` is the simplest of `near`.
+    best: no worse than it by more than one standard error, with an error at most a twentieth
+    larger, nor is any with a better score. Where the measure counts classes, none forgoes more than
+    a tenth of the gain over the baseline, and the same holds of the Brier score, of which `first`
+    has the best. `chosen` is the simplest of `near`. `passed` is a simpler recipe within one
+    standard error that is not taken, and `why` is what it falls short in.
     """
 
     chosen: EvaluatedRecipe
     best: EvaluatedRecipe
+    first: EvaluatedRecipe
     able: tuple[EvaluatedRecipe, ...]
     near: tuple[EvaluatedRecipe, ...]
+    passed: EvaluatedRecipe | None = None
+    why: Shortfall = ""
 
 
 def select(judged: tuple[EvaluatedRecipe, ...]) -> Selection:
@@ -320,17 +353,58 @@ def select(judged: tuple[EvaluatedRecipe, ...]) -> Selection:
     baseline, *others = judged
     able = tuple(one for one in others if one.over_baseline(baseline).verdict == "better")
     if not able:
-        return Selection(baseline, best_above_baseline(judged), (), ())
-    ranked = sorted(able, key=lambda one: -one.merit)
-    best, near = ranked[0], [ranked[0]]
-    allowed = MOST_FORGONE * best.against(baseline).difference.mean
-    for one in ranked[1:]:
-        ahead = best.against(one)
-        if ahead.lead > 1 or ahead.difference.mean > allowed:
-            break
-        near.append(one)
+        best = best_above_baseline(judged)
+        return Selection(baseline, best, best, (), ())
+    near, short = _prefix(
+        sorted(able, key=lambda one: -one.merit), partial(shortfall, baseline=baseline)
+    )
+    best = near[0]
+    if best.measure.name in COARSE:
+        ranked = sorted(near, key=lambda one: one.brier.mean)
+        near, more = _prefix(ranked, partial(_brier_shortfall, baseline=baseline))
+        short |= more
     chosen = next(one for one in able if any(one is other for other in near))
-    return Selection(chosen, best, able, tuple(near))
+    simpler = able[: [one is chosen for one in able].index(True)]
+    passed = next((one for one in simpler if short.get(one.name, "lead") != "lead"), None)
+    why = "" if passed is None else short[passed.name]
+    return Selection(chosen, best, near[0], able, tuple(near), passed, why)
+
+
+def _prefix(
+    ranked: list[EvaluatedRecipe],
+    shortfall: Callable[[EvaluatedRecipe, EvaluatedRecipe], Shortfall],
+) -> tuple[list[EvaluatedRecipe], dict[str, Shortfall]]:
+    """Recipes from the first on until one falls short of it, and what the others fall short in."""
+    count = next((k for k, one in enumerate(ranked) if shortfall(one, ranked[0])), len(ranked))
+    if count == len(ranked):
+        return ranked, {}
+    why = shortfall(ranked[count], ranked[0])
+    return ranked[:count], {one.name: shortfall(one, ranked[0]) or why for one in ranked[count:]}
+
+
+def shortfall(one: EvaluatedRecipe, best: EvaluatedRecipe, baseline: EvaluatedRecipe) -> Shortfall:
+    """What a recipe falls short of the best in; nothing where it is as good."""
+    ahead = best.against(one)
+    if ahead.lead > 1:
+        return "lead"
+    behind = ahead.difference.mean
+    if best.measure.name in COARSE:
+        return "gain" if behind > MOST_FORGONE * (best.merit - baseline.merit) else ""
+    return "error" if behind > MOST_MORE_ERROR * error_of(best) else ""
+
+
+def _brier_shortfall(
+    one: EvaluatedRecipe, best: EvaluatedRecipe, baseline: EvaluatedRecipe
+) -> Shortfall:
+    ahead = best.brier.times(-1).compare(one.brier.times(-1), *best.nested.rows)
+    gain = baseline.brier.mean - best.brier.mean
+    forgone = one.brier.mean - best.brier.mean > MOST_FORGONE * gain
+    return "brier" if ahead.lead > 1 and forgone else ""
+
+
+def error_of(one: EvaluatedRecipe) -> float:
+    """The score as an error: its distance from a perfect one, of R2 and accuracy 1 minus it."""
+    return one.score.mean if one.measure.of_error else one.measure.high - one.score.mean
 
 
 def choose(judged: tuple[EvaluatedRecipe, ...]) -> EvaluatedRecipe:

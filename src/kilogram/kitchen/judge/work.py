@@ -21,6 +21,8 @@ from kilogram.kitchen.settings import Settings
 
 # So many rows of a table with few columns are cooked in a second of the time limit.
 ROWS_PER_SECOND, MANY_COLUMNS, FEWEST_ROWS = 250, 50, 1000
+# Recipes of the default menu that are searched.
+USUAL_RECIPES = 4
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ def prepare_work(
     splits = split(y, measure, settings.folds, repeats, settings.seed, **along)
     splits = splits[: settings.outer_folds]
     length = letters(layout, X)
-    menu = recipes(layout, measure, y, _search_settings(settings, length))
-    notes += left_out(menu, layout, length, wanted=bool(settings.recipes))
+    search = _search_settings(settings, length, along=bool(along))
+    menu = recipes(layout, measure, y, search)
+    notes += left_out(layout, measure, y, search)
     journal = Journal(resume, fingerprint_of(
         X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
         [recipe.name for recipe in menu],
@@ -86,8 +89,9 @@ def affordable_rows(max_time: float | None, columns: int) -> int:
     return max(FEWEST_ROWS, int(ROWS_PER_SECOND * max_time * min(1.0, MANY_COLUMNS / columns)))
 
 
-def _search_settings(settings: Settings, letters: int) -> SearchSettings:
+def _search_settings(settings: Settings, letters: int, *, along: bool) -> SearchSettings:
     """The search inside each fold; it may take half of its part of the time limit."""
     limit = settings.max_time
-    each = None if limit is None else limit / (2 * (settings.folds + 1) * 3)
-    return SearchSettings(settings.search, settings.seed, each, letters, settings.recipes)
+    count = len(settings.recipes) or USUAL_RECIPES
+    each = None if limit is None else limit / (2 * (settings.folds + 1) * count)
+    return SearchSettings(settings.search, settings.seed, each, letters, settings.recipes, along)

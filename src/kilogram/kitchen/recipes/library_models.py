@@ -6,9 +6,9 @@
     huber                robust against outliers of the target
     naive_bayes, knn     independent columns; the nearest rows, k searched
     svm                  Gaussian kernel; C searched
-    boosting             gradient boosted trees; the learning rate and the leaves searched
+    boosting             of quantiles and counts; the learning rate and the leaves searched
 
-They are compared beside the recipes of the default menu when `--recipes` names them.
+Some are on the default menu (`kilogram.kitchen.recipes.menu`), all can be named by `--recipes`.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ def _model(
     if name == "naive_bayes":
         return kg.GaussianNB(), {}
     if name == "lasso":
-        return kg.LassoCV(cv=5), {}
+        return kg.LassoCV(cv=5, max_iter=20_000), {}
     if name == "elastic_net":
-        return kg.ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9, 1.0], cv=5), {}
+        return kg.ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9, 1.0], cv=5, max_iter=20_000), {}
     if name == "poisson":
         return kg.PoissonRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 0.1, 1.0, 10.0]}
     if name == "huber":

@@ -4,11 +4,14 @@
     baseline  the mean of the target, or its most frequent class
     linear    ridge regression on these features (classes as indicator targets)
     kernel    the same objective with a Gaussian kernel
-    trees     a random forest or gradient boosted trees, where there are columns to split
+    trees     a random forest
+    boosting  gradient boosted trees
 
-Linear and kernel recipe differ in the kernel alone, so their difference measures the non-linear
-dependence. Only text is treated differently: the linear recipe takes all its terms, the kernel
-version their leading components. Everything is fitted inside the folds.
+and methods of the library by name (`library_models`); which of them are compared unless some are
+asked for is decided in `menu`. Linear and kernel recipe differ in the kernel alone, so their
+difference measures the non-linear dependence. Only text is treated differently: the linear recipe
+takes all its terms, the kernel version their leading components. Everything is fitted inside the
+folds.
 
 The preprocessing (scale, terms, weights) and whether the logarithm of the target is fitted are
 searched together with the parameters of the models, by the method of `SearchSettings`; "path" keeps
@@ -18,6 +21,7 @@ the default preprocessing and tunes penalty and kernel width alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +36,13 @@ from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.features.transform_cache import TransformCache
 from kilogram.kitchen.measures import BALANCED, Measure
 from kilogram.kitchen.recipes.library_models import LIBRARY, library_pipeline
+from kilogram.kitchen.recipes.menu import default_menu
 from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
-from kilogram.kitchen.recipes.tree_search import TreeSearchClassifier, TreeSearchRegressor
+from kilogram.kitchen.recipes.tree_search import (
+    TreeSearchClassifier,
+    TreeSearchRegressor,
+    tuning_margin,
+)
 from kilogram.kitchen.settings import KEPT, SearchMethod
 
 # Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
@@ -45,12 +54,10 @@ SHORT = 1000  # rows up to which a search of all settings is quick anyway
 # Halving starts with a ninth of the rows, and the learning curve with an eighth of them: fewer rows
 # of a class than this may leave none.
 FEW_OF_CLASS = 216
-# Another preprocessing than the default must be better by this over the root of the rows.
+# Another preprocessing than the default must be better by this part of a standard error.
 MARGIN = 0.3
 # A target whose 5 % and 95 % quantiles differ by more than this ratio may be fitted by its log.
 SPREAD = 10.0
-# Boosting grows a tree per class and scans all columns for every split.
-MAX_TREE_WORK = 3000
 # With more characters of text, counting character n-grams takes minutes.
 MANY_LETTERS = 4_000_000
 
@@ -64,7 +71,8 @@ LOSSES = {"mean_absolute_error": "absolute", "median_absolute_error": "absolute"
 class SearchSettings:
     """How parameters are searched: method, seed, seconds for one search, characters of text.
 
-    `wanted` names the recipes to compare; none: linear, kernel and trees.
+    `wanted` names the recipes to compare; none: the default menu. `along` is true where rows are
+    grouped or ordered in time.
     """
 
     method: SearchMethod = "halving"
@@ -72,6 +80,7 @@ class SearchSettings:
     max_time: float | None = None
     letters: int = 0
     wanted: tuple[str, ...] = ()
+    along: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,48 +96,50 @@ class Recipe:
 def recipes(
     layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings | None = None
 ) -> tuple[Recipe, ...]:
-    """Baseline, linear, kernel and trees, or those that are wanted, simplest first."""
+    """Baseline and the default menu, or the recipes that are wanted, simplest first."""
     search = search or SearchSettings()
     if measure.quantile is not None:
         return _quantile_recipes(layout, measure, measure.quantile, y, search)
+    menu = default_menu(layout, measure, y, along=search.along)
+    names = search.wanted or tuple(one.name for one in menu if one.used)
+    shared = TransformCache()
+    found = {}
+    for name in names:
+        if name in ("linear", "kernel"):
+            found[name] = _of_ridge(name, layout, measure, y, search, shared)
+        elif name == "trees" or (name == "boosting" and measure.name != "poisson_deviance"):
+            found[name] = _of_trees(name, layout, measure, search)
+        elif name in LIBRARY:
+            found[name] = _of_library(name, layout, measure, y, search)
+    ordered = (found[name] for name in KEPT if name in found)
+    return (_baseline(measure), *ordered)
+
+
+def _baseline(measure: Measure) -> Recipe:
     numbers = measure.task == "regression"
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
     constant = "the mean" if numbers else "the most frequent class"
-    kind = "Ridge regression" if numbers else "Ridge regression on class indicators"
-    if not numbers and len(np.unique(y)) > 2:
-        kind += "; class by the largest value or by Fisher's discriminant rule"
+    return Recipe("baseline", "Baseline", f"Always predicts {constant}.",
+                  Pipeline([("model", dummy)]))  # fmt: skip
+
+
+def _of_ridge(
+    name: str, layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings,
+    shared: TransformCache,
+) -> Recipe:  # fmt: skip
+    """Ridge regression, or its kernel version."""
+    kind = "Ridge regression"
+    if measure.task == "classification":
+        kind += " on class indicators"
+        if len(np.unique(y)) > 2:
+            kind += "; class by the largest value or by Fisher's discriminant rule"
+    if name == "kernel":
+        return Recipe("kernel", "Kernel version",
+                      f"{kind} with a Gaussian kernel; penalty and width by leave-one-out.",
+                      _ridge("gaussian", layout, measure, y, search, shared))  # fmt: skip
     by = "leave-one-out" if not layout.positions("text") else "a validation set"
-    shared = TransformCache()
-    found = [
-        Recipe(
-            "baseline", "Baseline", f"Always predicts {constant}.", Pipeline([("model", dummy)])
-        ),
-        Recipe(
-            "linear",
-            "Linear",
-            f"{kind}; penalty by {by}.",
-            _ridge("linear", layout, measure, y, search, shared),
-        ),
-        Recipe(
-            "kernel",
-            "Kernel version",
-            f"{kind} with a Gaussian kernel; penalty and width by leave-one-out.",
-            _ridge("gaussian", layout, measure, y, search, shared),
-        ),
-    ]
-    if trees_serve(layout, measure, y) or "trees" in search.wanted:
-        found.append(Recipe("trees", "Trees", "A random forest; gradient boosted trees above 3,000 "
-                            "rows, the better of both from 1,000 on; parameters tuned.",
-                            _trees(layout, measure, search)))  # fmt: skip
-    if not search.wanted and measure.name == "poisson_deviance":
-        found.insert(1, _of_library("poisson", layout, measure, y, search))
-    if not search.wanted:
-        return tuple(found)
-    found += [_of_library(name, layout, measure, y, search)
-              for name in search.wanted if name in LIBRARY]  # fmt: skip
-    by_name = {recipe.name: recipe for recipe in found}
-    return tuple(by_name[name] for name in KEPT
-                 if name in ("baseline", *search.wanted) and name in by_name)  # fmt: skip
+    return Recipe("linear", "Linear", f"{kind}; penalty by {by}.",
+                  _ridge("linear", layout, measure, y, search, shared))  # fmt: skip
 
 
 def _quantile_recipes(
@@ -164,7 +175,7 @@ def _of_library(
         suited = [n for n, (_, _, kinds) in LIBRARY.items() if measure.task in kinds]
         raise KitchenError(
             f"The recipe {name} is for {tasks[0]}, not for {measure.task}; use some of "
-            f"{', '.join(('linear', 'kernel', 'trees', *suited))}."
+            f"{', '.join(('linear', 'kernel', 'trees', 'boosting', *suited))}."
         )
     if name == "poisson" and np.min(y) < 0:
         raise KitchenError("The recipe poisson needs a non-negative target.")
@@ -175,30 +186,22 @@ def _of_library(
     ))  # fmt: skip
 
 
-def left_out(
-    menu: tuple[Recipe, ...], layout: Layout, letters: int = 0, *, wanted: bool = False
-) -> list[str]:
+def left_out(layout: Layout, measure: Measure, y: np.ndarray, search: SearchSettings) -> list[str]:
     """Notes on recipes that are left out, and on terms that are not counted."""
     notes = []
-    if letters > MANY_LETTERS:
+    if search.letters > MANY_LETTERS:
         notes.append("Text was split into words only: with so much text, character n-grams would "
                      "take too long.")  # fmt: skip
-    plain = layout.positions("numeric", "ordinal", "categorical", "date", "time")
-    if not plain or wanted or any(recipe.name == "trees" for recipe in menu):
+    if search.wanted or measure.quantile is not None:
         return notes
-    return [*notes, "The trees recipe was left out: with so many columns it would take too long."]
+    menu = default_menu(layout, measure, y, along=search.along)
+    return [*notes, *(f"The {one.name} recipe was left out: {one.why}."
+                      for one in menu if not one.used)]  # fmt: skip
 
 
 def letters(layout: Layout, X: np.ndarray) -> int:
     """Number of characters in the text columns."""
     return sum(len(cell) for k in layout.positions("text") for cell in X[:, k])
-
-
-def trees_serve(layout: Layout, measure: Measure, y: np.ndarray) -> bool:
-    """Are there columns to split, and not too many of them for all classes?"""
-    plain = len(layout.positions("numeric", "ordinal", "categorical", "date", "time"))
-    classes = 1 if measure.task == "regression" else len(np.unique(y))
-    return 0 < plain * (classes if classes > 2 else 1) <= MAX_TREE_WORK
 
 
 def _ridge(
@@ -240,22 +243,33 @@ def _ridge(
     if method == "halving" and (rows <= SHORT or _smallest_class(y, measure) < FEW_OF_CLASS):
         method = "random"
     return Search(pipeline, space, method=method, n_iter=TRIALS, cv="own", start=(first,),
-                  margin=MARGIN / np.sqrt(rows), max_time=search.max_time,
+                  margin=partial(tuning_margin, rows=rows, factor=MARGIN,
+                                 scoring="r2" if numbers else "accuracy"),
+                  max_time=search.max_time,
                   random_state=search.seed)  # fmt: skip
 
 
-def _trees(layout: Layout, measure: Measure, search: SearchSettings) -> Pipeline:
+def _of_trees(name: str, layout: Layout, measure: Measure, search: SearchSettings) -> Recipe:
+    """A random forest, or gradient boosted trees."""
     # few rows favour small trees: halving would drop the large ones too early
     method = "random" if search.method in ("path", "halving") else search.method
-    parameters: dict[str, Any] = {"method": method, "max_time": search.max_time,
-                            "random_state": search.seed}  # fmt: skip
+    parameters: dict[str, Any] = {
+        "kind": "forest" if name == "trees" else "boosting", "method": method,
+        "max_time": search.max_time, "random_state": search.seed,
+    }  # fmt: skip
+    if search.method == "path":
+        parameters["trials"] = 1
     model: Any
     if measure.task == "regression":
-        model = TreeSearchRegressor(**parameters)
+        loss = "absolute" if LOSSES.get(measure.name) else "squared"
+        model = TreeSearchRegressor(loss=loss, **parameters)
     else:
-        balanced = measure.name in BALANCED
-        model = TreeSearchClassifier(balanced=balanced, **parameters)
-    return Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
+        model = TreeSearchClassifier(balanced=measure.name in BALANCED, **parameters)
+    pipeline = Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
+    if name == "trees":
+        return Recipe("trees", "Forest", "A random forest; the size of the leaves is tuned.",
+                      pipeline)  # fmt: skip
+    return Recipe("boosting", "Boosting", "Gradient boosted trees; parameters tuned.", pipeline)
 
 
 def _smallest_class(y: np.ndarray, measure: Measure) -> float:

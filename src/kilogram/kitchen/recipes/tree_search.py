@@ -1,15 +1,15 @@
-"""Trees as an outside opinion: forests for short tables, boosting for long ones, both between.
+"""Forests and boosted trees, tuned on the training rows.
 
     forest     many deep trees on resampled rows, averaged; judged by the rows each tree left out
     boosting   shallow trees, each fitted to what the sum of those before got wrong; judged by folds
 
-They cut one column at a time, so jumps, thresholds
-and columns on odd scales cost them nothing, where a linear or smooth function has to bend. If they
-win, that is the structure there is.
+They cut one column at a time, so jumps, thresholds and columns on odd scales cost them nothing,
+where a linear or smooth function has to bend. If they win, that is the structure there is.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -21,40 +21,46 @@ from kilogram.evaluation.search import Search
 from kilogram.kitchen.features.direct_transform import validate_cells
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor, MissingValueForest
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
-from kilogram.kitchen.recipes.variance_score import VarianceScore
+from kilogram.kitchen.recipes.variance_score import AbsoluteScore, VarianceScore
 from kilogram.models.boosting.hist_gradient_boosting import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
 
-# Up to so many rows a forest is grown; from FORESTS_ONLY on boosting is tried too.
-SHORT, FORESTS_ONLY = 3000, 1000
-# With more classes a round of boosting grows more trees than a forest has: forests at any length.
-MANY_CLASSES = 30
-# A tenth of the rows kept aside must hold some of every class.
-FEW_OF_CLASS = 20
-# One round of boosting cuts every column once a class: beyond so many it costs more than all else.
-MANY_CUTS = 500
+# Beyond so many rows boosting ends its rounds by a tenth of the rows kept aside, which must hold
+# some of every class; elsewhere numbers of rounds are tried.
+SHORT, FEW_OF_CLASS = 3000, 20
 LEAVES = (1, 5)
 # So many trees tell which size of leaf is best; the forest has all.
 FEW_TREES, TREES = 30, 100
 # Beyond so many rows one cut stands for three folds.
 MANY_ROWS = 5000
-# Rounds end when so many brought nothing to a tenth of the rows kept aside, at the latest after
-# the most; where groups or time forbid such a tenth, numbers of rounds are tried.
+# Rounds end when so many brought nothing, at the latest after the most.
 PATIENCE, MOST_ROUNDS = 15, 1000
 ROUNDS = [100, 200, 400]
 BOOSTING = {
     "learning_rate": [0.05, 0.1],
-    "max_leaf_nodes": [15, 31, 63],
-    "min_samples_leaf": [5, 20, 60],
+    "max_leaf_nodes": [4, 8, 15, 31, 63],
+    "min_samples_leaf": [3, 5, 10, 20, 60],
     "l2_regularization": [0.0, 1.0, 10.0],
-    "max_features": [0.5, 1.0],
+    "max_features": [0.3, 0.5, 1.0],
 }
 START = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 31, "min_samples_leaf": 20,
          "l2_regularization": 1.0, "max_features": 0.5}  # fmt: skip
-# Other settings than these must be better by this over the root of the rows.
-MARGIN = 0.3
+# Smaller trees on few rows.
+SHORT_START = START | {"max_leaf_nodes": 15, "min_samples_leaf": 5}
+# Other settings than these must be better by this part of a standard error.
+MARGIN = 0.1
+
+
+def tuning_margin(score: float, rows: int, scoring: str, factor: float = MARGIN) -> float:
+    """What other settings must be better by: about `factor` standard errors of the score.
+
+    `scoring` is "r2" (the error is a part of what is unexplained), "accuracy" (that of a fraction
+    of rows) or "log_loss" (a part of the loss, the score being its negative).
+    """
+    loss = -score if scoring == "log_loss" else max(1.0 - score, 0.0)
+    return float(factor * (np.sqrt(loss) if scoring == "accuracy" else loss) / np.sqrt(rows))
 
 
 class TreeSearch(BaseEstimator):
@@ -62,6 +68,7 @@ class TreeSearch(BaseEstimator):
 
     Parameters
     ----------
+    kind : {"forest", "boosting"}, default="forest"
     balanced : bool, default=False
         Every class weighs the same in fit and score. Classes only.
     method, trials : str, int
@@ -75,10 +82,14 @@ class TreeSearch(BaseEstimator):
     best_score_, best_params_ : of the winner
     model_ : the fitted winner; in a file it is `arrays_` instead
     tried_ : how many settings were tried
+    cut_short_ : whether the time limit ended the search
     """
+
+    loss: str
 
     def __init__(
         self,
+        kind: str = "forest",
         *,
         balanced: bool = False,
         method: str = "random",
@@ -86,6 +97,7 @@ class TreeSearch(BaseEstimator):
         max_time: float | None = None,
         random_state: int = 0,
     ):
+        self.kind = kind
         self.balanced = balanced
         self.method = method
         self.trials = trials
@@ -95,42 +107,42 @@ class TreeSearch(BaseEstimator):
     def fit(self, X: Any, y: Any, groups: Any = None, moments: Any = None) -> Self:
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan",
                              y_numeric=is_regressor(self))  # fmt: skip
+        if self.kind not in ("forest", "boosting"):
+            raise ValueError(f'kind must be "forest" or "boosting", got {self.kind!r}.')
         if not is_regressor(self):
             self.classes_ = np.unique(y)
         dependent = groups is not None or moments is not None
+        self.forest_ = self.kind == "forest"
         # drawn by weight, rows of a rare class are in nearly every tree: none is left to judge them
-        many = not is_regressor(self) and len(self.classes_) > MANY_CLASSES
-        short = len(y) <= SHORT or many
-        if short and not dependent and not self.balanced:
-            self._forest(X, y)
-            cuts = X.shape[1] * (1 if is_regressor(self) else len(self.classes_))
-            both = not many and len(y) > FORESTS_ONLY and cuts <= MANY_CUTS
-            return self._or_boosting(X, y) if both else self
+        if self.forest_ and not dependent and not self.balanced:
+            return self._forest(X, y)
         # rounds end early by a part of the rows kept aside, which must be drawn at random
-        fixed = dependent or self._smallest_class(y) < FEW_OF_CLASS
-        model: Any = self._grown(1, judged=False) if short else self._boosted(patient=not fixed)
+        fixed = dependent or len(y) <= SHORT or self._smallest_class(y) < FEW_OF_CLASS
+        model: Any = self._grown(1, judged=False)
         space: Any = {"min_samples_leaf": list(LEAVES)}
         start: dict[str, Any] = {"min_samples_leaf": 1}
-        if not short:
+        if not self.forest_:
+            model = self._boosted(patient=not fixed)
             space = BOOSTING | ({"max_iter": ROUNDS} if fixed else {})
-            start = {name: START[name] for name in space}
+            start = {name: (SHORT_START if len(y) <= SHORT else START)[name] for name in space}
+        scoring, kind = self._scoring(y)
         search = Search(
             model,
             space,
-            method="grid" if short else self.method,
+            method="grid" if self.forest_ else self.method,
             n_iter=self.trials,
             cv=1 if len(y) > MANY_ROWS and not dependent else 3,
-            scoring=self._scoring(y),
+            scoring=scoring,
             max_time=self.max_time,
             random_state=self.random_state,
             start=(start,),
-            margin=0.0 if short else MARGIN / np.sqrt(len(y)),
+            margin=0.0 if self.forest_ else partial(tuning_margin, rows=len(y), scoring=kind),
         )
         search.fit(X, y, groups=groups, moments=moments)
+        self.cut_short_ = search.cut_short_
         self.best_score_, self.best_params_ = search.best_score_, search.best_params_
         self.model_, self.tried_ = search.best_estimator_, len(search.trials_)
-        self.forest_ = short
-        if not short and not fixed:  # as many rounds again, on all rows
+        if not self.forest_ and not fixed:  # as many rounds again, on all rows
             rounds = {"max_iter": int(self.model_.n_iter_)}
             self.model_ = clone(self.model_).set_params(early_stopping=False, **rounds).fit(X, y)
             self.best_params_ = self.best_params_ | rounds
@@ -146,18 +158,7 @@ class TreeSearch(BaseEstimator):
         self.model_ = self._grown(leaf).fit(X, y)
         self.best_score_ = self._left_out(self.model_, y)
         self.best_params_, self.tried_ = {"min_samples_leaf": leaf}, len(LEAVES)
-        self.forest_ = True
-        return self
-
-    def _or_boosting(self, X: np.ndarray, y: np.ndarray) -> Self:
-        """Boosting with its default parameters, if better than the forest in three folds."""
-        search = Search(self._boosted(), {name: [v] for name, v in START.items()}, method="grid",
-                        cv=3, scoring=self._scoring(y), max_time=self.max_time,
-                        random_state=self.random_state).fit(X, y)  # fmt: skip
-        self.tried_ += 1
-        if search.best_score_ > self.best_score_:
-            self.best_score_, self.best_params_ = search.best_score_, search.best_params_
-            self.model_, self.forest_ = search.best_estimator_, False
+        self.cut_short_ = False
         return self
 
     def _smallest_class(self, y: np.ndarray) -> float:
@@ -190,14 +191,17 @@ class TreeSearch(BaseEstimator):
                 "max_iter": most,
             }
         if is_regressor(self):
-            return HistGradientBoostingRegressor(**parameters)
+            return HistGradientBoostingRegressor(loss=f"{self.loss}_error", **parameters)
         weight = "balanced" if self.balanced else None
         return HistGradientBoostingClassifier(class_weight=weight, **parameters)
 
-    def _scoring(self, y: np.ndarray) -> Any:
+    def _scoring(self, y: np.ndarray) -> tuple[Any, str]:
+        """The score of the settings, and what its standard error follows from."""
         if is_regressor(self):
-            return VarianceScore.of(y)
-        return "balanced_accuracy" if self.balanced else "accuracy"
+            return (AbsoluteScore if self.loss == "absolute" else VarianceScore).of(y), "r2"
+        if self.balanced:
+            return "balanced_accuracy", "accuracy"
+        return ("accuracy", "accuracy") if self.forest_ else (log_loss_score, "log_loss")
 
     def _validated(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "model_")
@@ -231,8 +235,34 @@ class TreeSearch(BaseEstimator):
         return tags
 
 
+def log_loss_score(model: Any, X: Any, y: Any) -> float:
+    """A scorer: the mean logarithm of the probability of the observed class, none below 1e-6."""
+    P = np.maximum(model.predict_proba(X), 1e-6)
+    known = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
+    own = np.where(model.classes_[known] == y, P[np.arange(len(y)), known], 1e-6)
+    return float(np.mean(np.log(own)))
+
+
 class TreeSearchRegressor(RegressorMixin, TreeSearch):
-    """A forest or boosted trees for a number. Parameters: see TreeSearch."""
+    """A forest or boosted trees for a number.
+
+    `loss` is what boosting minimises and is tuned by: "squared" or "absolute" errors; a forest
+    predicts means. Other parameters: see TreeSearch.
+    """
+
+    def __init__(
+        self,
+        kind: str = "forest",
+        *,
+        loss: str = "squared",
+        method: str = "random",
+        trials: int = 4,
+        max_time: float | None = None,
+        random_state: int = 0,
+    ):
+        super().__init__(kind, method=method, trials=trials, max_time=max_time,
+                         random_state=random_state)  # fmt: skip
+        self.loss = loss
 
     def predict(self, X: Any) -> np.ndarray:
         return self._raw(X)[:, 0]

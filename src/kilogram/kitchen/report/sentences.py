@@ -17,7 +17,13 @@ from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
 from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.formatting import ends, figure, signed
-from kilogram.kitchen.judge.compare import SIGNIFICANT, EvaluatedRecipe, Selection, select
+from kilogram.kitchen.judge.compare import (
+    SIGNIFICANT,
+    EvaluatedRecipe,
+    Selection,
+    error_of,
+    select,
+)
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
 from kilogram.kitchen.judge.trust import (
     ClassCounts,
@@ -104,22 +110,44 @@ def _choice(selection: Selection) -> str:
     chosen, best = selection.chosen, selection.best
     if not selection.able:
         return ""
+    passed = _passed(selection)
     if chosen is not best:
         ahead = best.against(chosen)
         return (
-            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as "
-            f"the best: {_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
-            f"{_errors(ahead)}."
+            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as the best: "
+            f"{_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
+            f"{_errors(ahead)}.{passed}"
         )
     others = [one for one in selection.able if one is not best]
     if not others:
-        return f"{_in_words(best).capitalize()} is the only one better than the baseline."
+        return f"{_in_words(best).capitalize()} is the only one significantly better than the baseline."
     second = max(others, key=_mean)
     ahead = best.against(second)
+    if ahead.difference.mean == 0:
+        return (f"{_in_words(best).capitalize()} is chosen: it has the best score, as has "
+                f"{_in_words(second)}.{passed}")  # fmt: skip
     return (
         f"{_in_words(best).capitalize()} is chosen: it has the best score, "
-        f"{figure(ahead.difference.mean)} ahead of {_in_words(second)} ({_errors(ahead)})."
+        f"{figure(ahead.difference.mean)} ahead of {_in_words(second)} ({_errors(ahead)}).{passed}"
     )
+
+
+def _passed(selection: Selection) -> str:
+    """Why a simpler recipe whose score is within one standard error of the best is not chosen."""
+    one, best, first = selection.passed, selection.best, selection.first
+    if one is None:
+        return ""
+    start = f" {_in_words(one).capitalize()} is simpler and within one standard error, but "
+    if selection.why == "brier":
+        return (f"{start}its probabilities are worse (Brier score {figure(one.brier.mean)}, of "
+                f"{_in_words(first)} {figure(first.brier.mean)}).")  # fmt: skip
+    if selection.why == "gain":
+        return (f"{start}it forgoes {figure(best.merit - one.merit)}, more than a tenth of what "
+                f"{_in_words(best)} gains over the baseline.")  # fmt: skip
+    if error_of(best) <= 0:
+        return f"{start}{_in_words(best)} has no error."
+    more = error_of(one) / error_of(best) - 1
+    return f"{start}its error is {more:.0%} larger than that of {_in_words(best)}."
 
 
 def _errors(ahead: Comparison) -> str:
