@@ -271,7 +271,7 @@ def judge(
     ), notes
 
 
-def _cut_short(model: Any) -> bool:
+def _cut_short(model: BaseEstimator) -> bool:
     """Did the time limit end a search, of the pipeline or inside its last step?"""
     last = model[-1] if isinstance(model, Pipeline) else model
     return bool(getattr(last, "cut_short_", False))

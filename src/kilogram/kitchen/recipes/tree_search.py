@@ -235,7 +235,7 @@ class TreeSearch(BaseEstimator):
         return tags
 
 
-def log_loss_score(model: Any, X: Any, y: Any) -> float:
+def log_loss_score(model: HistGradientBoostingClassifier, X: Any, y: Any) -> float:
     """A scorer: the mean logarithm of the probability of the observed class, none below 1e-6."""
     P = np.maximum(model.predict_proba(X), 1e-6)
     known = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)

@@ -114,13 +114,14 @@ def _choice(selection: Selection) -> str:
     if chosen is not best:
         ahead = best.against(chosen)
         return (
-            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as the best: "
-            f"{_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
+            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as the "
+            f"best: {_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
             f"{_errors(ahead)}.{passed}"
         )
     others = [one for one in selection.able if one is not best]
     if not others:
-        return f"{_in_words(best).capitalize()} is the only one significantly better than the baseline."
+        name = _in_words(best).capitalize()
+        return f"{name} is the only one significantly better than the baseline."
     second = max(others, key=_mean)
     ahead = best.against(second)
     if ahead.difference.mean == 0:
