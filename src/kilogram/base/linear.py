@@ -227,6 +227,15 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         return tags
 
 
+def inverse_link(z: Any, link: str) -> Any:
+    """The mean whose link is the linear predictor z: exp(z) for "log", z for "identity"."""
+    if link == "identity":
+        return z
+    if is_streamed(z):
+        return map_rows(lambda block: namespace(block).exp(block), z)
+    return namespace(z).exp(z)
+
+
 def _is_single(x: Any) -> bool:
     return "float32" in str(x.dtype)
 

@@ -1,8 +1,12 @@
-"""Numbers as text for people: scores, differences, intervals, durations."""
+"""Numbers as text for people: scores, differences, intervals, durations; values for JSON."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
 
 from kilogram.evaluation.intervals import Interval
 
@@ -30,6 +34,19 @@ def ends(interval: Interval, *, sign: bool = False) -> str:
     """The ends of an interval."""
     write = signed if sign else figure
     return f"{write(interval.low)} to {write(interval.high)}"
+
+
+def json_values(value: Any) -> Any:
+    """Python's own types all the way down; what is not finite becomes None."""
+    if isinstance(value, dict):
+        return {str(key): json_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return json_values(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return json_values(asdict(value)) if isinstance(value, Interval) else value
 
 
 def seconds(value: float) -> str:

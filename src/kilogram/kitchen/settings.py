@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.kitchen.audit.finding import check_codes
 from kilogram.kitchen.errors import KitchenError, check_setting
-from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.question import Task
 
 MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises it
@@ -61,17 +61,11 @@ class Settings:
     @property
     def overrides(self) -> ColumnOverrides:
         """The column types that were given."""
-        return ColumnOverrides(
-            self.numeric,
-            self.categorical,
-            self.text,
-            self.date,
-            self.image,
-            self.ignore,
-            orders(self.ordinal),
-            self.group,
-            self.time,
-        )
+        return ColumnOverrides.of(
+            self.ordinal, self.group, self.time,
+            numeric=self.numeric, categorical=self.categorical, text=self.text,
+            date=self.date, image=self.image, ignore=self.ignore,
+        )  # fmt: skip
 
 
 def check(settings: Settings) -> None:

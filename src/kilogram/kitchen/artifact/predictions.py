@@ -120,17 +120,10 @@ def _predict_block(
     return with_columns(block.data, more)
 
 
-def predict_cells(
-    model: Model, X: np.ndarray, summary: PredictionSummary, coverage: float
-) -> dict[str, np.ndarray]:
-    """Predictions for (n, d) cells by the keys of the JSON response, counted in `summary`."""
-    return label_cells(model, X, predict_with_details(model, X, coverage), summary)
-
-
 def label_cells(
     model: Model, X: np.ndarray, details: PredictionDetails, summary: PredictionSummary
 ) -> dict[str, np.ndarray]:
-    """`predict_cells` of cells whose predictions are known."""
+    """The predictions of (n, d) cells by the keys of the JSON response, counted in `summary`."""
     values = details.values
     if model.classes:
         values = np.asarray(model.classes, dtype=object)[values]

@@ -35,7 +35,7 @@ from kilogram.kitchen.audit.finding import SEVERITIES, Audit, Finding, check_cod
 from kilogram.kitchen.errors import check_setting
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, as_text, plain
-from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.question import Question, Task, ask
 from kilogram.kitchen.read.table import Table, read_table
 
@@ -105,17 +105,10 @@ def audit(
     """
     check_setting("max_time", max_time, Real(0, closed="right") | Null())
     budget = Budget(max_time=max_time)
-    overrides = ColumnOverrides(
-        tuple(numeric),
-        tuple(categorical),
-        tuple(text),
-        tuple(date),
-        tuple(image),
-        tuple(drop),
-        orders(ordinal),
-        group,
-        time,
-    )
+    overrides = ColumnOverrides.of(
+        ordinal, group, time,
+        numeric=numeric, categorical=categorical, text=text, date=date, image=image, ignore=drop,
+    )  # fmt: skip
     found = read_table(table, seed=seed, max_time=max_time, **how)
     layout = find_layout(found.data, target, overrides=overrides)
     question = None if target is None else ask(found, target, task=task, folds=folds)

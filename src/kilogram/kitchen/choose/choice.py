@@ -27,7 +27,7 @@ from kilogram.kitchen.choose.tree import (
 from kilogram.kitchen.features import featurise
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable, values
-from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.measures import choose_measure
 from kilogram.kitchen.question import Task, ask
 from kilogram.kitchen.read.table import Table, read_table
@@ -130,15 +130,10 @@ def choose(
     >>> [one.method for one in kg.choose(frame, "y").tries][:1]
     ['ridge']
     """
-    overrides = ColumnOverrides(
-        tuple(numeric),
-        tuple(categorical),
-        tuple(text),
-        tuple(date),
-        tuple(image),
-        tuple(drop),
-        orders(ordinal),
-    )
+    overrides = ColumnOverrides.of(
+        ordinal,
+        numeric=numeric, categorical=categorical, text=text, date=date, image=image, ignore=drop,
+    )  # fmt: skip
     found = read_table(table, seed=seed, **how)
     layout = find_layout(found.data, target, overrides=overrides)
     wishes: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from kilogram.kitchen.explore.structure import FoundClusters, FoundComponents, O
 from kilogram.kitchen.explore.topics import TextTopics
 from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.files import write_files
+from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.report.overview import ColumnSummary
 
 SCHEMA = "kilogram exploration 1"
@@ -83,7 +83,7 @@ class Exploration:
 
     def as_json(self) -> bytes:
         """All numbers of the page."""
-        return json.dumps(_plain(self.as_dict()), indent=1, ensure_ascii=False,
+        return json.dumps(json_values(self.as_dict()), indent=1, ensure_ascii=False,
                           allow_nan=False).encode()  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
@@ -139,16 +139,3 @@ def _clusters(found: FoundClusters | None) -> dict[str, Any] | None:
         "of_single_columns": found.of_single_columns,
         "profiles": [asdict(one) for one in found.profiles],
     }  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """Python's own types all the way down; what is not finite becomes None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

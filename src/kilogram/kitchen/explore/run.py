@@ -29,7 +29,7 @@ from kilogram.kitchen.explore.sentences import summary_sentences
 from kilogram.kitchen.explore.topics import topics
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout
-from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.report.overview import summaries
@@ -98,8 +98,8 @@ def explore(
     budget = Budget(max_time=max_time)
     notify("reading the table")
     read = read_table(table, seed=seed, max_time=max_time, **how)
-    overrides = ColumnOverrides(tuple(numeric), tuple(categorical), tuple(text), tuple(date), (),
-                                tuple(drop), orders(ordinal))  # fmt: skip
+    overrides = ColumnOverrides.of(ordinal, numeric=numeric, categorical=categorical, text=text,
+                                   date=date, ignore=drop)  # fmt: skip
     layout = find_layout(read.data, None, overrides=overrides)
     found = audit_table(read, layout, None, overrides=overrides, seed=seed, notify=notify,
                         budget=budget)  # fmt: skip

@@ -73,10 +73,6 @@ class Layout:
     def used(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.used)
 
-    def named(self, kind: Kind) -> str | None:
-        """The first column of a type: the group, the time."""
-        return next((column.name for column in self.columns if column.kind == kind), None)
-
     def positions(self, *kinds: Kind) -> list[int]:
         """Indices of these types among the used columns."""
         return [k for k, column in enumerate(self.used) if column.kind in kinds]

@@ -23,6 +23,18 @@ class ColumnOverrides:
     group: str | None = None
     time: str | None = None
 
+    @classmethod
+    def of(
+        cls,
+        ordinal: Iterable[str] | Mapping[str, Iterable[str]] = (),
+        group: str | None = None,
+        time: str | None = None,
+        **columns: Iterable[str],
+    ) -> ColumnOverrides:
+        """From lists of names by type, and the levels of ordinal columns as `orders` takes them."""
+        lists = {kind: tuple(names) for kind, names in columns.items()}
+        return cls(**lists, ordinal=orders(ordinal), group=group, time=time)
+
     def kinds(self) -> dict[str, Kind]:
         """Column -> type; two types for one column are an error."""
         given: dict[str, Kind] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 import sys
 from dataclasses import asdict
@@ -13,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.evaluation.intervals import Comparison, Interval
+from kilogram.evaluation.intervals import Comparison
+from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.trust import TrustChecks
 from kilogram.kitchen.result import CookResult
@@ -23,7 +23,9 @@ SCHEMA = "kilogram report 1"
 
 def as_json(cooked: CookResult) -> bytes:
     """The facts as strict JSON: NaN and infinity become null."""
-    return json.dumps(_plain(facts(cooked)), indent=1, allow_nan=False, ensure_ascii=False).encode()
+    return json.dumps(
+        json_values(facts(cooked)), indent=1, allow_nan=False, ensure_ascii=False
+    ).encode()
 
 
 def facts(cooked: CookResult) -> dict[str, Any]:
@@ -175,16 +177,3 @@ def _trust(found: TrustChecks) -> dict[str, Any]:
             "bins": [asdict(b) for b in one.bins],
         }  # fmt: skip
     return checks
-
-
-def _plain(value: Any) -> Any:
-    """Python's own types all the way down; what is not finite becomes None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return asdict(value) if isinstance(value, Interval) else value

@@ -19,12 +19,13 @@ from typing import Any
 from kilogram import __version__
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.templates import render
 from kilogram.kitchen.serve.limits import Job, Limits, RequestError, RequestQueue
 from kilogram.kitchen.serve.openapi import described, example, openapi, value_format
 from kilogram.kitchen.serve.request_rows import CSV, JSON, media_type
-from kilogram.kitchen.serve.responses import Predictor, plain
+from kilogram.kitchen.serve.responses import Predictor
 
 # A client that is refused while it still sends may not read before it is done: for so many seconds
 # what it sends is discarded, so that the response reaches it.
@@ -110,7 +111,7 @@ class ModelService:
         return self._response(page, media_type="text/html; charset=utf-8", headers=headers)
 
     def _json(self, value: Any) -> Any:
-        text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(json_values(value), ensure_ascii=False, allow_nan=False)
         return self._response(text, media_type=JSON, headers=_SAFE)
 
 

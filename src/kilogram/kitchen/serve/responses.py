@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +17,7 @@ from kilogram.kitchen.artifact.predictions import (
 from kilogram.kitchen.artifact.table_writers import CsvWriter
 from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.serve.limits import Job, Limits, RequestError
 from kilogram.kitchen.serve.request_rows import (
     CSV,
@@ -89,13 +88,4 @@ class Predictor:
         predictions = [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)]
         response = {"target": self.model.target, "predictions": predictions,
                     "notes": [*notes, *summary.notes(self.model, "")]}  # fmt: skip
-        return json.dumps(plain(response), ensure_ascii=False, allow_nan=False).encode()
-
-
-def plain(value: Any) -> Any:
-    """NaN and infinity as null."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return json.dumps(json_values(response), ensure_ascii=False, allow_nan=False).encode()

@@ -134,8 +134,12 @@ SHRINKAGE = Real(0.0, 1.0) | OneOf("auto") | Null()
 COVARIANCE_ESTIMATOR = HasMethods(("fit",), "an estimator with fit and covariance_") | Null()
 
 
-def check_one_regularisation(shrinkage: Any, estimator: BaseEstimator) -> None:
-    """shrinkage and covariance_estimator exclude each other."""
+def check_regularisation(solver: str, shrinkage: Any, estimator: BaseEstimator) -> None:
+    """shrinkage and covariance_estimator exclude each other, and neither goes with SVD."""
+    if solver == "svd" and shrinkage is not None:
+        raise NotImplementedError("shrinkage not supported with 'svd' solver.")
+    if solver == "svd" and estimator is not None:
+        raise ValueError("covariance_estimator is not supported with solver='svd'.")
     if shrinkage is not None and estimator is not None and shrinkage != 0:
         raise ValueError(
             "covariance_estimator and shrinkage parameters are not None. Only one of the two can "

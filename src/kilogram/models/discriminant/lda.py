@@ -42,7 +42,7 @@ from kilogram.functions.bayes import log_of
 from kilogram.models.discriminant.covariances import (
     COVARIANCE_ESTIMATOR,
     SHRINKAGE,
-    check_one_regularisation,
+    check_regularisation,
     class_covariances,
     shrunk,
 )
@@ -153,11 +153,7 @@ class LinearDiscriminantAnalysis(
         self.covariance_estimator = covariance_estimator
 
     def _check_params(self) -> None:
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
-        if self.solver == "svd" and self.covariance_estimator is not None:
-            raise ValueError("covariance estimator is not supported with svd solver.")
-        check_one_regularisation(self.shrinkage, self.covariance_estimator)
+        check_regularisation(self.solver, self.shrinkage, self.covariance_estimator)
 
     @property
     def _separately(self) -> bool:

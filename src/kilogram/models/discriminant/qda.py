@@ -28,7 +28,7 @@ from kilogram.base.sampling import SamplingClassifier
 from kilogram.models.discriminant.covariances import (
     COVARIANCE_ESTIMATOR,
     SHRINKAGE,
-    check_one_regularisation,
+    check_regularisation,
     class_covariances,
 )
 from kilogram.operators.cost import rates
@@ -124,11 +124,7 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
         self.covariance_estimator = covariance_estimator
 
     def _check_params(self) -> None:
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise NotImplementedError("shrinkage not supported with 'svd' solver.")
-        if self.solver == "svd" and self.covariance_estimator is not None:
-            raise ValueError("covariance_estimator is not supported with solver='svd'.")
-        check_one_regularisation(self.shrinkage, self.covariance_estimator)
+        check_regularisation(self.solver, self.shrinkage, self.covariance_estimator)
 
     def _statistic(self, X: Any, y: Any, w: Any) -> Any:
         self._refuse_few_rows(X, y)

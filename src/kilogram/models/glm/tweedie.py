@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
-from kilogram.arrays.rows import column_count, is_streamed, map_rows, reduce_rows, row_blocks
+from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.rows import column_count, reduce_rows, row_blocks
 from kilogram.base import Budget, Estimate, Laws, warn_if_unfinished
 from kilogram.base.constraints import Boolean, Integer, Null, OneOf, Real
-from kilogram.base.linear import LinearPredictor
+from kilogram.base.linear import LinearPredictor, inverse_link
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.functions.deviances import Tweedie
@@ -197,12 +197,7 @@ class GeneralizedLinearModel(LinearPredictor):
         -------
         mu : array of shape (n,)
         """
-        z = super().predict(X)
-        if self.link_ == "identity":
-            return z
-        if is_streamed(z):
-            return map_rows(lambda block: namespace(block).exp(block), z)
-        return namespace(z).exp(z)
+        return inverse_link(super().predict(X), self.link_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D^2, the fraction of the deviance explained: 1 - dev(y, mu) / dev(y, mean of y).

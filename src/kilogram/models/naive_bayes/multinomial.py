@@ -31,7 +31,18 @@ from kilogram.statistics.class_counts import FeatureCounts
 NEGATIVE = "counts are not negative: X + c are other counts"
 
 
-class MultinomialNB(SamplingClassifier, DiscreteNB):
+class SummedCountsNB(DiscreteNB):
+    """Naive Bayes on the sums N_cj of the columns by class."""
+
+    def _statistic(self, X: Any, y: Any, w: Any) -> Any:
+        return class_statistic(FeatureCounts, X, y, w, self.classes_)
+
+    def _check_statistic(self, new: Any, X: Any) -> None:
+        self._ensure_finite(new.counts, X)
+        refuse_negative(new.lowest, type(self).__name__)
+
+
+class MultinomialNB(SamplingClassifier, SummedCountsNB):
     """Naive Bayes for counts, such as those of the words of a text.
 
     Parameters
@@ -79,13 +90,6 @@ class MultinomialNB(SamplingClassifier, DiscreteNB):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _statistic(self, X: Any, y: Any, w: Any) -> Any:
-        return class_statistic(FeatureCounts, X, y, w, self.classes_)
-
-    def _check_statistic(self, new: Any, X: Any) -> None:
-        self._ensure_finite(new.counts, X)
-        refuse_negative(new.lowest, type(self).__name__)
-
     def _learn(self, found: FeatureCounts, X: Any, y: Any, w: Any) -> None:
         self._check_statistic(found, X)
         xp = namespace(found.counts)
@@ -118,7 +122,7 @@ class MultinomialNB(SamplingClassifier, DiscreteNB):
         return tags
 
 
-class ComplementNB(DiscreteNB):
+class ComplementNB(SummedCountsNB):
     """Naive Bayes for counts by the complement of each class; better for imbalanced classes.
 
     Parameters
@@ -178,13 +182,6 @@ class ComplementNB(DiscreteNB):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.norm = norm
-
-    def _statistic(self, X: Any, y: Any, w: Any) -> Any:
-        return class_statistic(FeatureCounts, X, y, w, self.classes_)
-
-    def _check_statistic(self, new: Any, X: Any) -> None:
-        self._ensure_finite(new.counts, X)
-        refuse_negative(new.lowest, type(self).__name__)
 
     def _learn(self, found: FeatureCounts, X: Any, y: Any, w: Any) -> None:
         self._check_statistic(found, X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,7 +62,6 @@ class NeighborsBase(Estimator):
     metric: Any
     p: Any
     metric_params: Any
-    _needs_rows: ClassVar[str] = "keeps all rows"
 
     def _gather(self, X: Any, y: Any = None, **checks: Any) -> tuple[Any, Any]:
         """Validated rows and targets in memory; rows that stream are gathered."""

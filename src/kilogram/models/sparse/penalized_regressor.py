@@ -7,14 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kilogram.arrays.namespace import namespace, to_numpy
-from kilogram.arrays.rows import is_streamed, map_rows
+from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Budget, Laws
 from kilogram.base.constraints import (
     OneOf,
     Real,
 )
-from kilogram.base.linear import LinearPredictor
+from kilogram.base.linear import LinearPredictor, inverse_link
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.functions.row_losses import (
@@ -197,12 +196,7 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
         -------
         y : array of shape (n,)
         """
-        z = super().predict(X)
-        if self.link_ == "identity":
-            return z
-        if is_streamed(z):
-            return map_rows(lambda block: namespace(block).exp(block), z)
-        return namespace(z).exp(z)
+        return inverse_link(super().predict(X), self.link_)
 
     @property
     def link_(self) -> str:
