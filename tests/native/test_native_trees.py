@@ -104,6 +104,72 @@ def test_digits_and_comparisons_sort_alike(classes):
     assert grown_leaves(grown, X) == oracle(X, own, np.ones(1000), classes, kind, limits)
 
 
+def best_decrease(x, y, w, min_leaf):
+    """The largest fall of the weighted squares by a cut of one column."""
+    order = np.argsort(x, kind="stable")
+    x, w, s = x[order], w[order], (w * (y - w @ y / w.sum()))[order]
+    left, total = np.cumsum(w), w.sum()
+    cut = np.flatnonzero(x[1:] > x[:-1])
+    cut = cut[(cut + 1 >= min_leaf) & (len(x) - cut - 1 >= min_leaf)]
+    score = np.cumsum(s)[cut] ** 2 * total / (left[cut] * (total - left[cut]))
+    return score.max(initial=0.0)
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "gini"])
+@pytest.mark.parametrize("distinct", [10**6, 700])
+@pytest.mark.parametrize(("n", "depth", "min_leaf"), [(9000, 4, 1), (9000, 3, 40), (500, 30, 1)])
+def test_every_cut_of_many_rows_is_the_best(level, kind, distinct, n, depth, min_leaf):
+    """Sums of bins, rows of bins that can hold the best cut, and rows copied into local ranks."""
+    rng = np.random.default_rng(n + min_leaf)
+    X = np.floor(rng.standard_normal((n, 4)) * distinct / 7) / 3
+    signal = np.sin(X[:, 1] / X[:, 1].std()) + 0.05 * X[:, 2] / X[:, 2].std()
+    y, w = signal + rng.standard_normal(n), rng.integers(1, 4, n).astype(float)
+    y = (y > 0).astype(int) if kind == "gini" else y
+    target = Target.labels(y, 2) if kind == "gini" else Target.numbers(y)
+    limits = FREE._replace(max_depth=depth, min_leaf=min_leaf)
+    grown = grow_tree(CodedColumns.of(X), target, w, np.arange(n), SplitRules(kind), limits, 1)
+    stack, seen = [(0, np.arange(n))], 0
+    while stack:
+        node, rows = stack.pop()
+        k, left, right = grown.links[:, node]
+        if k < 0:
+            continue
+        seen += 1
+        found = [best_decrease(X[rows, j], y[rows], w[rows], min_leaf) for j in range(4)]
+        low = X[rows, k] <= grown.threshold[node]
+        parts = rows[low], rows[~low]
+        held = sum(impurity(y[p], w[p], 0, "squared_error") for p in parts)
+        fall = impurity(y[rows], w[rows], 0, "squared_error") - held
+        scale = impurity(y[rows], w[rows], 0, "squared_error")
+        assert fall == pytest.approx(max(found), abs=1e-10 * scale)
+        assert min(low.sum(), (~low).sum()) >= min_leaf
+        stack += [(left, parts[0]), (right, parts[1])]
+    assert seen > 5
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "gini", "entropy"])
+def test_local_ranks_take_missing_values_and_categories(kind):
+    """Nodes of best-first growth are in X, those of depth-first growth are copied: equal trees."""
+    rng = np.random.default_rng(2)
+    n = 5000
+    X = rng.standard_normal((n, 4))
+    X[:, 1] = rng.integers(0, 20, n)
+    X[:, 2][rng.random(n) < 0.3] = np.nan
+    X[:, 1][rng.random(n) < 0.1] = np.nan
+    y = X[:, 0] + (X[:, 1] % 3 == 1) + np.isnan(X[:, 2]) + rng.standard_normal(n)
+    target = Target.numbers(y)
+    if kind != "squared_error":
+        target = Target.labels(np.digitize(y, [0.0, 1.5]), 3)
+    rules = SplitRules(kind, categorical=np.array([0, 1, 0, 0], np.uint8))
+    columns, w, rows = CodedColumns.of(X), np.ones(n), np.arange(n)
+    limits = FREE._replace(max_depth=9)
+    copied = grow_tree(columns, target, w, rows, rules, limits, 1)
+    plain = grow_tree(columns, target, w, rows, rules, limits._replace(max_leaves=n), 1)
+    assert len(copied.threshold) == len(plain.threshold) > 300
+    assert grown_leaves(copied, X) == grown_leaves(plain, X)
+    assert {1, 2} <= set(copied.links[0])
+
+
 def test_codes_number_the_distinct_values():
     X = np.array([[3.0, 0.0], [1.0, 0.0], [3.0, -0.0], [-2.0, 5.0]])
     coded = CodedColumns.of(X)

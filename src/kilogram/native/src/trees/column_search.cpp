@@ -12,6 +12,8 @@ constexpr i64 kMany = 4096;     // rows from which digits sort faster than bucke
 constexpr i64 kCrowd = 24;      // rows of a bucket from which it is sorted by halves
 constexpr int kDigit = 11;      // bits of a digit
 constexpr i64 kSparse = 4;      // distinct values per row up to which counting pays
+constexpr i64 kBins = 4096;     // bins of a column, 128 KiB
+constexpr i64 kBinned = 12;     // rows from which bins are faster than sorting
 
 std::uint32_t code_of(std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); }
 std::uint32_t row_of(std::uint64_t key) { return static_cast<std::uint32_t>(key); }
@@ -29,10 +31,16 @@ void insertion_sort(std::uint64_t* keys, i64 m) {
 
 ColumnSearch::ColumnSearch(const CodedColumns& X, const SplitRules& rules, const NodeTarget& target)
     : X_(X), rules_(rules), target_(target), squares_(target), classes_(target), poisson_(target),
-      absolute_(target) {}
+      absolute_(target) {
+  if (target.is_pairs() && !rules.random) {
+    bins_.assign(kBins, Bin{});
+    inside_.assign(kBins, Inside{});
+    open_.assign(kBins, 0);
+  }
+}
 
-Cut ColumnSearch::best(const std::int32_t* rows, i64 column, double slack, const Bounds& bounds,
-                       std::uint64_t draw) {
+Cut ColumnSearch::best(const std::int32_t* rows, const LocalRows* local, i64 column, double slack,
+                       double floor, const Bounds& bounds, std::uint64_t draw) {
   m_ = target_.m;
   column_ = column;
   slack_ = slack;
@@ -43,16 +51,17 @@ Cut ColumnSearch::best(const std::int32_t* rows, i64 column, double slack, const
     keys_.resize(m_);
     spare_.resize(m_);
   }
-  if (!gather(rows)) return cut_;
+  if (local && bin_ranks(rows, local->ranks(column))) return cut_;
+  if (!(local ? gather(rows, local->ranks(column)) : gather(rows, X_.codes + column * X_.n))) return cut_;
+  cut_.missing_known = known_ < m_;
   if (is_categorical()) order_categories(draw);
   if (rules_.random) {
     random_cut(draw);
   } else {
     const bool plain = known_ == m_ && !rules_.monotone;
-    const bool dense = static_cast<i64>(high_ - low_) < kSparse * m_ && m_ > kFew;
-    if (plain && dense && target_.is_pairs()) {
-      count_pairs();
-    } else if (plain && dense && target_.has_classes() && target_.outputs() == 1 &&
+    if (plain && m_ >= kBinned && target_.is_pairs()) {
+      bin_pairs(floor);
+    } else if (plain && m_ > kFew && target_.has_classes() && !target_.is_pairs() && target_.outputs() == 1 &&
                static_cast<i64>(high_ - low_) * target_.width() < kSparse * m_) {
       count_classes();
     } else {
@@ -64,39 +73,42 @@ Cut ColumnSearch::best(const std::int32_t* rows, i64 column, double slack, const
       }
     }
   }
-  if (cut_.column >= 0) finish();
+  if (cut_.column >= 0 && is_categorical()) keep_categories();
   return cut_;
 }
 
 // Keys of the rows, those with a value first; false where nothing can be cut.
-bool ColumnSearch::gather(const std::int32_t* rows) {
-  const std::uint32_t* codes = X_.codes + column_ * X_.n;
-  low_ = kMissing;
-  high_ = 0;
+template <class Code> bool ColumnSearch::gather(const std::int32_t* rows, const Code* codes) {
+  constexpr Code missing = static_cast<Code>(kMissing);
+  std::uint32_t low = kMissing, high = 0;
+  std::uint64_t* keys = keys_.data();
+  const i64 m = m_;
+  i64 known = 0, end = m;
   if (!X_.missing[column_]) {
-    for (i64 i = 0; i < m_; ++i) {
+    for (i64 i = 0; i < m; ++i) {
+      if (i + kAhead < m) __builtin_prefetch(codes + rows[i + kAhead]);
       const std::uint32_t code = codes[rows[i]];
-      low_ = std::min(low_, code);
-      high_ = std::max(high_, code);
-      keys_[i] = std::uint64_t(code) << 32 | std::uint32_t(i);
+      low = std::min(low, code);
+      high = std::max(high, code);
+      keys[i] = std::uint64_t(code) << 32 | std::uint32_t(i);
     }
-    known_ = m_;
-    return low_ < high_;
-  }
-  known_ = 0;
-  i64 end = m_;
-  for (i64 i = 0; i < m_; ++i) {
-    const std::uint32_t code = codes[rows[i]];
-    const std::uint64_t key = std::uint64_t(code) << 32 | std::uint32_t(i);
-    if (code == kMissing) {
-      keys_[--end] = key;
-      continue;
+    known = m;
+  } else {
+    for (i64 i = 0; i < m; ++i) {
+      const Code code = codes[rows[i]];
+      if (code == missing) {
+        keys[--end] = std::uint64_t(kMissing) << 32 | std::uint32_t(i);
+        continue;
+      }
+      low = std::min<std::uint32_t>(low, code);
+      high = std::max<std::uint32_t>(high, code);
+      keys[known++] = std::uint64_t(code) << 32 | std::uint32_t(i);
     }
-    low_ = std::min(low_, code);
-    high_ = std::max(high_, code);
-    keys_[known_++] = key;
   }
-  return known_ > 0 && (known_ < m_ || low_ < high_);
+  low_ = low;
+  high_ = high;
+  known_ = known;
+  return known > 0 && (known < m || low < high);
 }
 
 // Codes become places of the categories in order of the mean of the target (the frequency of the
@@ -174,11 +186,10 @@ void ColumnSearch::sort_digits() {
   }
 }
 
-void ColumnSearch::offer(double score, std::uint32_t code, std::uint32_t next) {
+void ColumnSearch::offer(double score, std::uint32_t code) {
   cut_.score = score;
   cut_.column = column_;
   cut_.code = code;
-  cut_.next = next;
   cut_.missing_left = moving_left_;
   bar_ = score + slack_;
 }
@@ -216,7 +227,7 @@ void ColumnSearch::scan_pairs(i64 first) {
     s += p.s;
     const double both = w * (W - w);
     if (s * s > bar * both && code_of(keys_[i]) != code_of(keys_[i + 1]) && !is_light(w)) {
-      offer(factor * s * s / both, code_of(keys_[i]), code_of(keys_[i + 1]));
+      offer(factor * s * s / both, code_of(keys_[i]));
       bar = bar_ / factor;
     }
   }
@@ -236,35 +247,150 @@ template <class Sides> void ColumnSearch::scan_sides(Sides& sides, i64 first) {
     const std::uint32_t code = code_of(keys_[i]), next = code_of(keys_[i + 1]);
     if (i < first || code == next || is_few(i + 1) || is_light(sides.weight)) continue;
     const double score = sides.score();
-    if (score > bar_ && is_monotone(sides)) offer(score, code, next);
+    if (score > bar_ && is_monotone(sides)) offer(score, code);
   }
 }
 
-// The same from counts: one bin for every code between the least and the largest.
-void ColumnSearch::count_pairs() {
+// The same from sums over bins of 2^shift codes. Between two bins scores are exact. Within one, the sums
+// of the left side lie between those before it, with all its negative targets and with all its positive
+// ones: only bins whose bound is above the best score so far are brought in order.
+void ColumnSearch::bin_pairs(double floor) {
   moving_left_ = false;
-  const i64 span = i64(high_) - low_ + 1;
-  bins_.assign(span, Bin{0, 0, 0});
-  for (i64 i = 0; i < m_; ++i) {
-    Bin& bin = bins_[code_of(keys_[i]) - low_];
-    bin.w += target_.pairs[i].w;
-    bin.s += target_.pairs[i].s;
-    ++bin.rows;
+  int shift = 0;
+  while (i64(high_ - low_) >> shift >= kBins) ++shift;
+  fill_bins(shift);
+  scan_bins<true>(shift, false);
+  if (shift > 0 && open_bins(std::max(cut_.score, floor) - 2 * slack_)) {
+    const i64 m = m_;
+    i64 kept = 0;
+    for (i64 i = 0; i < m; ++i) {
+      keys_[kept] = keys_[i];
+      kept += open_[(code_of(keys_[i]) - low_) >> shift];
+    }
+    m_ = known_ = kept;
+    sort_keys();
+    m_ = known_ = m;
+    cut_ = Cut{};
+    bar_ = kNone;
+    scan_bins<true>(shift, true);
   }
+  for_bins([&](i64 b) {
+    bins_[b] = Bin{};
+    inside_[b] = Inside{};
+    open_[b] = 0;
+  });
+  clear_occupied();
+}
+
+void ColumnSearch::fill_bins(int shift) {
+  const std::uint64_t* keys = keys_.data();
+  const Pair* pairs = target_.pairs.data();
+  const std::uint32_t low = low_;
+  const i64 m = m_;
+  std::uint64_t words = 0;
+  for (i64 i = 0; i < m; ++i) {
+    const std::uint32_t b = (code_of(keys[i]) - low) >> shift;
+    const Pair p = pairs[i];
+    bins_[b].w += p.w;
+    bins_[b].s += p.s;
+    inside_[b].size += std::abs(p.s);
+    ++inside_[b].rows;
+    occupied_[b >> 6] |= 1ull << (b & 63);
+    words |= 1ull << (b >> 6);
+  }
+  occupied_words_ = words;
+}
+
+// The same of local rows, one bin for every rank; false where this column needs more.
+bool ColumnSearch::bin_ranks(const std::int32_t* rows, const std::uint16_t* ranks) {
+  if (m_ < kBinned || !target_.is_pairs() || X_.missing[column_] || rules_.monotone || is_categorical() ||
+      rules_.min_leaf > 1)
+    return false;
+  moving_left_ = false;
+  low_ = 0;
+  const Pair* pairs = target_.pairs.data();
+  const i64 m = m_;
+  Bin* bins = bins_.data();
+  std::uint64_t words = 0, *occupied = occupied_.data();
+  for (i64 i = 0; i < m; ++i) {
+    const std::uint32_t b = ranks[rows[i]];
+    bins[b].w += pairs[i].w;
+    bins[b].s += pairs[i].s;
+    occupied[b >> 6] |= 1ull << (b & 63);
+    words |= 1ull << (b >> 6);
+  }
+  occupied_words_ = words;
+  scan_bins<false>(0, false);
+  clear_occupied();
+  return true;
+}
+
+void ColumnSearch::clear_occupied() {
+  for (std::uint64_t words = occupied_words_; words; words &= words - 1) occupied_[std::countr_zero(words)] = 0;
+}
+
+template <class Visit> void ColumnSearch::for_bins(const Visit& visit) const {
+  const std::uint64_t* occupied = occupied_.data();
+  for (std::uint64_t words = occupied_words_; words; words &= words - 1) {
+    const i64 word = std::countr_zero(words);
+    for (std::uint64_t bits = occupied[word]; bits; bits &= bits - 1) visit(word * 64 + std::countr_zero(bits));
+  }
+}
+
+// All cuts between bins and, where `refined`, within those that are open: their rows stand in order.
+// Without `counted` one row suffices on each side, and bins are cleared.
+template <bool counted> void ColumnSearch::scan_bins(int shift, bool refined) {
   const double W = target_.weight, factor = target_.scale() * W;
   double w = 0, s = 0, bar = -1.0;
-  i64 seen = 0, last = -1;
-  for (i64 b = 0; b < span; ++b) {
-    if (!bins_[b].rows) continue;
-    if (last >= 0 && s * s > bar * w * (W - w) && !is_few(seen) && !is_light(w)) {
-      offer(factor * s * s / (w * (W - w)), low_ + std::uint32_t(last), low_ + std::uint32_t(b));
+  i64 seen = 0, key = 0;
+  const auto consider = [&](std::uint32_t code) {
+    const double both = w * (W - w);
+    if (s * s > bar * both && !(counted && is_few(seen)) && !is_light(w)) {
+      offer(factor * s * s / both, code);
       bar = bar_ / factor;
     }
-    w += bins_[b].w;
-    s += bins_[b].s;
-    seen += bins_[b].rows;
-    last = b;
-  }
+  };
+  bool first = true;
+  Bin* bins = bins_.data();
+  for_bins([&](i64 b) {
+    if (!first) consider(low_ + (static_cast<std::uint32_t>(b) << shift) - 1);
+    first = false;
+    const double own_w = w, own_s = s;
+    if (refined && open_[b]) {
+      i64 rows = seen;
+      for (i64 left = inside_[b].rows; left > 1; --left, ++key) {
+        const Pair& p = target_.pairs[row_of(keys_[key])];
+        w += p.w;
+        s += p.s;
+        ++seen;
+        if (code_of(keys_[key]) != code_of(keys_[key + 1])) consider(code_of(keys_[key]));
+      }
+      ++key;
+      seen = rows;
+    }
+    w = own_w + bins[b].w;
+    s = own_s + bins[b].s;
+    if (counted) seen += inside_[b].rows;
+    else bins[b] = Bin{};
+  });
+}
+
+// Mark the bins that can hold a cut of a score above the bar; false if there are none.
+bool ColumnSearch::open_bins(double bar) {
+  const double W = target_.weight, least = bar / (target_.scale() * W);
+  double w = 0, s = 0;
+  bool any = false;
+  for_bins([&](i64 b) {
+    const double own = bins_[b].s, size = inside_[b].size, end = w + bins_[b].w;
+    const double up = s + (size + own) / 2, down = s - (size - own) / 2;
+    const double most = std::max(up * up, down * down);
+    const double both = std::min(w * (W - w), end * (W - end));
+    open_[b] = inside_[b].rows > 1 && !(most < least * both);
+    any |= open_[b];
+    w = end;
+    s += own;
+  });
+  return any;
 }
 
 void ColumnSearch::count_classes() {
@@ -283,7 +409,7 @@ void ColumnSearch::count_classes() {
     if (!starts_[b]) continue;
     if (last >= 0 && !is_few(seen) && !is_light(classes_.weight)) {
       const double score = classes_.score();
-      if (score > bar_) offer(score, low_ + std::uint32_t(last), low_ + std::uint32_t(b));
+      if (score > bar_) offer(score, low_ + std::uint32_t(last));
     }
     for (i64 c = 0; c < C; ++c) {
       const double w = counts_[b * C + c];
@@ -325,29 +451,18 @@ void ColumnSearch::random_cut(std::uint64_t draw) {
     if (is_light(sides.weight) || !is_monotone(sides)) return;
     const double score = sides.score();
     if (score == kNone) return;
-    offer(score, code, low_ == high_ ? kMissing : code + 1);
+    offer(score, code);
     cut_.threshold = threshold;
   });
 }
 
-// The threshold and the side of missing rows, or the categories on the left.
-void ColumnSearch::finish() {
-  cut_.missing_known = known_ < m_;
+// The categories on the left.
+void ColumnSearch::keep_categories() {
   const double* values = X_.values + X_.starts[column_];
-  if (is_categorical()) {
-    for (std::uint32_t p = 0; p <= std::min(cut_.code, high_); ++p) {
-      const i64 c = static_cast<i64>(values[category_[p]]);
-      cut_.categories[c >> 6] |= 1ull << (c & 63);
-    }
-    return;
+  for (std::uint32_t p = 0; p <= std::min(cut_.code, high_); ++p) {
+    const i64 c = static_cast<i64>(values[category_[p]]);
+    cut_.categories[c >> 6] |= 1ull << (c & 63);
   }
-  if (rules_.random) return;
-  if (cut_.next == kMissing) {
-    cut_.threshold = -kNone;
-    return;
-  }
-  const double a = values[cut_.code], b = values[cut_.next], middle = a + (b - a) / 2;
-  cut_.threshold = middle < b && middle >= a ? middle : a;
 }
 
 }  // namespace kg

@@ -9,6 +9,7 @@ namespace kg {
 
 constexpr std::uint32_t kMissing = 0xFFFFFFFFu;  // the code of NaN: above all others
 constexpr i64 kCategoryWords = 4;                // bits for 256 categories
+constexpr i64 kAhead = 24;                       // rows between asking memory for a value and using it
 
 // Columns by rank: codes (d, n) number the distinct values of a column in order, those of column k
 // stand in values[starts[k]] .. values[starts[k + 1] - 1].
