@@ -3,9 +3,10 @@
 import dask.array as da
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.sparse as sp
 import sklearn.svm
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 
 from kilogram.base import ConvergenceWarning
 from kilogram.functions.hinge_losses import Hinge, Tube
@@ -186,3 +187,19 @@ def test_losses_are_their_own_derivatives(loss):
     pull = loss.kappa * (loss.target_on(y, loss.sign(y, f)) - f)
     np.testing.assert_allclose((loss.sign(y, f) * loss.pull(y, f))[bent], pull[bent], atol=1e-12)
     assert (loss.limit(y, f) >= loss.value(y, f) - 1e-12).all()
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_separable_rows_with_a_weak_penalty(container, scale):
+    """Newton's steps stall there: the objective was twelve times the minimum and more."""
+    X, y = make_blobs(250, 100, centers=10, cluster_std=15.0, random_state=0)
+    X, y = scale * X, (y == 0).astype(int)
+    model = LinearSVC().fit(container(X), y)
+    # the dual is a non-negative least-squares problem: an exact solution by active sets
+    signed = np.append(X, np.ones((250, 1)), axis=1) * np.where(y, 1.0, -1.0)[:, None]
+    L = np.linalg.cholesky(signed @ signed.T + 0.5 * np.eye(250))
+    alpha, _ = scipy.optimize.nnls(L.T, np.linalg.solve(L, np.ones(250)))
+    best = alpha.sum() - 0.5 * np.sum((L.T @ alpha) ** 2)
+    assert best * (1 - 1e-6) <= model.objective_ <= 1.01 * best
+    assert model.objective_ == pytest.approx(objective(model, X, y, "squared_hinge"), rel=1e-6)
