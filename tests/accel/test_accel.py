@@ -126,6 +126,23 @@ def test_a_script_runs_unchanged(tmp_path):
     ]
 
 
+def test_scikit_learns_own_modules_keep_their_classes(tmp_path):
+    (tmp_path / "effects.py").write_text(
+        "from sklearn.datasets import load_diabetes\n"
+        "from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor\n"
+        "from sklearn.inspection import partial_dependence\n"
+        "X, y = load_diabetes(return_X_y=True)\n"
+        "for cls in (RandomForestRegressor, HistGradientBoostingRegressor):\n"
+        "    model = cls(random_state=0).fit(X[:150], y[:150])\n"
+        "    print(partial_dependence(model, X[:150], [2])['average'].shape, cls.__module__[:8])\n"
+    )
+    done = run("effects.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("(1, ") and line.endswith("kilogram") for line in lines)
+
+
 def test_modules_options_and_exit_codes(tmp_path):
     (tmp_path / "tool.py").write_text(
         "import sys\nfrom sklearn.cluster import KMeans\nfrom sklearn.svm import SVC\n"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+import sklearn
 
 import kilogram as kg
 from kilogram.errors import UserError
@@ -121,10 +124,10 @@ def patch(names: Iterable[str] | None = None, *, exclude: Iterable[str] = ()) ->
         The names that are exchanged now, with their modules: "sklearn.cluster.KMeans".
     """
     wanted = _known(names) - _known(exclude or ()) if names is not None else NAMES - _known(exclude)
+    _load_scikit_learn()
     for where, shared in SHARED.items():
-        chosen = [name for name in shared if name in wanted]
-        module = import_module(where) if chosen else None
-        for name in chosen:
+        module = sys.modules[where]
+        for name in [name for name in shared if name in wanted]:
             if (where, name) not in _originals and hasattr(module, name):
                 _originals[where, name] = getattr(module, name)
                 setattr(module, name, getattr(kg, name))
@@ -154,6 +157,15 @@ def patched(
 def replaced() -> tuple[str, ...]:
     """The names that are exchanged now."""
     return tuple(f"{where}.{name}" for where, name in _originals)
+
+
+def _load_scikit_learn() -> None:
+    """Import its public modules, so that they keep their own classes: some ask for the type of a
+    model (`isinstance(model, RandomForestRegressor)`) and then use its private methods."""
+    for found in pkgutil.iter_modules(sklearn.__path__, "sklearn."):
+        name = found.name.removeprefix("sklearn.")
+        if not name.startswith("_") and name not in ("conftest", "experimental", "externals"):
+            import_module(found.name)
 
 
 def _known(names: Iterable[str]) -> frozenset[str]:
