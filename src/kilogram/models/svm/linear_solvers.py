@@ -257,5 +257,5 @@ def unstalled(
     if found.converged or timed_out or left <= 0 or task.penalty[-1] == 0:
         return found
     again = descend(design, task, stop._replace(max_iter=left), rng)
-    best = again if again.objective <= found.objective else found
+    best = min(found, again, key=lambda one: one.value.objective)
     return replace(best, n_iter=min(found.n_iter + again.n_iter, stop.max_iter))
