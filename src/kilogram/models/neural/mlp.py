@@ -70,7 +70,7 @@ NEURAL_LAWS = Laws(
         "hidden_layer_sizes": (4,),
         "activation": "tanh",
         "solver": "lbfgs",
-        "alpha": 5.0,
+        "alpha": 50.0,
         "tol": 1e-5,
         "max_iter": 5000,
         "random_state": 0,

@@ -223,6 +223,11 @@ class LbfgsOptions(NamedTuple):
     verbose: bool
 
 
+#: Relative fall of the loss that ends L-BFGS: SciPy's default. A small `tol` takes less, since the
+#: loss is flat where the gradient is small.
+LOSS_TOL = 2.2e-9
+
+
 def run_lbfgs(
     step: Backpropagation, theta: Any, rows: NetworkRows, options: LbfgsOptions, tick: Tick
 ) -> tuple[Solution, list[float]]:
@@ -249,7 +254,12 @@ def run_lbfgs(
         method="L-BFGS-B",
         jac=True,
         callback=after,
-        options={"maxfun": options.max_fun, "maxiter": options.max_iter, "gtol": options.tol},
+        options={
+            "maxfun": options.max_fun,
+            "maxiter": options.max_iter,
+            "gtol": options.tol,
+            "ftol": min(LOSS_TOL, options.tol**1.5),
+        },
     )
     message = ""
     if stopped or found.status == 1:  # 1: a limit of iterations or evaluations
