@@ -67,7 +67,9 @@ def test_first_centres_may_be_sparse():
     ],
 )
 def test_starts_that_time_leaves_out_are_reported(model):
-    with pytest.warns(ConvergenceWarning, match="of 1000000 starts|the time was up"):
+    # on a busy machine the time may end during the first start
+    words = "of 1000000 starts|the time was up|max_time was reached"
+    with pytest.warns(ConvergenceWarning, match=words):
         model.set_params(max_time=0.1, random_state=0).fit(X)
 
 
