@@ -6,10 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from kilogram.native.coordinate import (
     Groups,
     Penalty,
+    SparseColumns,
+    column_descent,
     column_products,
     gram_descent,
     group_descent,
@@ -115,3 +118,47 @@ def test_column_products_refuse_other_layouts() -> None:
         column_products(X, np.ones((4, 2)))
     with pytest.raises(ValueError, match="shape"):
         column_products(np.asfortranarray(X), np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("kind", ["l1", "mcp"])
+def test_sparse_columns_equal_their_gram_matrix(centred, kind):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 15), density=0.3, rng=rng, format="csc")
+    ones = np.full(60, 60**-0.5)
+    mean = np.asarray(X.T @ ones) if centred else np.zeros(15)
+    y = rng.normal(size=60)
+    y -= ones * (ones @ y)
+    Z = X.toarray() - np.outer(ones, mean)
+    penalty = Penalty(rng.uniform(0.05, 0.3, 15), 0.1, False, kind, 30.0)
+    columns = SparseColumns(
+        X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), mean, (Z**2).sum(axis=0)
+    )
+    b, r = np.zeros(15), y.copy()
+    _, change = column_descent(columns, penalty, b, r, tol=1e-12, max_epochs=5000)
+    assert change <= 1e-12
+    stored, h = np.zeros(15), Z.T @ y
+    gram_descent(Z.T @ Z, Z.T @ y, penalty, stored, h, tol=1e-12, max_epochs=5000)
+    assert np.count_nonzero(b) > 0
+    np.testing.assert_allclose(b, stored, atol=1e-10)
+    np.testing.assert_allclose(r, y - X @ b, atol=1e-12)
+
+
+def test_extrapolation_is_ahead_of_plain_epochs_where_they_are_slow():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(200, 1))
+    X = (common + 0.1 * rng.normal(size=(200, 30))) / 200**0.5
+    G, q = X.T @ X, X.T @ rng.normal(size=200)
+    l1 = np.full(30, 1e-4)
+    b, h = np.zeros(30), q.copy()
+    _, change = gram_descent(G, q, Penalty(l1), b, h, tol=1e-9, max_epochs=100_000)
+    assert change <= 1e-9
+    slow = plain(G, q, l1, 0.0, False, 200)
+
+    def value(b):
+        return 0.5 * b @ G @ b - q @ b + l1 @ np.abs(b)
+
+    correlations = q - G @ b
+    assert np.all(np.abs(correlations) <= l1 + 1e-8)
+    assert value(b) < value(slow)
+    np.testing.assert_allclose(h, correlations, atol=1e-8)

@@ -43,6 +43,40 @@ def gram_descent(
     return int(epochs), float(change)
 
 
+class SparseColumns(NamedTuple):
+    """Columns side by side, column j from starts[j] to starts[j + 1], centred at their means.
+
+    `curvature` has the squared lengths of the centred columns.
+    """
+
+    entries: Array
+    rows: Array  # int32
+    starts: Array  # int64
+    mean: Array
+    curvature: Array
+
+
+def column_descent(
+    X: SparseColumns, penalty: Penalty, b: Array, r: Array, *, tol: float, max_epochs: int
+) -> tuple[int, float]:
+    """Improve b (m,) in place, with r = y - X b before centring; epochs and the last largest move.
+
+    Minimises 1/2 |y - (X - ones mean') b|^2 + penalty(b) for y orthogonal to `ones`, a vector of
+    length 1 with X'ones = mean; a move is measured as in `gram_descent`.
+    """
+    m = len(b)
+    if len(X.starts) != m + 1 or len(X.rows) < X.starts[-1] or len(X.entries) < X.starts[-1]:
+        raise ValueError(f"starts must have length {m + 1} and end within the entries")
+    if m == 0:
+        return 0, 0.0
+    epochs, change = _core.column_descent(
+        X.entries, X.rows, X.starts, X.mean, X.curvature,
+        penalty.l1, penalty.l2, penalty.positive, PENALTIES[penalty.kind], penalty.gamma,
+        b, r, tol, max_epochs,
+    )  # fmt: skip
+    return int(epochs), float(change)
+
+
 class Groups(NamedTuple):
     """Consecutive groups: starts (g + 1,), bounds of the curvature (g,), strengths (g,)."""
 

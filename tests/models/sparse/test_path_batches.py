@@ -100,3 +100,20 @@ def test_a_limit_of_time_leaves_the_first_solutions(penalty):
         design, grid, ElasticNetOptions(penalty=penalty), tick=lambda *_: True
     )
     assert 1 <= len(points) < 20
+
+
+@pytest.mark.parametrize("container", ["dense", "csc"])
+def test_a_small_alpha_is_reached_from_nothing(container):
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((80, 600), density=0.1, rng=rng, format="csc")
+    y = np.asarray(X[:, :30].sum(axis=1)).ravel() + 0.1 * rng.normal(size=80)
+    y -= y.mean()
+    Z = X.toarray() - X.mean(axis=0)
+    alpha = 0.005 * float(np.abs(Z.T @ y).max()) / len(y)
+    rows = X if container == "csc" else np.asfortranarray(X.toarray())
+    design, _ = from_rows(rows, y, None, True)
+    options = ElasticNetOptions(tol=1e-9, max_iter=100_000)
+    (point,) = elastic_net_path(design, [(alpha, 0.0)], options)
+    assert point.converged
+    assert np.count_nonzero(point.coef) > 30
+    assert relative_gap(Z, y, point.coef, alpha, 1.0) < 2e-9

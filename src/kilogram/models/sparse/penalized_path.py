@@ -98,7 +98,7 @@ def penalized_path(
     >>> from sklearn.preprocessing import scale
     >>> from kilogram import penalized_path
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> path = penalized_path(scale(X), y, loss="logistic", n_alphas=5)
+    >>> path = penalized_path(scale(X), y, loss="logistic", n_alphas=5, tol=1e-6)
     >>> (path.coefs != 0).sum(axis=0)
     array([ 0,  2,  5,  9, 13])
     """

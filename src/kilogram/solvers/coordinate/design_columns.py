@@ -11,7 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from kilogram.native.coordinate import column_products
+from kilogram.native.coordinate import (
+    Penalty,
+    SparseColumns,
+    column_descent,
+    column_products,
+)
 from kilogram.solvers.coordinate.designs import (
     Array,
     DenseDesign,
@@ -22,12 +27,18 @@ from kilogram.solvers.coordinate.designs import (
     take_columns,
 )
 
+#: A visit of a sparse entry takes as long as this many entries of a stored Gram matrix.
+READS_PER_ENTRY = 4.0
+
 
 class DesignColumns(Protocol):
     """What a path asks of the columns in its working set, m of p."""
 
-    def add(self, new: Array) -> Array:
-        """Columns enter behind the others; their Gram entries with all of them, (m, k)."""
+    def append(self, new: Array) -> None:
+        """Columns enter behind the others."""
+
+    def entries(self, k: int) -> Array:
+        """Gram entries (m, k) of the last k columns with all of them."""
 
     def correlations(self, B: Array) -> tuple[Array, Array]:
         """X'r (p, k) and r'r (k,) for the residuals r of the coefficients B (m, k)."""
@@ -41,7 +52,7 @@ def design_columns(design: Design) -> DesignColumns:
         return _DenseColumns(design.X, design.y, None, 1.0)
     if isinstance(design, ShiftedDesign):
         return _DenseColumns(design.X, design.y, design.mean, 1.0 / len(design.X))
-    return _SparseColumns(design) if isinstance(design, SparseDesign) else _AnyColumns(design)
+    return ResidualColumns(design) if isinstance(design, SparseDesign) else _AnyColumns(design)
 
 
 class _DenseColumns:
@@ -53,7 +64,7 @@ class _DenseColumns:
         self.columns = np.empty(0, dtype=np.int64)
         self.buffer = np.empty((len(X), 0), dtype=X.dtype, order="F")
 
-    def add(self, new: Array) -> Array:
+    def append(self, new: Array) -> None:
         m = len(self.columns) + len(new)
         if m > self.buffer.shape[1]:
             grown = np.empty((len(self.X), min(2 * m, self.X.shape[1])), self.X.dtype, order="F")
@@ -61,12 +72,15 @@ class _DenseColumns:
             self.buffer = grown
         self.buffer[:, m - len(new) : m] = take_columns(self.X, new)
         self.columns = np.concatenate([self.columns, new])
-        own = self.buffer[:, m - len(new) : m]
-        entries = np.asarray(self.buffer[:, :m].T @ own, dtype=np.float64)
-        entries *= self.unit
+
+    def entries(self, k: int) -> Array:
+        m, new = len(self.columns), self.columns[len(self.columns) - k :]
+        own = self.buffer[:, m - k : m]
+        found = np.asarray(self.buffer[:, :m].T @ own, dtype=np.float64)
+        found *= self.unit
         if self.mean is not None:
-            entries -= np.outer(self.mean[self.columns], self.mean[new])
-        return entries
+            found -= np.outer(self.mean[self.columns], self.mean[new])
+        return found
 
     def correlations(self, B: Array) -> tuple[Array, Array]:
         R = np.asfortranarray(self.buffer[:, : len(self.columns)] @ B.astype(self.X.dtype))
@@ -83,21 +97,51 @@ class _DenseColumns:
         return C, squares * self.unit
 
 
-class _SparseColumns:
-    """Copies in CSC."""
+class ResidualColumns:
+    """Sparse columns, copied: coordinate descent reads them, or their Gram matrix."""
 
     def __init__(self, design: SparseDesign):
         self.design = design
         self.columns = np.empty(0, dtype=np.int64)
         self.X = design.X[:, :0]
 
-    def add(self, new: Array) -> Array:
+    def append(self, new: Array) -> None:
         own = self.design.X[:, new]
         self.X = sp.csc_array(sp.hstack([self.X, own], format="csc"))
         self.columns = np.concatenate([self.columns, new])
-        plain = np.asarray((self.X.T @ own).toarray(), dtype=np.float64)
+
+    def entries(self, k: int) -> Array:
+        new = self.columns[len(self.columns) - k :]
+        plain = np.asarray((self.X.T @ self.X[:, -k:]).toarray(), dtype=np.float64)
         mean = self.design.mean
         return plain - np.outer(mean[self.columns], mean[new])
+
+    @property
+    def smaller_than_gram(self) -> bool:
+        """Whether an epoch over the entries is shorter than one over the Gram matrix."""
+        return READS_PER_ENTRY * self.X.nnz < len(self.columns) ** 2
+
+    def gradient(self, b: Array) -> Array:
+        """X'r (m,) of these columns."""
+        design, mean = self.design, self.design.mean[self.columns]
+        return np.asarray(self.X.T @ (design.y - self.X @ b) + mean * (mean @ b))
+
+    def descend(
+        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+    ) -> tuple[Array, int, bool]:
+        """b, epochs and whether moves fell below tol."""
+        design, X = self.design, self.X
+        own = SparseColumns(
+            np.ascontiguousarray(X.data, dtype=np.float64),
+            np.ascontiguousarray(X.indices, dtype=np.int32),
+            np.ascontiguousarray(X.indptr, dtype=np.int64),
+            np.ascontiguousarray(design.mean[self.columns]),
+            design.norms[self.columns] ** 2,
+        )
+        b = b.copy()
+        r = np.ascontiguousarray(design.y - X @ b)
+        epochs, change = column_descent(own, penalty, b, r, tol=tol, max_epochs=max_epochs)
+        return b, epochs, change <= tol
 
     def correlations(self, B: Array) -> tuple[Array, Array]:
         design = self.design
@@ -114,9 +158,13 @@ class _ScaledColumns:
         self.scale, self.inner = design.scale, design_columns(design.inner)
         self.columns = np.empty(0, dtype=np.int64)
 
-    def add(self, new: Array) -> Array:
+    def append(self, new: Array) -> None:
         self.columns = np.concatenate([self.columns, new])
-        return self.inner.add(new) / np.outer(self.scale[self.columns], self.scale[new])
+        self.inner.append(new)
+
+    def entries(self, k: int) -> Array:
+        scale = self.scale[self.columns]
+        return self.inner.entries(k) / np.outer(scale, scale[len(scale) - k :])
 
     def correlations(self, B: Array) -> tuple[Array, Array]:
         C, squares = self.inner.correlations(B / self.scale[self.columns][:, None])
@@ -130,9 +178,11 @@ class _AnyColumns:
         self.design = design
         self.columns = np.empty(0, dtype=np.int64)
 
-    def add(self, new: Array) -> Array:
+    def append(self, new: Array) -> None:
         self.columns = np.concatenate([self.columns, new])
-        return self.design.gram(self.columns, new)
+
+    def entries(self, k: int) -> Array:
+        return self.design.gram(self.columns, self.columns[len(self.columns) - k :])
 
     def correlations(self, B: Array) -> tuple[Array, Array]:
         found: list[tuple[Any, float]] = [

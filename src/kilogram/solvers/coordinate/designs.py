@@ -99,7 +99,8 @@ class SparseDesign:
     def __post_init__(self) -> None:
         self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
         self.yy = float(np.vdot(self.y, self.y))
-        squares = np.asarray(self.X.multiply(self.X).sum(axis=0), dtype=np.float64).ravel()
+        squared = sp.csc_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
+        squares = np.asarray(squared.sum(axis=0), dtype=np.float64).ravel()
         self.norms = np.sqrt(np.maximum(squares - self.mean**2, 0.0))
 
     def gram(self, old: Array, new: Array) -> Array:

@@ -27,8 +27,8 @@ import numpy as np
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.native.coordinate import Penalty, gram_descent
-from kilogram.solvers.coordinate.design_columns import design_columns
-from kilogram.solvers.coordinate.designs import Design
+from kilogram.solvers.coordinate.design_columns import ResidualColumns, design_columns
+from kilogram.solvers.coordinate.designs import Design, MomentDesign
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Tick = Callable[[int, float | None], bool]
@@ -40,6 +40,9 @@ FIRST_COLUMNS = 100
 #: Strengths that are solved together, between two reads of all columns; the last is at least NEAR
 #: times the first.
 BATCH, NEAR = 8, 0.6
+#: A first strength below FAR times the largest is approached in steps of APPROACH, each solved to a
+#: gap of ROUGH.
+FAR, APPROACH, ROUGH = 0.07, 0.8, 1e-3
 #: The longest extrapolation of a solution, in steps of the path.
 LONGEST = 2.0
 
@@ -71,12 +74,13 @@ class ElasticNetOptions:
 
 
 class WorkingSet:
-    """Columns, and their Gram matrix with spare capacity."""
+    """Columns, and their Gram matrix with spare capacity; of sparse columns while it is small."""
 
     def __init__(self, design: Design):
         self.design, self.store = design, design_columns(design)
         self.columns = np.empty(0, dtype=np.int64)
         self.G = np.empty((0, 0))
+        self.entries: ResidualColumns | None = None  # where an epoch over these is shorter
 
     @property
     def size(self) -> int:
@@ -86,19 +90,40 @@ class WorkingSet:
     def gram(self) -> Array:
         return self.G[: self.size, : self.size]
 
-    def add(self, new: Array) -> Array:
-        """Columns enter; their Gram entries (m, k) with those before them."""
+    def add(self, new: Array) -> Array | None:
+        """Columns enter; their Gram entries (m, k) with those before them, if they are stored."""
         m, k = self.size, len(new)
+        self.store.append(new)
+        if isinstance(self.store, ResidualColumns) and self.store.smaller_than_gram:
+            self.entries, self.G = self.store, np.empty((0, 0))
+        if self.entries is not None:
+            self.columns = np.concatenate([self.columns, new])
+            return None
         if m + k > len(self.G):
             capacity = min(max(2 * (m + k), 64), max(m + k, len(self.design.q)))
             grown = np.empty((capacity, capacity))
             grown[:m, :m] = self.gram
             self.G = grown
-        entries = self.store.add(new)
+        entries = self.store.entries(k)
         self.G[: m + k, m : m + k] = entries
         self.G[m : m + k, :m] = entries[:m].T
         self.columns = np.concatenate([self.columns, new])
         return entries[:m]
+
+    def gradient(self, b: Array) -> Array:
+        """h = q - G b."""
+        if self.entries is not None:
+            return self.entries.gradient(b)
+        return np.asarray(self.design.q[self.columns] - self.gram @ b)
+
+    def descend(
+        self, q: Array, penalty: Penalty, start: tuple[Array, Array], *, tol: float, max_epochs: int
+    ) -> tuple[Array, Array, int, bool]:
+        """b, h, the epochs and whether moves fell below tol."""
+        if self.entries is None:
+            return descend_quadratic(self.gram, q, penalty, start, tol=tol, max_epochs=max_epochs)
+        b, epochs, settled = self.entries.descend(penalty, start[0], tol=tol, max_epochs=max_epochs)
+        return b, self.gradient(b), epochs, settled
 
 
 def strength_max(design: Design, factors: Array | None, positive: bool) -> float:
@@ -120,6 +145,8 @@ def elastic_net_path(
 ) -> list[PathPoint]:
     """Solutions at each (l1, l2), each started from the one before; fewer if `tick` ends it."""
     path, found = ElasticNetPath(design, options, start), []
+    if start is None and strengths:
+        path.approach(strengths[0][0])
     for batch in _batches(strengths):
         points, late = path.solve(batch, tick)
         found += points
@@ -174,7 +201,7 @@ class ElasticNetPath:
             support = np.flatnonzero(start)
             self._enter(support, self.last)
             b = np.ascontiguousarray(start[support], dtype=np.float64)
-            self.last[0].b, self.last[0].h = b, design.q[support] - self.work.gram @ b
+            self.last[0].b, self.last[0].h = b, self.work.gradient(b)
         else:
             free = np.flatnonzero(self.factors == 0)
             if len(free):
@@ -187,6 +214,21 @@ class ElasticNetPath:
     def _certified(self, iterate: ElasticNetIterate) -> bool:
         """Without absolute values the dual has no interior, with concave ones there is none."""
         return self.options.penalty == "l1" and iterate.l1 > 0
+
+    def approach(self, l1: float) -> None:
+        """From 0 towards a small strength through larger ones, each solved roughly.
+
+        The columns that enter are then few more than those of the solution.
+        """
+        top = self.last[0].l1
+        if isinstance(self.design, MomentDesign) or not 0 < l1 < FAR * top:
+            return
+        goal, self.goal = self.goal, max(self.goal, ROUGH * self.design.yy)
+        count = int(np.ceil(np.log(l1 / top) / np.log(APPROACH)))
+        between = np.geomspace(top, l1, count + 1)[1:-1].tolist()
+        for batch in _batches([(at, 0.0) for at in between]):
+            self.solve(batch, None)
+        self.goal = goal
 
     def solve(
         self, strengths: list[tuple[float, float]], tick: Tick | None
@@ -267,15 +309,16 @@ class ElasticNetPath:
         """Columns enter at 0, in every solution."""
         cross = self.work.add(new)
         for iterate in {id(t): t for t in (*self.last, *iterates)}.values():
-            iterate.h = np.concatenate([iterate.h, self.design.q[new] - cross.T @ iterate.b])
+            # without a Gram matrix h is computed again by the next descent
+            h = self.design.q[new] - (0.0 if cross is None else cross.T @ iterate.b)
+            iterate.h = np.concatenate([iterate.h, h])
             iterate.b = np.concatenate([iterate.b, np.zeros(len(new))])
 
     def _tighten(self, iterates: list[ElasticNetIterate]) -> None:
         """No column is missing: smaller moves, without the drift of many."""
-        q = self.design.q[self.work.columns]
         for iterate in iterates:
             iterate.inner = max(0.1 * iterate.inner, self.finest)
-            iterate.h = q - self.work.gram @ iterate.b
+            iterate.h = self.work.gradient(iterate.b)
 
     def _descend(self, iterate: ElasticNetIterate) -> None:
         """Coordinate descent, until the gap on the working set is small."""
@@ -291,8 +334,8 @@ class ElasticNetPath:
         while True:
             left = max(options.max_iter - iterate.epochs, 1)
             b, h = np.ascontiguousarray(iterate.b), np.ascontiguousarray(iterate.h)
-            iterate.b, iterate.h, epochs, iterate.settled = descend_quadratic(
-                self.work.gram, q, penalty, (b, h), tol=iterate.inner, max_epochs=left
+            iterate.b, iterate.h, epochs, iterate.settled = self.work.descend(
+                q, penalty, (b, h), tol=iterate.inner, max_epochs=left
             )
             iterate.epochs += epochs
             if not certified or iterate.inner <= self.finest or iterate.epochs >= options.max_iter:

@@ -1,4 +1,5 @@
 // Coordinate descent in the module `kilogram.native._core`.
+#include "coordinate/column_descent.hpp"
 #include "coordinate/column_products.hpp"
 #include "coordinate/gram_descent.hpp"
 #include "coordinate/group_descent.hpp"
@@ -17,6 +18,7 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using RowNumbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Square = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 
 template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -37,9 +39,9 @@ void bind_coordinate(nb::module_& m) {
   bind_column_products<double>(m);
   m.def("gram_descent", [](Square G, Vector q, Vector l1, double l2, bool positive, int penalty,
                            double gamma, OutVector b, OutVector h, double tol, i64 max_epochs) {
-    const GramProblem p{G.data(), i64(b.shape(0)), i64(G.stride(0)), q.data(), l1.data(), l2,
-                        positive, static_cast<Penalty>(penalty), gamma};
-    GramState state;
+    const GramProblem p{G.data(), i64(b.shape(0)), i64(G.stride(0)), q.data(),
+                        {l1.data(), l2, positive, static_cast<Penalty>(penalty), gamma}};
+    DescentState state;
     {
       nb::gil_scoped_release release;
       state = gram_descent(p, b.data(), h.data(), tol, max_epochs);
@@ -47,11 +49,26 @@ void bind_coordinate(nb::module_& m) {
     return std::make_pair(state.epochs, state.change);
   }, "G"_a.noconvert(), "q"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a,
      "gamma"_a, "b"_a.noconvert(), "h"_a.noconvert(), "tol"_a, "max_epochs"_a);
+  m.def("column_descent", [](Vector entries, RowNumbers rows, Places starts, Vector mean, Vector curvature,
+                             Vector l1, double l2, bool positive, int penalty, double gamma,
+                             OutVector b, OutVector r, double tol, i64 max_epochs) {
+    const ColumnProblem p{entries.data(), rows.data(), starts.data(), i64(b.shape(0)),
+                          i64(r.shape(0)), mean.data(), curvature.data(),
+                          {l1.data(), l2, positive, static_cast<Penalty>(penalty), gamma}};
+    DescentState state;
+    {
+      nb::gil_scoped_release release;
+      state = column_descent(p, b.data(), r.data(), tol, max_epochs);
+    }
+    return std::make_pair(state.epochs, state.change);
+  }, "entries"_a.noconvert(), "rows"_a.noconvert(), "starts"_a.noconvert(), "mean"_a.noconvert(),
+     "curvature"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a, "gamma"_a,
+     "b"_a.noconvert(), "r"_a.noconvert(), "tol"_a, "max_epochs"_a);
   m.def("group_descent", [](Square G, Places starts, Vector curvature, Vector strength, double l2,
                             OutMatrix B, OutMatrix H, double tol, i64 max_epochs) {
     const GroupProblem p{G.data(), i64(B.shape(0)), i64(G.stride(0)), i64(B.shape(1)), starts.data(),
                          i64(curvature.shape(0)), curvature.data(), strength.data(), l2};
-    GramState state;
+    DescentState state;
     {
       nb::gil_scoped_release release;
       state = group_descent(p, B.data(), H.data(), tol, max_epochs);

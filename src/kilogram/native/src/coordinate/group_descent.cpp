@@ -54,8 +54,8 @@ bool is_zero(const GroupProblem& p, i64 g, const double* B) {
 
 }  // namespace
 
-GramState group_descent(const GroupProblem& p, double* B, double* H, double tol, i64 max_epochs) {
-  GramState state{0, 0};
+DescentState group_descent(const GroupProblem& p, double* B, double* H, double tol, i64 max_epochs) {
+  DescentState state{0, 0};
   i64 widest = 0;
   for (i64 g = 0; g < p.groups; ++g) widest = std::max(widest, p.starts[g + 1] - p.starts[g]);
   std::vector<double> move(widest * p.t);

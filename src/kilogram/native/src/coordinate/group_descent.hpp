@@ -15,6 +15,6 @@ struct GroupProblem {
 };
 
 // B (m, t) is improved in place; H (m, t) = Q - G B is kept beside it. Epochs as in `gram_descent`.
-GramState group_descent(const GroupProblem& p, double* B, double* H, double tol, i64 max_epochs);
+DescentState group_descent(const GroupProblem& p, double* B, double* H, double tol, i64 max_epochs);
 
 }  // namespace kg
