@@ -269,3 +269,9 @@ def test_the_trees_of_a_forest_can_be_grown_alone():
     assert len(rows) == 225
     again = clone(forest.estimators_[1]).fit(X[rows], y[rows])
     np.testing.assert_allclose(again.tree_.value, forest.estimators_[1].tree_.value)
+
+
+def test_forests_may_draw_more_rows_than_there_are():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    forest = kg.RandomForestClassifier(2, max_samples=30, random_state=0).fit(X, y)
+    assert [len(rows) for rows in forest.estimators_samples_] == [30, 30]

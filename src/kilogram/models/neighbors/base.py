@@ -26,7 +26,12 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.validation.validate import record_columns
-from kilogram.models.neighbors.metrics import NeighborSearch, check_metric_params, make_search
+from kilogram.models.neighbors.metrics import (
+    NeighborSearch,
+    check_metric_params,
+    has_pairwise,
+    make_search,
+)
 from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
 from kilogram.operators.cost import rates
 
@@ -45,11 +50,21 @@ class _Text(Constraint):
         return "the name of a metric"
 
 
+class _Distances(Constraint):
+    """An object with distances of its own."""
+
+    def accepts(self, value: Any) -> bool:
+        return has_pairwise(value)
+
+    def describe(self) -> str:
+        return "an object with a method pairwise"
+
+
 SEARCH_CONSTRAINTS: dict[str, Constraint] = {
     "algorithm": OneOf("auto", "brute", "kd_tree", "ball_tree"),
     "leaf_size": Integer(1),
-    "metric": _Text() | Function(),
-    "p": Real(0, closed="neither") | Null(),
+    "metric": _Text() | Function() | _Distances(),
+    "p": Real(0, closed="right") | Null(),
     "metric_params": Dictionary() | Null(),
     "n_jobs": Integer() | Null(),
 }
@@ -79,6 +94,8 @@ class NeighborsBase(Estimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any
     ) -> ValidatedData:
         """Tables are coded as numbers under Gower's metric, which takes missing values too."""
+        if isinstance(self.metric, str) and self.metric == "nan_euclidean":
+            checks = {"finite": "allow-nan", **checks}
         if not (isinstance(self.metric, str) and self.metric == "gower"):
             return super()._validate(X, y, sample_weight, **checks)
         names = column_names(X) if is_frame(X) else None
@@ -176,7 +193,9 @@ class NeighborsBase(Estimator):
 
     def _refuse_infinite(self, distances: Array) -> None:
         """An error for distances that overflow: rows of finite values are at finite distances."""
-        if self.metric == "precomputed" or np.isfinite(distances).all():
+        if np.isfinite(distances).all():
+            return
+        if isinstance(self.metric, str) and self.metric in ("precomputed", "nan_euclidean"):
             return
         power = f" with p={self.p}" if self.metric == "minkowski" else ""
         raise ValueError(
@@ -188,7 +207,9 @@ class NeighborsBase(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
+        name = self.metric if isinstance(self.metric, str) else ""
+        tags.input_tags.pairwise = name == "precomputed"
+        tags.input_tags.allow_nan = name == "nan_euclidean"
         return tags
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
@@ -253,6 +274,14 @@ class RadiusNeighborsMixin:
 
     radius: float
 
+    def _rows_within(self: Any, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        """Of queries, or of the training rows without themselves if `queries` is None."""
+        if queries is not None:
+            yield from self._search.within(queries, radius)
+            return
+        for i, (d, near) in enumerate(self._search.within(self._fit_X, radius)):
+            yield d[near != i], near[near != i]
+
     def radius_neighbors(
         self: Any,
         X: Any = None,
@@ -280,11 +309,10 @@ class RadiusNeighborsMixin:
         check_is_fitted(self)
         reach = self.radius if radius is None else radius
         check_parameter("radius", reach, Real(0))
-        queries = self._fit_X if X is None else self._queries(X)
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True.")
         distances, indices = [], []
-        for i, (d, near) in enumerate(self._search.within(queries, float(reach))):
-            if X is None:
-                d, near = d[near != i], near[near != i]
+        for d, near in self._rows_within(None if X is None else self._queries(X), float(reach)):
             if sort_results:
                 order = np.argsort(d, kind="stable")
                 d, near = d[order], near[order]

@@ -12,10 +12,12 @@ distinct training rows; its error tends to at most twice the Bayes error (Cover 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -87,15 +89,17 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d), or None
+            None: the training rows, each predicted by the others.
 
         Returns
         -------
         p : array of shape (m, n_classes), or a list of them for several outputs
         """
         check_is_fitted(self)
-        if self.outputs_2d_:
-            return [_normalised(s) for s in self._scores(self._queries(X))]
+        if X is None or self.outputs_2d_:
+            p = [_normalised(s) for s in self._scores(None if X is None else self._queries(X))]
+            return p if self.outputs_2d_ else p[0]
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
@@ -109,23 +113,44 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d), or None
+            None: the training rows, each predicted by the others.
 
         Returns
         -------
         y : array of shape (m,) or (m, n_outputs)
         """
         check_is_fitted(self)
-        if self.outputs_2d_:
-            scores = self._scores(self._queries(X))
-            named = [c[np.argmax(s, axis=1)] for c, s in zip(self.classes_, scores, strict=True)]
-            return np.stack(named, axis=1)
+        if X is None or self.outputs_2d_:
+            scores = self._scores(None if X is None else self._queries(X))
+            named = [self._named(s, t) for t, s in enumerate(scores)]
+            return np.stack(named, axis=1) if self.outputs_2d_ else named[0]
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
-            return self.classes_[np.argmax(self._scores(_host(block))[0], axis=1)]
+            return self._named(self._scores(_host(block))[0], 0)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on rows X, or on the training rows, each predicted by the others, if X is None.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or None
+        y : array-like of shape (m,) or (m, n_outputs)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _named(self, scores: Array, output: int) -> Array:
+        """The class of the largest score for each row; of equal scores the first."""
+        classes = self.classes_[output] if self.outputs_2d_ else self.classes_
+        return np.asarray(classes[np.argmax(scores, axis=1)])
 
 
 class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
@@ -242,8 +267,10 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
         Votes of the neighbours, from their distances.
     algorithm, leaf_size, p, metric, metric_params, n_jobs
         As in `NearestNeighbors`.
-    outlier_label : label, "most_frequent" or None, default=None
-        Predicted for queries without neighbours; None raises ValueError for them.
+    outlier_label : label, list of labels, "most_frequent" or None, default=None
+        Predicted for queries without neighbours, one for each output; None raises ValueError for
+        them. A label that is none of the classes has no probability: `predict_proba` is then 0 for
+        all classes.
 
     Attributes
     ----------
@@ -299,9 +326,10 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
 
     def _scores(self, queries: Any) -> list[Array]:
         lists = self._class_lists()
-        scores = [np.zeros((queries.shape[0], len(classes))) for classes in lists]
+        m = self.n_samples_fit_ if queries is None else queries.shape[0]
+        scores = [np.zeros((m, len(classes))) for classes in lists]
         alone = []
-        for i, (d, near) in enumerate(self._search.within(queries, float(self.radius))):
+        for i, (d, near) in enumerate(self._rows_within(queries, float(self.radius))):
             if not len(near):
                 alone.append(i)
                 continue
@@ -313,23 +341,53 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
         return scores
 
     def _place_outliers(self, scores: list[Array], alone: list[int]) -> None:
-        if self.outlier_label is None:
-            raise ValueError(
-                f"No neighbors found for test samples {alone[:5]}: raise radius, or give an "
-                "outlier_label."
-            )
+        """The whole vote of rows without neighbours for their label, where it is a class."""
         for t, classes in enumerate(self._class_lists()):
-            if self.outlier_label == "most_frequent":
-                place = int(np.argmax(np.bincount(self._codes[:, t])))
+            label = self._outlier_label(t)
+            if label is None:
+                raise ValueError(
+                    f"No neighbors found for test samples {alone[:5]}, you can try using larger "
+                    "radius, giving a label for outliers, or considering removing them from your "
+                    "dataset."
+                )
+            if (found := np.flatnonzero(classes == label)).size:
+                scores[t][alone, found[0]] = 1.0
             else:
-                found = np.flatnonzero(classes == self.outlier_label)
-                if not len(found):
-                    raise ValueError(
-                        f"outlier_label must be one of the classes {classes.tolist()} or "
-                        f"'most_frequent', got {self.outlier_label!r}."
-                    )
-                place = int(found[0])
-            scores[t][alone, place] = 1.0
+                warnings.warn(
+                    f"Outlier label {label} is not in training classes. All class probabilities "
+                    "of outliers will be assigned with 0.",
+                    stacklevel=5,
+                )
+
+    def _outlier_label(self, output: int) -> Any:
+        """The label of one output for rows without neighbours."""
+        classes = self._class_lists()[output]
+        label = self.outlier_label
+        if isinstance(label, str) and label == "most_frequent":
+            return classes[np.argmax(np.bincount(self._codes[:, output]))]
+        if label is None:
+            return None
+        labels = np.ravel(np.asarray(label))
+        if len(labels) not in (1, len(self._class_lists())):
+            raise ValueError(
+                f"outlier_label must be one label or one for each of {len(self._class_lists())} "
+                f"outputs, got {label!r}."
+            )
+        label = labels[output if len(labels) > 1 else 0]
+        if np.result_type(labels, classes).kind != classes.dtype.kind:
+            raise TypeError(
+                f"outlier_label must be of the kind of the classes {classes.tolist()}, got "
+                f"{label!r}."
+            )
+        return label
+
+    def _named(self, scores: Array, output: int) -> Array:
+        named = super()._named(scores, output)
+        alone = ~scores.any(axis=1)
+        if not alone.any():
+            return named
+        label = np.asarray(self._outlier_label(output))
+        return np.where(alone, label, named.astype(np.result_type(named, label)))
 
 
 def _votes(codes: Array, votes: Array | None, classes: int) -> Array:

@@ -5,7 +5,8 @@
     manhattan, chebyshev, minkowski    a k-d tree where there are few columns, else one by one
     hamming, gower                     one by one: a sum is abandoned once it exceeds the k-th best
     others, a callable                 blocks of distances, of which the k smallest are kept
-    precomputed                        the distances are given
+    nan_euclidean, haversine           scikit-learn's blocks of distances
+    precomputed                        the distances are given; of a sparse matrix, those stored
 
 Ties: of rows at equal distance the one that comes first is taken, except by a k-d tree, whose
 choice among equals is not defined.
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
 from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.threads import n_threads
@@ -151,15 +154,63 @@ class DirectSearch(BlockSearch):
         return self.back(found), places.astype(np.int64)
 
 
+class PrecomputedSearch(BlockSearch):
+    """The distances are given: all of them, or those that a sparse matrix stores."""
+
+    def __init__(self, n: int):
+        super().__init__(_Columns(n), lambda D, _: D)
+
+    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+        if not is_sparse(queries):
+            return super().nearest(queries, k)
+        rows = list(_stored_rows(queries))
+        fewest = min((len(d) for d, _ in rows), default=k)
+        if fewest < k:
+            raise ValueError(
+                f"{k} neighbors per samples are required, but some samples have only {fewest} "
+                "neighbors in precomputed graph matrix. Compute it with more neighbours."
+            )
+        if not rows:
+            return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+        return np.array([d[:k] for d, _ in rows]), np.array([near[:k] for _, near in rows])
+
+    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+        if not is_sparse(queries):
+            yield from super().within(queries, radius)
+            return
+        for distances, near in _stored_rows(queries):
+            reached = distances <= radius
+            order = np.argsort(near[reached])  # that of the training rows
+            yield distances[reached][order], near[reached][order]
+
+
+def _stored_rows(graph: Any) -> Iterator[tuple[Array, Array]]:
+    """The stored distances of each row, nearest first, with their positions."""
+    graph = sp.csr_array(graph)
+    for a, b in pairwise(graph.indptr):
+        distances = np.asarray(graph.data[a:b], dtype=np.float64)
+        order = np.argsort(distances, kind="stable")
+        yield distances[order], graph.indices[a:b][order].astype(np.int64)
+
+
 #: Keys of metric_params that each metric uses; those of the others are those of SciPy.
 PARAMETERS: dict[str, set[str]] = {
-    "minkowski": {"p"},
+    "minkowski": {"p", "w"},
     "seuclidean": {"V"},
     "mahalanobis": {"V", "VI"},
     "gower": {"categorical", "ordinal"},
     **{
         name: set()
-        for name in (*EUCLIDEAN, *TREE_POWERS, "infinity", "cosine", "correlation", "precomputed")
+        for name in (
+            *EUCLIDEAN,
+            *TREE_POWERS,
+            "infinity",
+            "cosine",
+            "correlation",
+            "precomputed",
+            "nan_euclidean",
+            "haversine",
+        )
     },
 }
 
@@ -172,21 +223,27 @@ def check_metric_params(metric: Any, params: dict[str, Any]) -> None:
         raise ValueError(
             f"metric_params must suit the metric: {metric!r} has {use}, got {params!r}."
         )
-    if metric == "minkowski" and "p" in params:
+    if isinstance(metric, str) and metric == "minkowski" and "p" in params:
         check_parameter("metric_params['p']", params["p"], Real(0, closed="right"))
 
 
 def make_search(
-    X: Any, metric: str | Callable[..., float], p: float, params: dict[str, Any], algorithm: str
+    X: Any, metric: Any, p: float, params: dict[str, Any], algorithm: str
 ) -> NeighborSearch:
     """The search for a metric, chosen by the metric, the shape of X and `algorithm`."""
     check_metric_params(metric, params)
     if metric == "precomputed":
-        return BlockSearch(_Columns(X.shape[1]), lambda D, _: D)
+        return PrecomputedSearch(X.shape[1])
+    if has_pairwise(metric):
+        return BlockSearch(_dense(X), lambda A, B: metric.pairwise(_wide(A), _wide(B)))
+    if metric in BLOCK_METRICS:
+        return BlockSearch(_dense(X), partial(_far_if_unknown, BLOCK_METRICS[metric]))
     if callable(metric):
         return BlockSearch(_dense(X), lambda A, B: cdist(A, B, metric=metric, **params))
     if metric == "minkowski":
         p = float(params.get("p", p))
+        if params.get("w") is not None:
+            return _weighted_minkowski(X, p, np.asarray(params["w"], dtype=np.float64))
         metric = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
         if metric == "minkowski":
             return _tree_or_direct(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
@@ -209,6 +266,34 @@ def make_search(
     name = NAMES.get(metric, metric)
     _check_metric(name, params)
     return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
+
+
+def has_pairwise(metric: Any) -> bool:
+    """Whether a metric is an object with distances of its own, as scikit-learn's DistanceMetric."""
+    return callable(getattr(metric, "pairwise", None))
+
+
+BLOCK_METRICS = {"nan_euclidean": nan_euclidean_distances, "haversine": haversine_distances}
+
+
+def _wide(A: Any) -> Array:
+    return np.ascontiguousarray(_dense(A), dtype=np.float64)
+
+
+def _far_if_unknown(distances: Callable[[Any, Any], Array], A: Any, B: Any) -> Array:
+    """Rows that share no known column are at infinite distance."""
+    found = np.asarray(distances(_dense(A), B), dtype=np.float64)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def _weighted_minkowski(X: Any, p: float, w: Array) -> NeighborSearch:
+    rows = _dense(X)
+    if w.shape != (rows.shape[1],) or not (w >= 0).all():
+        raise ValueError(
+            f"metric_params['w'] must be {rows.shape[1]} weights that are not negative, one for "
+            f"each column of X, got {w.tolist()}."
+        )
+    return BlockSearch(rows, lambda A, B: cdist(_dense(A), B, "minkowski", p=p, w=w))
 
 
 def _check_metric(name: str, params: dict[str, Any]) -> None:

@@ -35,13 +35,16 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
         metrics are searched by blocks of distances.
     leaf_size : int, default=30
         Accepted for compatibility with scikit-learn.
-    metric : str or callable, default="minkowski"
-        A metric of `scipy.spatial.distance`, "gower" for mixed tables, "precomputed", or a function
-        of two rows. Gower's distance is the mean over the columns that both rows know: of numbers
-        and ordered levels |difference| / range of the training rows, of categories 0 or 1. It takes
-        data frames and arrays of objects as they are, missing values included; rows that share no
-        known value are at distance 1. ``metric_params={"categorical": [columns]}`` names numbers
-        that are categories, ``{"ordinal": {column: levels}}`` ordered levels, lowest first.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        A metric of `scipy.spatial.distance`, "gower" for mixed tables, "nan_euclidean" for numbers
+        with missing values, "haversine" for latitudes and longitudes in radians, "precomputed"
+        (distances, or a sparse matrix of those that are known), a function of two rows, or an
+        object with a method `pairwise` such as scikit-learn's DistanceMetric. Gower's distance is
+        the mean over the columns that both rows know: of numbers and ordered levels |difference| /
+        range of the training rows, of categories 0 or 1. It takes data frames and arrays of objects
+        as they are, missing values included; rows that share no known value are at distance 1.
+        ``metric_params={"categorical": [columns]}`` names numbers that are categories,
+        ``{"ordinal": {column: levels}}`` ordered levels, lowest first.
     p : float, default=2
         Power of the Minkowski metric; 1 is city-block, 2 Euclidean.
     metric_params : dict, default=None

@@ -39,12 +39,15 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Bounds the density of rows at distance 0 from all their neighbours, as in scikit-learn.
 LEAST_REACH = 1e-10
+#: Factors above it come from neighbours at distance 0, as in scikit-learn.
+FACTOR_BESIDE_COPIES = 1e7
 
 
 def _for_new_rows(self: Any) -> bool:
     if not self.novelty:
         raise AttributeError(
-            f"{type(self).__name__} judges the rows of its fit only (fit_predict, "
+            "predict is not available when novelty=False: "
+            f"{type(self).__name__} then judges the rows of its fit (fit_predict, "
             "negative_outlier_factor_). Use novelty=True to judge new rows."
         )
     return True
@@ -214,7 +217,15 @@ class LocalOutlierFactor(NeighborOutliers):
     def _fit_factors(self, distances: Array, places: Array) -> Array:
         self._reach_of_last = distances[:, -1]
         self._density = _density(distances, self._reach_of_last[places])
-        return np.asarray(np.mean(self._density[places] / self._density[:, None], axis=1))
+        factors = np.asarray(np.mean(self._density[places] / self._density[:, None], axis=1))
+        if not self.novelty and factors.max() > FACTOR_BESIDE_COPIES:
+            warnings.warn(
+                "Duplicate values are leading to incorrect results: rows have more copies than "
+                f"n_neighbors_={self.n_neighbors_}, so their density is unbounded. Increase "
+                "n_neighbors, or drop duplicate rows.",
+                stacklevel=3,
+            )
+        return factors
 
     def _factors(self, distances: Array, places: Array) -> Array:
         density = _density(distances, self._reach_of_last[places])

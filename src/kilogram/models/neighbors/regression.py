@@ -54,8 +54,23 @@ class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
         self._y = np.asarray(to_numpy(y))
         return self
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 on rows X, or on the training rows, each predicted by the others, if X is None.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or None
+        y : array-like of shape (m,) or (m, n_targets)
+        sample_weight : array-like of shape (m,), default=None
+
+        Returns
+        -------
+        r2 : float
+        """
+        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+
     def _means(self, queries: Any, Y: Array) -> Array:
-        """Predictions (m, t) from targets Y (n, t)."""
+        """Predictions (m, t) from targets Y (n, t); of None for the training rows by the others."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> Any:
@@ -63,16 +78,20 @@ class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d)
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (m, d), or None
+            None: the training rows, each predicted by the others.
 
         Returns
         -------
         y : array of shape (m,) or (m, n_targets)
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False).X
         flat = self._y.ndim == 1
         Y = np.asarray(self._y[:, None] if flat else self._y, dtype=np.float64)
+        if X is None:
+            found = self._means(None, Y)
+            return found[:, 0] if flat else found
+        X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
             found = self._means(block.tocsr() if is_sparse(block) else to_numpy(block), Y)
@@ -238,9 +257,10 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
         self.n_jobs = n_jobs
 
     def _means(self, queries: Any, Y: Array) -> Array:
-        out = np.full((queries.shape[0], Y.shape[1]), np.nan)
+        m = len(Y) if queries is None else queries.shape[0]
+        out = np.full((m, Y.shape[1]), np.nan)
         empty = 0
-        for i, (d, near) in enumerate(self._search.within(queries, float(self.radius))):
+        for i, (d, near) in enumerate(self._rows_within(queries, float(self.radius))):
             if not len(near):
                 empty += 1
                 continue

@@ -121,8 +121,6 @@ class Forest(TreeModel):
         if self.max_samples is None:
             return n
         if isinstance(self.max_samples, (int, np.integer)):
-            if self.max_samples > n:
-                raise ValueError(f"`max_samples` must be <= n_samples={n}, got {self.max_samples}.")
             return int(self.max_samples)
         return max(round(float(self.max_samples) * n), 1)
 
