@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 
 def correlated_columns(
@@ -31,6 +30,8 @@ def two_views(kind: str, n: int = 160, seed: int = 2) -> tuple[np.ndarray, np.nd
 
 def digits() -> np.ndarray:
     """Three hundred handwritten digits of eight by eight pixels, from 0 to 1."""
+    from sklearn.datasets import load_digits  # a third of a second, for one scene only
+
     return np.asarray(load_digits().data[:300] / 16.0)
 
 

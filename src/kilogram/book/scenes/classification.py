@@ -244,7 +244,7 @@ def _line_of(w: np.ndarray) -> list[Layer]:
 def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.xy, data.labels
     n = len(X)
-    ks = [k for k in (1, 3, 5, 9, 15, 25, 41, 75) if k < n] or [1]
+    ks = [k for k in (1, 3, 7, 15, 31, 61) if k < n] or [1]
     grid = data_grid(data, 40)
     order = np.argsort(
         ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(n, np.inf)), axis=1

@@ -21,7 +21,7 @@ from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider
 from kilogram.book.scenes.classification import errors
 from kilogram.models.neural.classifier import MLPClassifier
 
-ROUNDS = (0, 1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100)
+ROUNDS = (0, 2, 5, 10, 20, 35, 60, 100)
 
 
 def _summed(n: int) -> dict[str, Any]:

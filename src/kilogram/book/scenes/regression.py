@@ -71,7 +71,7 @@ def _resampled(Z: np.ndarray, y: np.ndarray, alpha: float, places: np.ndarray) -
 def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
     y, alpha = data.y, c["alpha"] if c["ridge"] else 0.0
     places, rng = curve_places(data, 120), np.random.default_rng(0)
-    samples = [rng.choice(len(y), len(y)) for _ in range(12)]
+    samples = [rng.choice(len(y), len(y)) for _ in range(8)]
     frames, train, left_out, fits = [], [], [], []
     for degree in DEGREES:
         Z = np.vander(data.x, degree + 1, increasing=True)[:, 1:]
@@ -91,8 +91,8 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
             guess = model.predict(Zp)
         layers = []
         for chosen in () if c["printed"] else samples:
-            curve = _resampled(Z[chosen], y[chosen], alpha, Zp)
-            layers.append(line(places, np.clip(curve, -9, 9), color="c1", width=1, faint=True))
+            curve = _resampled(Z[chosen], y[chosen], alpha, Zp[::2])
+            layers.append(line(places[::2], np.clip(curve, -9, 9), color="c1", width=1, faint=True))
         layers += [
             line(places, np.clip(guess, -99, 99), color="accent", width=2.6),
             data_points(),
@@ -270,7 +270,7 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
 def _process(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
     kernel, words = kernel_of(c)
-    places = curve_places(data, 100)
+    places = curve_places(data, 80)
     K = np.asarray(kernel(places, places))
     root = np.linalg.cholesky(K + 1e-8 * np.eye(len(K)))
     noise = np.random.default_rng(3).standard_normal((len(K), 4))
@@ -280,7 +280,7 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
         X, y
     )
     frames = []
-    counts = sorted({round(v) for v in np.linspace(0, len(y), min(len(y), 12) + 1)})
+    counts = sorted({round(v) for v in np.linspace(0, len(y), min(len(y), 8) + 1)})
     for count in counts:
         if count == 0:
             mean, sd = np.zeros(len(places)), np.sqrt(np.diag(K))
@@ -350,7 +350,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
     plain = LinearRegression().fit(X, y)
     ends = np.array(data_box(data)[0])
     ransac = RANSACRegressor(residual_threshold=c["reach"], random_state=0).fit(X, y)
-    mm = RobustRegressor(n_starts=100, random_state=0).fit(X, y)
+    mm = RobustRegressor(n_starts=50, random_state=0).fit(X, y)
     panel, mark = objective_panel([s.state.objective for s in steps], title="Huber's loss")
     frames = []
     for i, step in enumerate(steps):
@@ -382,7 +382,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
         [main, panel], frames,
         [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSACRegressor", short(float(ransac.estimator_.coef_[0]))), ("slope, RobustRegressor (MM)", short(float(mm.coef_[0]))), ("inliers of RANSAC", f"{int(ransac.inlier_mask_.sum())} of {len(y)}"), ("outliers of MM", f"{int(mm.outliers_.sum())} of {len(y)}")],
         notes=["A point’s size is its weight in the last weighted least squares; at the end, rings mark the points RANSAC agrees on, within its distance."],
-        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)", "mm = kg.RobustRegressor(n_starts=100, random_state=0).fit(X, y)"),
+        python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)", "mm = kg.RobustRegressor(n_starts=50, random_state=0).fit(X, y)"),
         code="huber_regression", fitted={"coef_": model.coef_},
     )  # fmt: skip
 
