@@ -283,6 +283,8 @@ PUBLIC: dict[str, str] = {
     "estimate": "kilogram.base.estimate",
     # from a table and a question to an answer
     "cook": "kilogram.kitchen",
+    "CookClassifier": "kilogram.kitchen",
+    "CookRegressor": "kilogram.kitchen",
     "audit": "kilogram.kitchen.audit",
     "explore": "kilogram.kitchen.explore",
     "choose": "kilogram.kitchen.choose",

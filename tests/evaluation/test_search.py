@@ -186,3 +186,11 @@ def test_points_that_are_given_count_as_tried():
     X = rng.normal(size=(30, 2))
     found = Search(SVR(), space, method="random", n_iter=1, cv=2, start=({"C": 1.0},))
     assert [one.params for one in found.fit(X, X[:, 0]).trials_] == [{"C": 1.0}]
+
+
+@pytest.mark.parametrize("cv", [1, 3])
+def test_classes_of_fewer_rows_than_folds_are_searched(cv):
+    y = np.r_[0, np.repeat(np.arange(1, 12), 2)]
+    X = y[:, None] + 0.01 * np.arange(23)[:, None]
+    found = Search(DecisionTreeClassifier(), {"max_depth": [1, 20]}, method="grid", cv=cv)
+    assert found.fit(X, y).best_estimator_.score(X, y) > 0.9

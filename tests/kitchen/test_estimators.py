@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 
-from kilogram.kitchen import CookClassifier, CookRegressor
+from kilogram import CookClassifier, CookRegressor
+from kilogram.kitchen.audit.finding import CODES
 from tests.kitchen.conftest import classes, curved
 
 QUICK = {"folds": 2, "repeats": 1, "search": "path", "recipes": ["linear", "kernel"]}
@@ -33,6 +35,22 @@ def test_a_classifier(labels):
     P = model.predict_proba(X)
     assert np.allclose(P.sum(axis=1), 1)
     assert P.shape == (90, 3)
+
+
+FEW_ROWS = "folds inside folds need 20 rows, the check has fewer"
+EXPECTED = {name: FEW_ROWS for name in (
+    "check_n_features_in_after_fitting", "check_classifier_data_not_an_array",
+    "check_fit2d_1feature", "check_fit2d_1sample", "check_regressors_no_decision_function",
+)}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [CookClassifier, CookRegressor])
+def test_the_checks_of_scikit_learn(kind):
+    """Unfitted, with other columns, infinities, sparse rows, targets of several columns, ..."""
+    model = kind(**QUICK | {"recipes": ["linear"]}, accept=tuple(CODES))
+    found = check_estimator(model, expected_failed_checks=EXPECTED, on_skip=None, on_fail=None)
+    assert [one["check_name"] for one in found if one["status"] == "failed"] == []
 
 
 def test_results_in_python(two_classes):

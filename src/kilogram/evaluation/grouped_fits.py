@@ -58,6 +58,9 @@ def inner_splits(
         return _cut(y, folds, classes, along, seed)
     if isinstance(folds, int):
         kind: Any = "random" if folds > 1 else "holdout"
+        if classes:  # proportions cannot be kept where classes have fewer rows than parts
+            counts = np.unique(y, return_counts=True)[1]
+            classes = bool(counts.max() >= folds if folds > 1 else counts.min() > 1)
         return make_splits(y, kind, folds=max(folds, 2), classes=classes, seed=seed, test_size=0.25)
     groups = along.get("groups") if along else None
     return list(check_cv(folds, y, classifier=classes).split(X, y, groups))

@@ -43,6 +43,7 @@ TRUSTED_TYPES = frozenset(
         "kilogram.kitchen.recipes.ensemble.EnsembleRegressor",
         "kilogram.kitchen.recipes.ridge_search.RidgeSearchClassifier",
         "kilogram.kitchen.recipes.ridge_search.RidgeSearchRegressor",
+        "kilogram.kitchen.recipes.library_models.RareClassFolds",
         "kilogram.kitchen.recipes.tree_search.TreeSearchClassifier",
         "kilogram.kitchen.recipes.tree_search.TreeSearchRegressor",
         "kilogram.models.boosting.hist_gradient_boosting.HistGradientBoostingClassifier",

@@ -65,6 +65,7 @@ FEW_ROWS = 5000
 MAX_EFFECTS, MAX_EFFECT_ROWS = 6, 200
 RARE_CLASS_WARNINGS = (
     "The least populated class in y", "A single label was found", "y_pred contains classes not in",
+    "The number of unique classes is greater",
 )  # fmt: skip
 
 Progress = Callable[[int, int, str], None]

@@ -8,7 +8,13 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from kilogram.kitchen.artifact.uncertainty import predict_with_details
 from kilogram.kitchen.cook import cook
@@ -58,23 +64,47 @@ class CookEstimator(BaseEstimator):
         self.accept = accept
         self.random_state = random_state
 
-    def _cook(self, X: Any, y: Any) -> Self:
-        data = _table(X)
+    def _cook(self, X: Any, y: np.ndarray, cells: Any) -> Self:
+        """Cook the validated rows with the target `cells`."""
+        data = self._table(X, reset=True)
+        if data.num_rows != len(y):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: {data.num_rows}, "
+                f"{len(y)}."
+            )
         self.target_ = TARGET
         while self.target_ in data.column_names:
             self.target_ += "_"
-        data = data.append_column(self.target_, pa.array(y))
+        data = data.append_column(self.target_, pa.array(cells))
         self.result_ = cook(
             data, self.target_, task=self._task, measure=self.measure, recipes=self.recipes,
             folds=self.folds, repeats=self.repeats, search=self.search, max_time=self.max_time,
             accept=self.accept, seed=self.random_state,
         )  # fmt: skip
-        self.n_features_in_ = data.num_columns - 1
         return self
 
     def _cells(self, X: Any) -> np.ndarray:
+        """The rows as the model takes them."""
         check_is_fitted(self, "result_")
-        return self.result_.model.layout.array(read_table(_table(X)).data)
+        return self.result_.model.layout.array(read_table(self._table(X, reset=False)).data)
+
+    def _table(self, X: Any, *, reset: bool) -> Any:
+        """A data frame as an Arrow table; anything else as numbers in columns x0, x1, ..."""
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            if hasattr(X, "columns"):
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            elif reset:
+                self.n_features_in_ = X.num_columns
+            return read_table(X).data
+        cells = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        if cells.dtype == object:
+            cells = check_array(cells, dtype=float, ensure_all_finite="allow-nan")
+        return pa.table({f"x{k}": cells[:, k] for k in range(cells.shape[1])})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 class CookRegressor(RegressorMixin, CookEstimator):
@@ -83,10 +113,10 @@ class CookRegressor(RegressorMixin, CookEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from kilogram.kitchen import CookRegressor
+    >>> from kilogram import CookRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2))
-    >>> y = X[:, 0] + 0.1 * rng.normal(size=60)
+    >>> y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=60)
     >>> model = CookRegressor(folds=2, repeats=1, search="path", recipes=["linear"]).fit(X, y)
     >>> model.predict(X[:3]).shape
     (3,)
@@ -96,14 +126,20 @@ class CookRegressor(RegressorMixin, CookEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Compare the recipes on a data frame or an array and fit the chosen one."""
-        return self._cook(X, np.asarray(y, dtype=float))
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
+                             "None.")  # fmt: skip
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=float), warn=True)
+        return self._cook(X, y, y)
 
     def predict(self, X: Any) -> np.ndarray:
-        return np.asarray(self.result_.model.pipeline.predict(self._cells(X)))
+        cells = self._cells(X)
+        return np.asarray(self.result_.model.pipeline.predict(cells))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the prediction intervals."""
-        found = predict_with_details(self.result_.model, self._cells(X), coverage)
+        cells = self._cells(X)
+        found = predict_with_details(self.result_.model, cells, coverage)
         assert found.low is not None
         assert found.high is not None
         return found.low, found.high
@@ -116,26 +152,27 @@ class CookClassifier(ClassifierMixin, CookEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Compare the recipes on a data frame or an array and fit the chosen one."""
-        labels, codes = np.unique(np.asarray(y), return_inverse=True)
-        self._cook(X, [f"{code:09d}" for code in codes])
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
+                             "None.")  # fmt: skip
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        labels, codes = np.unique(y, return_inverse=True)
+        if len(labels) < 2:
+            raise ValueError("A classifier needs at least two classes, got one class.")
+        self._cook(X, y, [f"{code:09d}" for code in codes])
         known = [int(name) for name in self.result_.model.classes]
         self.classes_ = labels[known]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.classes_[self.result_.model.pipeline.predict(self._cells(X))]
+        cells = self._cells(X)
+        return self.classes_[self.result_.model.pipeline.predict(cells)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, classes) calibrated probabilities."""
-        found = predict_with_details(self.result_.model, self._cells(X), 0.9)
+        cells = self._cells(X)
+        found = predict_with_details(self.result_.model, cells, 0.9)
         if found.probabilities is None:
             raise AttributeError("The chosen recipe has no probabilities.")
         return found.probabilities
-
-
-def _table(X: Any) -> Any:
-    """A data frame as an Arrow table, an array with columns x0, x1, ..."""
-    if isinstance(X, np.ndarray | list):
-        cells = np.asarray(X)
-        return pa.table({f"x{k}": cells[:, k] for k in range(cells.shape[1])})
-    return read_table(X).data

@@ -213,3 +213,19 @@ def test_features_without_column_transformer_are_the_same(which, request):
             made = pipeline[-1].members_[int(np.argmax(pipeline[-1].weights_))]
         expected = made[:-1].transform(X)
         assert np.array_equal(features(pipeline, X), expected, equal_nan=True)
+
+
+def test_marks_of_missing_cells_in_a_frame_are_those_of_files(tmp_path):
+    """A file's reader took `?` for missing, so that the column was numeric from the start."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    words = [f"{value:.3f}" for value in x]
+    words[3] = "?"
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": words, "z": rng.normal(size=40), "y": x + rng.normal(size=40)}).to_csv(
+        path, index=False
+    )
+    found = cook(path, "y", folds=2, repeats=1, search="path", recipes=["linear"])
+    rows = pd.DataFrame({"x": ["0.5", "?"], "z": [0.0, 0.0]})
+    numbers = pd.DataFrame({"x": [0.5, np.nan], "z": [0.0, 0.0]})
+    assert np.array_equal(found.predict(rows), found.predict(numbers))

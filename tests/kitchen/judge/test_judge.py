@@ -3,10 +3,13 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from kilogram.evaluation.calibration import wilson
 from kilogram.evaluation.permutation_tests import ChanceTest
+from kilogram.kitchen import cook
 from kilogram.kitchen.features.columns import Column, Layout
 from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, select
@@ -109,6 +112,30 @@ def test_of_recipes_of_equal_accuracy_the_probabilities_decide():
         assert found.why == ("" if chosen == "linear" else "brier")
     said = _structure({one.name: one for one in judged}, found)
     assert "but its probabilities are worse (Brier score 0.170, of the kernel recipe 0.150)" in said
+
+
+def test_the_best_probabilities_of_recipes_of_equal_accuracy_are_named():
+    """The simplest has the best accuracy by a hair, another by far the best Brier score."""
+    judged = list(recipes(baseline=BASE, linear=0.785 + FOLDS, kernel=0.784 + FOLDS[::-1]))
+    for one, brier in zip(judged, (0.25, 0.17, 0.15), strict=True):
+        object.__setattr__(one, "measure", MEASURES["accuracy"])
+        one.__dict__["brier"] = PooledScore(brier, brier + FOLDS / 10, np.full(5, 20.0))
+    found = select(tuple(judged))
+    assert (found.best.name, found.chosen.name) == ("linear", "kernel")
+    said = _structure({one.name: one for one in judged}, found)
+    assert "it has the best probabilities (Brier score 0.150, of the linear recipe 0.170)" in said
+    assert "simplest" not in said
+
+
+def test_a_perfect_score_has_an_interval():
+    """60 rows without an error do not show that there never is one."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["p", "q"], 30)
+    frame = pd.DataFrame({"a": (y == "q") * 10 + rng.normal(size=60), "y": y})
+    found = cook(frame, "y", folds=3, repeats=1, search="path", recipes=["linear"],
+                 accept=["KG-A07"]).chosen.score  # fmt: skip
+    assert found.mean == found.high == 1.0
+    assert found.low == pytest.approx(wilson(60, 60)[0])
 
 
 def test_the_baseline_stays_unless_beaten_beyond_doubt():

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kilogram import LogisticRegressionCV
 from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.archive import dumps, loads
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.recipe_file import load_recipe
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.read.table import read_table
+from kilogram.kitchen.recipes.library_models import RareClassFolds
 from kilogram.kitchen.settings import RECIPES
 from tests.kitchen.conftest import classes, curved
 
@@ -37,6 +39,18 @@ def test_named_recipes_are_compared_kept_and_read_again(frame, target, names, tm
         if target == "kind":
             P = one.outputs(MEASURES["log_loss"])[1]
             assert np.allclose(P.sum(axis=1), 1)
+
+
+def test_folds_of_rare_classes():
+    """A class of one row is never left out; of others some rows always stay."""
+    y = np.array([0] * 10 + [1] * 2 + [2])
+    splits = list(RareClassFolds().split(y[:, None], y))
+    assert sorted(np.concatenate([test for _, test in splits]).tolist()) == list(range(12))
+    for train, test in splits:
+        assert set(y[train]) == {0, 1, 2}
+        assert not set(train) & set(test)
+    X = np.random.default_rng(0).normal(size=(13, 2)) + y[:, None]
+    assert LogisticRegressionCV(cv=RareClassFolds()).fit(X, y).classes_.tolist() == [0, 1, 2]
 
 
 def test_recipes_that_do_not_suit():

@@ -184,6 +184,16 @@ def test_rows_that_belong_together_are_left_out_together():
         assert kernel == "linear" or torn > 0.8
 
 
+def test_one_row_to_learn_from_is_predicted_everywhere():
+    """Groups or times may leave a fold inside with one training row."""
+    y = np.array([1.0, 2.0, 3.0])
+    for kernel in (None, Gaussian(1.0)):
+        solver = RidgeSolver(kernel)
+        splits = [(np.array([0]), np.array([1, 2]))]
+        found = solver.folds(np.eye(3), y[:, None], np.array([0.1, 1.0]), None, splits)
+        assert np.array_equal(found, np.ones((2, 1, 2)))
+
+
 def test_folds_predict_as_fits_do():
     splits = [(np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
     w = RNG.uniform(0.5, 2, 30)

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from kilogram.kitchen.errors import KitchenError, lacking, quoted
 from kilogram.kitchen.features.number_formats import NumberFormat
-from kilogram.kitchen.read.dialect import is_number
+from kilogram.kitchen.read.dialect import MISSING, is_number
 
 Kind = Literal[
     "numeric", "ordinal", "date", "time", "categorical", "text", "image", "group", "identifier",
@@ -128,6 +128,8 @@ def values(column: Column, data: Any) -> np.ndarray:
         elif column.form and pa.types.is_string(data.type):
             out = NumberFormat.from_text(column.form).read(data)
         else:
+            if pa.types.is_string(data.type):  # a file's reader took these marks for missing
+                data = pc.if_else(pc.is_in(data, pa.array(MISSING)), None, data)
             out = pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from kilogram.base.budget import Budget
+from kilogram.evaluation.calibration import wilson
 from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.intervals import (
     Comparison,
@@ -60,7 +61,9 @@ MOST_MORE_ERROR = 0.05
 # the Brier score of the probabilities decides. A simpler one may forgo this part of the gain of the
 # best over the baseline.
 MOST_FORGONE = 0.1
-COARSE = ("accuracy", "balanced_accuracy", "f1", "mcc", "top_3_accuracy")
+# Without any error these have no spread; the interval is then that of as many right predictions.
+PERFECTIBLE = ("accuracy", "balanced_accuracy", "f1", "mcc", "top_3_accuracy")
+COARSE = ("accuracy", "top_3_accuracy")
 # Measures that recipes are tuned by: the score during tuning is one of the same kind.
 TUNED = ("r2", "accuracy", "balanced_accuracy")
 
@@ -206,7 +209,20 @@ class EvaluatedRecipe:
         # every round has the same rows: the spread of the scores is known as from one of them
         degrees = max(1, len(self.first_round) - 1)
         found = self._pooled(measure).interval(*self.nested.rows, degrees, 0.95)
-        return no_narrower(found, error).clipped(measure.low, measure.high)
+        found = no_narrower(found, error).clipped(measure.low, measure.high)
+        if error == 0 and measure.name in PERFECTIBLE and found.mean == measure.high:
+            found = replace(found, low=min(found.low, wilson(*self._counted(measure, rows))[0]))
+        return found
+
+    def _counted(self, measure: Measure, rows: np.ndarray) -> tuple[int, int]:
+        """Right predictions and rows that a perfect score of classes rests on."""
+        counts = np.bincount(self.y[rows])
+        count = (
+            len(rows)
+            if measure.name in COARSE
+            else int(counts[counts > 0].min()) * int(np.count_nonzero(counts))
+        )
+        return count, count
 
 
 def judge(

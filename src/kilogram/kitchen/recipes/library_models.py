@@ -13,7 +13,7 @@ Some are on the default menu (`kilogram.kitchen.recipes.menu`), all can be named
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,37 @@ TRIALS = 6  # random settings: the defaults of library models are good
 
 
 @dataclass(frozen=True)
+class RareClassFolds:
+    """Folds that every class is among the training rows of, if it has only one row or two.
+
+    The rows of each class are dealt to the folds in turn; a class of one row is never left out.
+    """
+
+    folds: int = 3
+    seed: int = 0
+
+    def split(
+        self, X: Any, y: np.ndarray, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Training and test rows."""
+        order = np.random.default_rng(self.seed).permutation(len(y))
+        fold = np.full(len(y), -1)
+        dealt = 0
+        for label in np.unique(y):
+            rows = order[y[order] == label]
+            if len(rows) > 1:
+                fold[rows] = (dealt + np.arange(len(rows))) % self.folds
+                dealt += len(rows)
+        for k in range(self.folds):
+            if np.any(fold == k):
+                yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds."""
+        return self.folds
+
+
+@dataclass(frozen=True)
 class LossScore:
     """A scorer: a loss of observed and predicted values, negated."""
 
@@ -113,7 +144,7 @@ def _model(
     if name == "huber":
         return kg.HuberRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 1.0, 100.0]}
     if name == "logistic":
-        return kg.LogisticRegressionCV(cv=3, class_weight=weight), {}
+        return kg.LogisticRegressionCV(cv=RareClassFolds(seed=seed), class_weight=weight), {}
     if name == "knn":
         counts = [k for k in (1, 3, 5, 10, 20, 50) if k < rows / 4]
         neighbors = kg.KNeighborsRegressor if regression else kg.KNeighborsClassifier

@@ -41,7 +41,7 @@ def plots(cooked: CookResult) -> list[Plot]:
 
 def scores(cooked: CookResult) -> Plot:
     measure = cooked.measure
-    with drawing(height=2.4) as fig:
+    with drawing(height=max(2.4, 0.6 + 0.36 * len(cooked.judged))) as fig:
         ax = fig.subplots()
         for k, one in enumerate(reversed(cooked.judged)):
             colour, s = INK.get(one.name, INK["good"]), one.score
@@ -113,7 +113,9 @@ def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
 
 
 def learning(cooked: CookResult, found: LearningCurve) -> Plot:
-    mean, low, high = found.scores.mean(1), found.scores.min(1), found.scores.max(1)
+    # a fold's contribution to a pooled score may lie beyond what a score can be
+    mean, low = found.scores.mean(1), found.scores.min(1)
+    high = np.minimum(found.scores.max(1), of_predictions(cooked.measure).high)
     with drawing() as fig:
         ax = fig.subplots()
         colour = INK.get(cooked.shown.name, INK["good"])

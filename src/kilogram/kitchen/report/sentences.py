@@ -38,6 +38,8 @@ from kilogram.kitchen.measures import Measure, of_predictions
 SMALL = 0.005
 # Scores from which on leakage is more likely than skill.
 TOO_GOOD = {"regression": 0.99, "classification": 0.9985}
+# ... if the error is at most this part of the baseline's.
+NEAR_PERFECT = 0.05
 
 
 def verdict(
@@ -47,18 +49,23 @@ def verdict(
     by_name = {one.name: one for one in judged}
     selection = select(judged)
     return (
-        _leakage_warning(selection, target, columns) + _prediction(selection, judged[0], target),
+        _leakage_warning(selection, judged[0], target, columns)
+        + _prediction(selection, judged[0], target),
         _structure(by_name, selection),
         _optimism(by_name, selection.chosen),
     )
 
 
-def _leakage_warning(selection: Selection, target: str, columns: tuple[str, ...]) -> str:
+def _leakage_warning(
+    selection: Selection, base: EvaluatedRecipe, target: str, columns: tuple[str, ...]
+) -> str:
     """A near-perfect score comes from leakage more often than from a good model."""
     chosen = selection.chosen
     measure = chosen.measure
     bounded = measure.high == 1 and not measure.of_error
     if not selection.able or not bounded or chosen.score.mean < TOO_GOOD[measure.task]:
+        return ""
+    if error_of(chosen) > NEAR_PERFECT * error_of(base):  # the baseline is nearly perfect too
         return ""
     named = f" Check {quoted(columns)} first." if columns else ""
     return (
@@ -111,6 +118,14 @@ def _choice(selection: Selection) -> str:
     if not selection.able:
         return ""
     passed = _passed(selection)
+    if chosen is not best and selection.why == "brier" and chosen is selection.first:
+        ahead = best.against(chosen)
+        return (
+            f"{_in_words(chosen).capitalize()} is chosen: of the recipes within one standard error "
+            f"of the best ({_in_words(best)}, {figure(ahead.difference.mean)} ahead, not "
+            f"significant) it has the best probabilities (Brier score "
+            f"{figure(chosen.brier.mean)}, of {_in_words(best)} {figure(best.brier.mean)})."
+        )
     if chosen is not best:
         ahead = best.against(chosen)
         return (
