@@ -35,6 +35,33 @@ def digits() -> np.ndarray:
     return np.asarray(load_digits().data[:300] / 16.0)
 
 
+def faces(n: int = 240) -> np.ndarray:
+    """Drawn faces of sixteen by sixteen pixels, from 0 to 1, with parts that vary."""
+    rng = np.random.default_rng(6)
+    X = np.zeros((n, 16, 16))
+    rows, columns = np.mgrid[:16, :16]
+    outline = np.abs(np.hypot((rows - 8.5) / 7.2, (columns - 7.5) / 6.2) - 1) < 0.09
+    for face in X:
+        face[outline] = 1.0
+        hair, glance, mouth = rng.integers(3, size=3)
+        if hair:
+            face[1 : 3 if hair == 1 else 5, 4:12] = 1.0
+        if rng.random() < 0.5:
+            face[5, [4, 5, 6, 9, 10, 11]] = 1.0  # brows
+        for left in (4, 9):
+            face[7, left : left + 3] = 0.35
+            face[7, left + glance] = 1.0
+        face[8 : 10 + rng.integers(2), 7] = 0.8
+        if mouth == 0:
+            face[12, 5:11] = 1.0
+        else:
+            face[12, [5, 10] if mouth == 1 else [6, 7, 8, 9]] = 1.0
+            face[13, [6, 7, 8, 9] if mouth == 1 else [5, 10]] = 1.0
+        face *= rng.uniform(0.8, 1.0)
+        face += rng.uniform(0, 0.03, face.shape)
+    return X.reshape(n, -1)
+
+
 def bent_sheet(kind: str, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """A sheet rolled up or bent in three dimensions, and the position along it."""
     rng = np.random.default_rng(4)

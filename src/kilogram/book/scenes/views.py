@@ -26,7 +26,7 @@ from kilogram.book.recording import (
     segments,
 )
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
-from kilogram.book.tables import bent_sheet, digits, two_views
+from kilogram.book.tables import bent_sheet, digits, faces, two_views
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.cca.cca import CCA
@@ -82,13 +82,13 @@ def _cca(data: Points, c: Mapping[str, Any]) -> Recording:
 
 
 def _mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
-    """Rows of 64 numbers as small pictures side by side."""
-    layers = []
+    """Rows of pixels as small square pictures side by side."""
+    layers, side = [], int(np.sqrt(rows.shape[1]))
     for i, row in enumerate(rows):
         x, y = i % across, i // across
         layers.append(
             picture(
-                row.reshape(8, 8),
+                row.reshape(side, side),
                 1.1 * x,
                 -1.1 * y - 1,
                 1.1 * x + 1,
@@ -102,9 +102,9 @@ def _mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
 
 
 def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
-    X, k = digits(), c["parts"]
+    X, k = {"digits": digits, "faces": faces}[c["pictures"]](), c["parts"]
     rng = np.random.default_rng(0)
-    start = rng.random((len(X), k)) + 0.1, rng.random((k, 64)) * X.mean() + 0.01
+    start = rng.random((len(X), k)) + 0.1, rng.random((k, X.shape[1])) * X.mean() + 0.01
     steps = (
         thinned(printed_steps(factors_at_once(X, *start)), 26)
         if c["printed"]
@@ -114,6 +114,8 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     W = model.fit_transform(X)
     parts = model.components_
     components = PCA(n_components=k).fit(X)
+    spread = components.explained_variance_
+    axes = components.components_ * (spread > 1e-9 * spread[0])[:, None]  # none without variance
     across = 4 if k <= 16 else 5
     high = -(-k // across) * 1.1
     box = (-0.05, 1.1 * across - 0.05), (-high + 0.05, 0.05)
@@ -129,9 +131,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
                 None if last else step.line,
             )
         )
-    signed = [
-        dict(layer, colors="signed") for layer in _signed_mosaic(components.components_, across)
-    ]
+    signed = [dict(layer, colors="signed") for layer in _signed_mosaic(axes, across)]
     seen = _mosaic(np.concatenate([X[:8], (W @ parts)[:8]]), 8)
     panels = [
         Panel(
@@ -140,12 +140,12 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
             *box,
             axes=False,
             equal=True,
-            describe="non-negative parts of the digits",
+            describe="non-negative parts of the pictures",
         ),
         Panel("pca", "PCA: components of both signs", *box, signed, axes=False, equal=True),
         Panel(
             "seen",
-            "Digits, and rebuilt from parts",
+            "Pictures, and rebuilt from parts",
             (-0.05, 8.75),
             (-2.15, 0.05),
             seen,
@@ -154,15 +154,15 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
         ),
         panel,
     ]
-    lines = ["from kilogram.book.tables import digits; X = digits()",
+    lines = [f"from kilogram.book.tables import {c['pictures']}; X = {c['pictures']}()",
              f'model = kg.NMF({k}, init="nndsvda", random_state=0, max_iter=300, tol=1e-4).fit(X)']  # fmt: skip
     return Recording(panels, frames, [("reconstruction error", short(float(model.reconstruction_err_)))],
                      python=python_lines("none", *lines), code="nmf", fitted={"reconstruction_err_": model.reconstruction_err_})  # fmt: skip
 
 
 def _signed_mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
-    top = float(np.abs(rows).max())
-    return [picture(row.reshape(8, 8), 1.1 * (i % across), -1.1 * (i // across) - 1, 1.1 * (i % across) + 1, -1.1 * (i // across), lo=-top, hi=top)
+    top, side = float(np.abs(rows).max()), int(np.sqrt(rows.shape[1]))
+    return [picture(row.reshape(side, side), 1.1 * (i % across), -1.1 * (i // across) - 1, 1.1 * (i % across) + 1, -1.1 * (i // across), lo=-top, hi=top)
             for i, row in enumerate(rows)]  # fmt: skip
 
 
@@ -293,10 +293,10 @@ SCENES = (
         names=("CCA", "KernelCCA"),
     ),
     Scene(
-        "nmf", "factors", "Parts of digits",
-        "Non-negative factors can only add: the parts look like strokes. Principal components add and cancel, and look like nothing.",
-        _nmf, controls=(slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)), switch("printed", "as printed: both factors from the old ones")),
-        breaks=(Break("What the printed page gets wrong: the error need not fall", controls={"printed": True}), Break("Too few parts: whole digits", controls={"parts": 4}),),
+        "nmf", "factors", "Parts of pictures",
+        "Non-negative factors can only add: the parts are hair, brows and mouths, or strokes of digits. Principal components add and cancel, and look like nothing.",
+        _nmf, controls=(choice("pictures", "pictures", (("faces", "drawn faces"), ("digits", "handwritten digits"))), slider("parts", "parts", 12, 4, 20, export=(4, 8, 12, 16)), switch("printed", "as printed: both factors from the old ones")),
+        breaks=(Break("What the printed page gets wrong: the error need not fall", controls={"printed": True}), Break("Too few parts: whole digits", controls={"parts": 4, "pictures": "digits"}),),
         question="Why do NMF’s parts have so many exact zeros?",
         answer="A part cannot be cancelled by another, so a pixel that is often white must be zero in it.",
         names=("NMF", "PCA"),
