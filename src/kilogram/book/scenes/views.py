@@ -110,7 +110,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
         if c["printed"]
         else thinned(record("nmf", X, *start, m=60), 26)
     )
-    model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=300, tol=1e-4)
+    model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=500, tol=1e-3)
     W = model.fit_transform(X)
     parts = model.components_
     components = PCA(n_components=k).fit(X)
@@ -155,7 +155,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
         panel,
     ]
     lines = [f"from kilogram.book.tables import {c['pictures']}; X = {c['pictures']}()",
-             f'model = kg.NMF({k}, init="nndsvda", random_state=0, max_iter=300, tol=1e-4).fit(X)']  # fmt: skip
+             f'model = kg.NMF({k}, init="nndsvda", random_state=0, max_iter=500, tol=1e-3).fit(X)']  # fmt: skip
     return Recording(panels, frames, [("reconstruction error", short(float(model.reconstruction_err_)))],
                      python=python_lines("none", *lines), code="nmf", fitted={"reconstruction_err_": model.reconstruction_err_})  # fmt: skip
 
