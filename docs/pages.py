@@ -100,7 +100,10 @@ ROUTING = (
 def page(entry: Page) -> str:
     """The page of a method as MyST Markdown."""
     parts = [f"# {entry.title}\n", _picture(entry), f"$$\n{entry.objective}\n$$\n"]
-    steps = [f"{i}. {words}\n   $$\n   {tex}\n   $$\n" for i, (words, tex) in enumerate(entry.derivation, 1)]
+    steps = [
+        f"{i}. {words}\n\n   $$\n   {tex}\n   $$\n"
+        for i, (words, tex) in enumerate(entry.derivation, 1)
+    ]
     parts += [
         _section("Derivation", "\n".join(steps)),
         _section("When to use it", entry.when),
