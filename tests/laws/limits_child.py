@@ -2,6 +2,7 @@
 
     python -m tests.laws.limits_child time 0.3 KernelRidge SVC
     python -m tests.laws.limits_child memory 64 KernelRidge
+    python -m tests.laws.limits_child interrupt 1 KernelPCA
 
 Runs in a process of its own: peak memory belongs to a process, and a fit that cannot be stopped
 can be ended with it.
@@ -9,9 +10,11 @@ can be ended with it.
 
 import gc
 import json
+import signal
 import sys
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ import numpy as np
 from tests.laws.cases import ESTIMATORS, data, fit, make, target_for
 
 ROWS, FEATURES = 2500, 10
+MOST_ROWS = 1_280_000
 
 
 def peak() -> int:
@@ -53,11 +57,48 @@ def measure(name: str, what: str, limit: float) -> dict:
     return {"name": name, "seconds": seconds, "bytes": peak() - before, "error": error}
 
 
+def interrupted(name: str, rows: int, moment: float) -> float | None:
+    """Seconds until a fit ends that is interrupted after `moment` seconds; None: it ended before.
+
+    Both of processor time. A signal of a timer raises what Ctrl-C raises; unlike Ctrl-C it is
+    known when it came.
+    """
+    X, y = data(rows, FEATURES, name=name)
+    model = make(name, **dict(ESTIMATORS[name].laws.budget_example))
+    y = target_for(model, y)
+    gc.collect()
+    started = time.process_time()
+    try:
+        signal.setitimer(signal.ITIMER_PROF, moment)
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        return time.process_time() - started - moment
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return None
+
+
+def interrupt(name: str, limit: float) -> dict:
+    """The longest time to end, at three moments of a fit of twice as many rows as `limit` seconds
+    are enough for.
+    """
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    X, y = data(60, FEATURES, name=name)
+    fit(make(name), X, target_for(make(name), y))  # imports
+    rows = ROWS
+    while interrupted(name, rows, limit) is None and rows < MOST_ROWS:
+        rows *= 2
+    delays = [interrupted(name, 2 * rows, at * limit) for at in (0.3, 1.0, 2.0)]
+    seconds = max((delay for delay in delays if delay is not None), default=0.0)
+    return {"name": name, "seconds": seconds, "rows": 2 * rows, "error": ""}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     what, limit, *names = sys.argv[1:]
     for name in names:
-        print(json.dumps(measure(name, what, float(limit))), flush=True)
+        found = interrupt if what == "interrupt" else partial(measure, what=what)
+        print(json.dumps(found(name, limit=float(limit))), flush=True)
 
 
 if __name__ == "__main__":

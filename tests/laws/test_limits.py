@@ -1,4 +1,4 @@
-"""Law: a fit keeps to max_time and max_memory, measured in a child process.
+"""Law: a fit keeps to max_time and max_memory, and Ctrl-C ends it; measured in a child process.
 
 Tolerances: a fit may use 2 s of processor time beyond `max_time`, the longest that Ctrl-C may take
 as well, and a quarter plus 24 MiB beyond `max_memory`, for buffers of BLAS and Python's allocator.
@@ -19,14 +19,14 @@ from tests.laws.cases import ESTIMATORS
 TIME, MEMORY = 0.3, 40  # seconds, MiB; one kernel matrix of the child has 48 MiB
 BEYOND_TIME = 2.0
 BEYOND_MEMORY = 0.25 * MEMORY * 2**20 + 24 * 2**20
+EVERY = "KILOGRAM_LIMITS" in os.environ
 FEW = {"KMeans", "KernelRidge", "SVC", "PCA"}
 SYSTEM = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
 def _limited(parameter):
     found = [name for name, cls in ESTIMATORS.items() if parameter in cls().get_params()]
-    every = "KILOGRAM_LIMITS" in os.environ
-    return [name for name in found if every or name in FEW]
+    return [name for name in found if EVERY or name in FEW]
 
 
 def _measure(what, limit, name):
@@ -46,6 +46,13 @@ def test_time(name):
     found = _measure("time", TIME, name)
     assert not found["error"]
     assert found["seconds"] <= TIME + BEYOND_TIME
+
+
+@SYSTEM
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(ESTIMATORS) if EVERY else ["KernelPCA", "Isomap"])
+def test_interrupt(name):
+    assert _measure("interrupt", 1.0, name)["seconds"] <= BEYOND_TIME
 
 
 @SYSTEM
