@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -62,3 +64,41 @@ def test_largest_eigenpairs(dtype, k):
     np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[::-1][:k], atol=eps)
     np.testing.assert_allclose(A @ vectors, vectors * values, atol=eps)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=eps)
+
+
+LEFT_BEHIND = """
+import signal, time
+import numpy as np
+from kilogram import native
+from kilogram.arrays.interruptible import run_interruptible
+
+class Slow:  # the interpreter shuts down for a second
+    def __del__(self, sleep=time.sleep):
+        sleep(1.0)
+
+slow = Slow()
+signal.signal(signal.SIGPROF, signal.default_int_handler)
+A, X = 2.0 * np.eye(8000), np.random.default_rng(0).random((9000, 400))
+signal.setitimer(signal.ITIMER_PROF, 0.5)
+try:
+    run_interruptible({call}, work=1e12)
+    print("ended")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "call", ["native.cholesky_inplace, A", "native.kernel_half, 'laplacian', X, (1.0,)"]
+)
+def test_a_call_left_behind_does_not_abort_the_process(call):
+    """Python ended its thread by an exception that a destructor must not pass on: status 134."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LEFT_BEHIND.format(call=call)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.strip()) == (0, "interrupted"), ended.stderr[-500:]

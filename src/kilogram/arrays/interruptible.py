@@ -6,8 +6,11 @@ the calling thread waits in short intervals: it can raise KeyboardInterrupt, or 
 deadline, within a fraction of a second.
 
 What remains: native code cannot be cancelled. After an interrupt the worker computes on until its
-call returns, and keeps its arrays until then; the result is dropped. A call that holds Python's
-lock (the LAPACK and SuperLU wrappers of SciPy do, in part) is not made interruptible by a thread.
+call returns, and keeps its arrays until then; the result is dropped. Where Python ends meanwhile,
+our compiled loops wait for the end of the process (`native/src/common/interrupt.hpp`); SciPy's
+SuperLU disturbs the last flush of stdout, which makes the exit status 120. A call that holds
+Python's lock (the LAPACK and SuperLU wrappers of SciPy do, in part) is not made interruptible by a
+thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 // Bindings of kernel matrices and their products (kernels/).
+#include "common/interrupt.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/spec.hpp"
 #include "linalg/blas.hpp"
@@ -60,7 +61,6 @@ Spec make_spec(const std::string& kind, const std::vector<double>& params) {
 namespace {
 
 using Params = std::vector<double>;
-using Release = nb::gil_scoped_release;
 
 template <class T> void bind_kernels_of(nb::module_& m) {
   m.def("kernel_block", [](const std::string& kind, In<T> X, In<T> Y, bool same, const Params& p,

@@ -1,4 +1,5 @@
 // Bindings of sums over rows and of the Cholesky factorisation (statistics/, linalg/).
+#include "common/interrupt.hpp"
 #include "linalg/blas.hpp"
 #include "linalg/cholesky.hpp"
 #include "statistics/sums.hpp"
@@ -34,8 +35,6 @@ void check_sums(const Out<double>& S, i64 D) {
   const i64 n = S.shape(0), ld = S.shape(1);
   if (n != ld || ld < D || ld % kPadding) throw std::invalid_argument("S is too small for the sums");
 }
-
-using Release = nb::gil_scoped_release;
 
 template <class T> void bind_sums_of(nb::module_& m) {
   m.def("scatter", [](In<T> X, In<T> Y, std::optional<InV<T>> shift_x, std::optional<InV<T>> shift_y,
