@@ -24,12 +24,15 @@ def grown(X, g, h, rules=RULES, **kwargs):
 
 
 def best_gain(X, g, h, min_leaf):
-    """The largest decrease by one split `x <= c`, by trying all."""
-    best = 0.0
+    """The largest decrease by one split `x <= c`, by trying all: each side has `min_leaf` rows, and
+    the curvature of `min_leaf - 1` average ones."""
+    best, least = 0.0, (min_leaf - 1) * h.mean()
     for k in range(X.shape[1]):
         for c in np.unique(X[:, k])[:-1]:
             left = X[:, k] <= c
             if min(left.sum(), (~left).sum()) < min_leaf:
+                continue
+            if min(h[left].sum(), h[~left].sum()) < least:
                 continue
             parts = [g[s].sum() ** 2 / h[s].sum() for s in (left, ~left)]
             best = max(best, sum(parts) - g.sum() ** 2 / h.sum())
@@ -61,6 +64,14 @@ def test_the_first_split_gains_most(n, dtype):
     want = [-g[s].sum() / h[s].sum() for s in (left, ~left)]
     np.testing.assert_allclose(tree.nodes["value"][1:], want, rtol=1e-12)
     assert tree.samples.tolist() == [n, left.sum(), (~left).sum()]
+
+
+def test_rows_without_curvature_do_not_fill_a_leaf():
+    x = np.arange(100.0)[:, None]
+    g, h = np.where(x[:, 0] < 10, -1.0, 0.1), np.where(x[:, 0] < 10, 1e-3, 1.0)
+    for min_leaf, cut in ((5, 13.5), (1, 9.5)):  # ten such rows are less than four average ones
+        _, tree = grown(x, g, h, RULES._replace(max_leaves=2, min_leaf=min_leaf))
+        assert tree.nodes["threshold"][0] == cut
 
 
 @pytest.mark.parametrize("n", [1, 7, 64, 65, 1000])

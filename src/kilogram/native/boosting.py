@@ -147,16 +147,18 @@ def add_trees(
 
 
 class SortedColumns:
-    """Columns (d, n) of rows X and the order of their values: sorted once for many stumps."""
+    """Sorted columns (d, n) of rows X and the rows in that order: sorted once for many stumps."""
 
     def __init__(self, X: Array):
-        self.columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        self.order = np.argsort(self.columns, axis=1, kind="stable").astype(np.int32)
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        order = np.argsort(columns, axis=1, kind="stable")
+        self.values = np.take_along_axis(columns, order, axis=1)
+        self.order = order.astype(np.int32)
 
     def best_stump(self, label: Array, w: Array, classes: int, gini: bool) -> Stump:
         """The stump of least Gini impurity or weighted error; column -1 if there is none."""
-        work = 4.0 * self.columns.size
-        found = run(_core.best_stump, work, self.order, self.columns, label, w, classes, gini)
+        work = 4.0 * self.values.size
+        found = run(_core.best_stump, work, self.order, self.values, label, w, classes, gini)
         return Stump(*found)
 
 

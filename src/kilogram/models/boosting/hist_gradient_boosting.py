@@ -49,7 +49,8 @@ default="squared_error"
     max_depth : int or None, default=None
         The most splits between root and leaf.
     min_samples_leaf : int, default=20
-        The fewest rows of a leaf.
+        The fewest rows m of a leaf, which also has the second derivatives (weights included) of
+        m - 1 average rows of its parent: rows predicted with certainty count for less.
     l2_regularization : float, default=0
         Penalty of squared leaf values.
     max_features : float in (0, 1], default=1.0

@@ -158,22 +158,22 @@ void bind_boosting(nb::module_& m) {
     return nb::make_tuple(bytes_of(tree.nodes), bytes_of(tree.sets), bytes_of(tree.gain),
                           bytes_of(tree.samples), tree.depth);
   });
-  m.def("best_stump", [](In<std::int32_t, 2> order, In<double, 2> columns, In<std::int32_t, 1> label,
+  m.def("best_stump", [](In<std::int32_t, 2> order, In<double, 2> values, In<std::int32_t, 1> label,
                          In<double, 1> w, i64 classes, bool gini, int threads) {
-    const i64 d = columns.shape(0), n = columns.shape(1);
+    const i64 d = values.shape(0), n = values.shape(1);
     refuse(i64(order.shape(0)) != d || i64(order.shape(1)) != n || i64(label.shape(0)) != n ||
                i64(w.shape(0)) != n || n < 1 || d < 1 || classes < 1,
-           "order, rows, labels and weights do not fit together");
+           "order, values, labels and weights do not fit together");
     for (i64 i = 0; i < n; ++i)
       refuse(label.data()[i] < 0 || label.data()[i] >= classes, "a class that is not there");
     Stump stump;
     {
       Release release;
-      stump = best_stump(order.data(), {columns.data(), n, d, 1, n}, label.data(), w.data(), classes,
-                         gini, threads);
+      stump = best_stump({n, d, order.data(), values.data(), label.data(), w.data()}, classes, gini,
+                         threads);
     }
     return nb::make_tuple(stump.column, stump.threshold, stump.left, stump.right);
-  }, "order"_a.noconvert(), "columns"_a.noconvert(), "label"_a.noconvert(), "w"_a.noconvert(),
+  }, "order"_a.noconvert(), "values"_a.noconvert(), "label"_a.noconvert(), "w"_a.noconvert(),
      "classes"_a, "gini"_a, "threads"_a);
   m.def("boost_gradients", [](int loss, double parameter, In<double, 1> y, In<double, 1> w,
                               In<double, 2> raw, Out<double, 2> g, Out<double, 2> h, int threads) {

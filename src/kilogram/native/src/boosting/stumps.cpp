@@ -10,60 +10,96 @@
 namespace kg {
 namespace {
 
-constexpr double kSlack = 1e-12;  // of all weight: errors that differ by less are alike
+constexpr double kSlack = 1e-12;  // of all weight: scores that differ by less are alike
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A cut of a column: its first `place + 1` rows go left. -1: the column has one value.
+struct Cut {
+  double score = kInfinity;
+  i64 place = -1;
+};
 
 i64 heaviest(const std::vector<double>& weights) {
   return std::max_element(weights.begin(), weights.end()) - weights.begin();
 }
 
-Stump stump_of(const std::int32_t* order, const Rows<double>& X, i64 column, const std::int32_t* label,
-               const double* w, const std::vector<double>& whole, double total, bool gini) {
-  Stump best{std::numeric_limits<double>::infinity(), -1, 0, 0, 0};
+double sum_of(const std::vector<double>& weights) {
+  double total = 0;
+  for (double s : weights) total += s;
+  return total;
+}
+
+Cut least_impurity(const StumpRows& rows, i64 column, const std::vector<double>& whole) {
+  const std::int32_t* order = rows.order + column * rows.n;
+  const double *value = rows.values + column * rows.n, total = sum_of(whole);
+  std::vector<double> left(whole.size());
+  double weight = 0, squares_left = 0, squares_right = 0, bar = -kInfinity;
+  for (double s : whole) squares_right += s * s;
+  Cut best;
+  for (i64 i = 0; i + 1 < rows.n; ++i) {
+    const i64 row = order[i], c = rows.label[row];
+    const double w = rows.w[row], before = left[c];
+    left[c] = before + w;
+    squares_left += w * (2 * before + w);
+    squares_right -= w * (2 * (whole[c] - before) - w);
+    weight += w;
+    if (!(value[i + 1] > value[i])) continue;
+    const double rest = total - weight;
+    if (!(weight > 0) || !(rest > kSlack * total)) continue;
+    const double above = squares_left * rest + squares_right * weight, below = weight * rest;
+    if (!(above > bar * below)) continue;  // most cuts: no division
+    best = {-above / below, i};
+    bar = above / below + kSlack * total;
+  }
+  return best;
+}
+
+Cut least_error(const StumpRows& rows, i64 column, const std::vector<double>& whole) {
+  const std::int32_t* order = rows.order + column * rows.n;
+  const double *value = rows.values + column * rows.n, total = sum_of(whole);
   std::vector<double> left(whole.size()), right(whole);
   i64 top_left = 0, top_right = heaviest(right);
-  double bar = best.score, weight = 0, squares_left = 0, squares_right = 0;
-  for (double s : whole) squares_right += s * s;
-  for (i64 i = 0; i + 1 < X.n; ++i) {
-    const i64 row = order[i], c = label[row];
-    squares_left += w[row] * (2 * left[c] + w[row]);
-    squares_right -= w[row] * (2 * right[c] - w[row]);
-    weight += w[row];
-    left[c] += w[row];
-    right[c] -= w[row];
+  double bar = kInfinity;
+  Cut best;
+  for (i64 i = 0; i + 1 < rows.n; ++i) {
+    const i64 row = order[i], c = rows.label[row];
+    left[c] += rows.w[row];
+    right[c] -= rows.w[row];
     if (left[c] > left[top_left]) top_left = c;
     if (c == top_right) top_right = heaviest(right);
-    const double here = *X.at(row, column), next = *X.at(order[i + 1], column);
-    if (!(next > here)) continue;
-    const double rest = total - weight;
-    if (gini && (!(weight > 0) || !(rest > kSlack * total))) continue;
-    const double score = gini ? -squares_left / weight - squares_right / rest
-                              : total - left[top_left] - right[top_right];
-    if (score >= bar) continue;
-    const double middle = here + (next - here) / 2;
-    best = {score, column, middle < next && middle >= here ? middle : here,
-            static_cast<std::int32_t>(top_left), static_cast<std::int32_t>(top_right)};
-    bar = score - kSlack * total;
+    if (!(value[i + 1] > value[i])) continue;
+    const double error = total - left[top_left] - right[top_right];
+    if (error >= bar) continue;
+    best = {error, i};
+    bar = error - kSlack * total;
   }
   return best;
 }
 
 }  // namespace
 
-Stump best_stump(const std::int32_t* order, const Rows<double>& X, const std::int32_t* label,
-                 const double* w, i64 classes, bool gini, int threads) {
-  std::vector<double> whole(classes);
-  double total = 0;
-  for (i64 i = 0; i < X.n; ++i) {
-    whole[label[i]] += w[i];
-    total += w[i];
-  }
-  std::vector<Stump> found(X.d);
+Stump best_stump(const StumpRows& rows, i64 classes, bool gini, int threads) {
+  std::vector<double> right(classes), left(classes);
+  for (i64 i = 0; i < rows.n; ++i) right[rows.label[i]] += rows.w[i];
+  std::vector<Cut> found(rows.d);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-  for (i64 k = 0; k < X.d; ++k) found[k] = stump_of(order + k * X.n, X, k, label, w, whole, total, gini);
-  Stump best = found[0];
-  for (const Stump& stump : found)  // of alike ones the first column
-    if (stump.column >= 0 && (best.column < 0 || stump.score < best.score - kSlack * total)) best = stump;
-  return best;
+  for (i64 k = 0; k < rows.d; ++k)
+    found[k] = gini ? least_impurity(rows, k, right) : least_error(rows, k, right);
+  const double slack = kSlack * sum_of(right);
+  i64 best = -1;
+  for (i64 k = 0; k < rows.d; ++k)  // of alike ones the first column
+    if (found[k].place >= 0 && (best < 0 || found[k].score < found[best].score - slack)) best = k;
+  if (best < 0) return {kInfinity, -1, 0, 0, 0};
+  const i64 place = found[best].place;
+  for (i64 i = 0; i <= place; ++i) {
+    const i64 row = rows.order[best * rows.n + i];
+    left[rows.label[row]] += rows.w[row];
+    right[rows.label[row]] -= rows.w[row];
+  }
+  const double here = rows.values[best * rows.n + place], next = rows.values[best * rows.n + place + 1];
+  const double middle = here + (next - here) / 2;
+  return {found[best].score, best, middle < next && middle >= here ? middle : here,
+          static_cast<std::int32_t>(heaviest(left)), static_cast<std::int32_t>(heaviest(right))};
 }
 
 }  // namespace kg

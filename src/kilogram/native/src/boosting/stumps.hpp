@@ -11,8 +11,14 @@ struct Stump {
   std::int32_t left, right;  // classes for x <= threshold and beyond
 };
 
-// order (d, n): rows by increasing value of each column; X (n, d); label (n,) in 0 .. classes - 1.
-Stump best_stump(const std::int32_t* order, const Rows<double>& X, const std::int32_t* label,
-                 const double* w, i64 classes, bool gini, int threads);
+struct StumpRows {
+  i64 n, d;
+  const std::int32_t* order;  // (d, n) rows by increasing value of each column
+  const double* values;       // (d, n) their values in that order
+  const std::int32_t* label;  // (n,) in 0 .. classes - 1
+  const double* w;            // (n,)
+};
+
+Stump best_stump(const StumpRows& rows, i64 classes, bool gini, int threads);
 
 }  // namespace kg
