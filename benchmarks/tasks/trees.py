@@ -26,6 +26,72 @@ def _classes() -> tuple:
     return X, np.digitize(y, [0.0, 1.0]), new, np.digitize(target, [0.0, 1.0])
 
 
+def _interaction(n: int) -> Callable[[], tuple]:
+    """28 normal features, of which five matter: a product, a sine, a square and a line."""
+
+    def make() -> tuple:
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n + 50_000, 28))
+        z = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] ** 2 - 1 + 0.5 * X[:, 4]
+        y = (z + rng.standard_normal(len(X)) > 0).astype(int)
+        return X[:n], y[:n], X[n:], y[n:]
+
+    return make
+
+
+def _fit(module: str, name: str, **params: Any) -> Callable[[tuple], Any]:
+    def run(data: tuple) -> Any:
+        return getattr(import_module(module), name)(random_state=0, **params).fit(*data[:2])
+
+    return run
+
+
+def _large_forest() -> Task:
+    n = 100_000
+    name = "RandomForestClassifier"
+    return Task(
+        name="forest_100_trees",
+        title=f"RandomForestClassifier, 100 trees, n = {n:,}, d = 28",
+        make=_interaction(n),
+        run={
+            "kilogram": _fit("kilogram", name, n_jobs=-1),
+            "scikit-learn": _fit("sklearn.ensemble", name, n_jobs=-1),
+            "scikit-learn-intelex": _fit("sklearnex.ensemble", name, n_jobs=-1),
+        },
+        quality=_score,
+        floor=lambda rates: rates.floor(bytes=8 * n * 28),
+        counted="one read of X",
+        repeats=1,
+        needs={"scikit-learn-intelex": "sklearnex"},
+        long=True,
+    )
+
+
+def _large_tree() -> Task:
+    n = 200_000
+    name = "DecisionTreeClassifier"
+    one = {"bootstrap": False, "max_features": None, "n_estimators": 1, "n_jobs": -1}
+    return Task(
+        name="tree_200000",
+        title=f"DecisionTreeClassifier, grown out, n = {n:,}, d = 28",
+        make=_interaction(n),
+        run={
+            "kilogram": _fit("kilogram", name),
+            "scikit-learn": _fit("sklearn.tree", name),
+            "snapml": _fit("snapml", name, n_jobs=2),
+            "scikit-learn-intelex, one tree": _fit(
+                "sklearnex.ensemble", "RandomForestClassifier", **one
+            ),
+        },
+        quality=_score,
+        floor=lambda rates: rates.floor(bytes=8 * n * 28),
+        counted="one read of X",
+        repeats=1,
+        needs={"snapml": "snapml", "scikit-learn-intelex, one tree": "sklearnex"},
+        long=True,
+    )
+
+
 def _digits() -> tuple:
     from sklearn.datasets import load_digits
 
@@ -69,6 +135,8 @@ def _task(name: str, title: str, make: Any, learner: str, cells: int, **params: 
 
 
 TASKS = [
+    _large_forest(),
+    _large_tree(),
     _task("tree_regression", f"DecisionTreeRegressor, grown out, n = {N:,}, d = {D}", _smooth,
           "DecisionTreeRegressor", N * D),
     _task("tree_classification", f"DecisionTreeClassifier, grown out, 3 classes, {N:,} x {D}",

@@ -46,9 +46,8 @@ FACTOR_BESIDE_COPIES = 1e7
 def _for_new_rows(self: Any) -> bool:
     if not self.novelty:
         raise AttributeError(
-            "predict is not available when novelty=False: "
-            f"{type(self).__name__} then judges the rows of its fit (fit_predict, "
-            "negative_outlier_factor_). Use novelty=True to judge new rows."
+            f"New rows cannot be judged when novelty=False: {type(self).__name__} judges the rows "
+            "of its fit (fit_predict, negative_outlier_factor_). Use novelty=True for new rows."
         )
     return True
 
