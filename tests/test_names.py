@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import kilogram
+from kilogram.registry import PUBLIC
 
 ROOT = Path(kilogram.__file__).parent
 
@@ -110,3 +111,14 @@ def is_number(value: ast.expr | None) -> bool:
         and (not isinstance(part, ast.Constant) or type(part.value) in (int, float))
         for part in ast.walk(value)
     )
+
+
+def test_every_public_name_has_a_test_of_its_own():
+    """Beside the laws, which run over all estimators: a test that knows what this one computes."""
+    tests = "\n".join(
+        path.read_text()
+        for path in Path(__file__).parent.rglob("test_*.py")
+        if not {"laws", "fuzz"} & set(path.parts)
+    )
+    known = set(re.findall(r"\w+", tests))
+    assert sorted(set(PUBLIC) - known) == []

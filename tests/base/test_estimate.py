@@ -7,11 +7,11 @@ from kilogram.base.estimate import human_seconds
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [(1e-9, "0.1 ms"), (0.0123, "12 ms"), (3.21, "3.2 s"), (600.0, "10 min"), (1e4, "2.78 h")],
 )
-def test_seconds_are_written_as_people_do(seconds, said):
-    assert human_seconds(seconds) == said
+def test_seconds_are_written_as_people_do(seconds, text):
+    assert human_seconds(seconds) == text
 
 
 def test_a_class_or_a_stranger_cannot_be_asked():

@@ -339,9 +339,9 @@ def test_a_missing_value_is_refused_with_its_place(model, kind):
     column = "'b'" if kind == "frame" else "1"
     with pytest.raises(
         ValueError, match=f"contains NaN, first in row 3 of column {column}"
-    ) as said:
+    ) as raised:
         model.fit(_holed(kind), np.arange(6.0))
-    assert ('missing="em"' in str(said.value)) == isinstance(model, kg.PCA)
+    assert ('missing="em"' in str(raised.value)) == isinstance(model, kg.PCA)
 
 
 def test_strings_are_reported_with_their_column():

@@ -63,7 +63,7 @@ def test_progress_counts_to_the_end():
     cook(classes(), "kind", **QUICK, progress=lambda *step: seen.append(step))
     done, steps, what = zip(*seen, strict=True)
     assert list(done) == sorted(done)
-    looking = [k for k, said in enumerate(what) if said.startswith("checking")]
+    looking = [k for k, note in enumerate(what) if note.startswith("checking")]
     assert looking == list(range(len(looking)))
     assert "checking for target leaks" in what
     assert not any(done[: len(looking)])  # how many steps there are is known after the audit

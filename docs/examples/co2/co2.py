@@ -100,10 +100,10 @@ def draw_forecasts(models: dict[str, kg.GaussianProcessRegressor], t: np.ndarray
         mean, std = model.predict(clock(t[later]), return_std=True)
         inside = np.mean(np.abs(y[later] - middle - mean) < 1.96 * std)
         fit = model.log_marginal_likelihood_value_
-        said = f"{name}\nlog-likelihood {fit:.1f}; {inside:.0%} of what came later inside"
-        ax.set_title(said, fontsize=11)
+        label = f"{name}\nlog-likelihood {fit:.1f}; {inside:.0%} of what came later inside"
+        ax.set_title(label, fontsize=11)
         ax.set(xlim=(1994, 2026), ylim=(350, 440), xlabel="year")
-        print(said, model.kernel_, sep="\n")
+        print(label, model.kernel_, sep="\n")
     axes[0].set_ylabel("CO$_2$ (ppm)")
     axes[0].legend(frameon=False, loc="upper left", markerscale=2)
     save(figure, "forecast.png")

@@ -20,8 +20,8 @@ from kilogram.textbook.mixture import em
 from kilogram.textbook.state import State
 
 HERE = Path(__file__).parent
-BLUE, RED = "#0072B2", "#D55E00"  # told apart by every kind of eye
-SHARE = LinearSegmentedColormap.from_list("fraction", [BLUE, "#BBBBBB", RED])
+BLUE, RED = "#0072B2", "#D55E00"  # distinct in every kind of colour vision
+MEMBERSHIP = LinearSegmentedColormap.from_list("fraction", [BLUE, "#BBBBBB", RED])
 
 
 def eruptions() -> np.ndarray:
@@ -54,20 +54,20 @@ def ellipse(ax: plt.Axes, mu: np.ndarray, Sigma: np.ndarray, colour: str) -> Non
 
 
 def moments(Z: np.ndarray, start: np.ndarray) -> list[tuple[str, State]]:
-    """Six moments of EM: the start, the first shares, and the components after some rounds."""
+    """Six moments of EM: the start, the first E step, and the components after some rounds."""
     states = list(em(Z, start, tol=1e-8))
     parts = [state for state in states if state.step.startswith("3")]
     print("log-likelihood before and after:", states[1]["L"], states[-1]["L"])
-    early = [("start: two round guesses", states[0]), ("first E step: shares", states[1])]
+    early = [("start: two round guesses", states[0]), ("first E step: responsibilities", states[1])]
     later = [(f"M step {m}", parts[m - 1]) for m in (1, 4, 10)]
     return [*early, *later, (f"M step {len(parts)}: nothing moves", states[-1])]
 
 
-def draw_em(Z: np.ndarray, told: list[tuple[str, State]]) -> None:
+def draw_em(Z: np.ndarray, panels: list[tuple[str, State]]) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.6), sharex=True, sharey=True)
-    for ax, (title, state) in zip(axes.flat, told, strict=True):
-        shares = state["gamma"][:, 1] if "gamma" in state.arrays else np.full(len(Z), 0.5)
-        ax.scatter(*Z.T, c=shares, cmap=SHARE, vmin=0, vmax=1, s=11, alpha=0.45, lw=0)
+    for ax, (title, state) in zip(axes.flat, panels, strict=True):
+        gamma = state["gamma"][:, 1] if "gamma" in state.arrays else np.full(len(Z), 0.5)
+        ax.scatter(*Z.T, c=gamma, cmap=MEMBERSHIP, vmin=0, vmax=1, s=11, alpha=0.45, lw=0)
         for mu, Sigma, colour in zip(state["mu"], state["Sigma"], (BLUE, RED), strict=True):
             ellipse(ax, mu, Sigma, colour)
         ax.set_title(title, fontsize=12)
@@ -79,7 +79,7 @@ def draw_em(Z: np.ndarray, told: list[tuple[str, State]]) -> None:
 
 
 def draw_clusters(X: np.ndarray, Z: np.ndarray) -> None:
-    """What three models say of every eruption: hard borders, then shares."""
+    """What three models say of every eruption: hard borders, then responsibilities."""
     minutes = kg.KMeans(2, init=X[[1, 0]]).fit(X)
     standard = kg.KMeans(2, init=Z[[1, 0]]).fit(Z)
     mixture = kg.GaussianMixture(2, means_init=Z[[1, 0]], tol=1e-6).fit(Z)
@@ -91,10 +91,10 @@ def draw_clusters(X: np.ndarray, Z: np.ndarray) -> None:
     for ax, (title, model, standardised) in zip(axes, models, strict=True):
         there = (flat - X.mean(axis=0)) / X.std(axis=0) if standardised else flat
         rows = Z if standardised else X
-        shares = model.predict_proba(rows)[:, 1] if model is mixture else model.predict(rows)
+        gamma = model.predict_proba(rows)[:, 1] if model is mixture else model.predict(rows)
         field = model.predict(there).reshape(grid.shape[:2])
         ax.contour(grid[..., 0], grid[..., 1], field, [0.5], colors="black", linewidths=1.5)
-        ax.scatter(*X.T, c=shares, cmap=SHARE, vmin=0, vmax=1, s=14)
+        ax.scatter(*X.T, c=gamma, cmap=MEMBERSHIP, vmin=0, vmax=1, s=14)
         ax.set_title(title)
         ax.set_xlabel("length of eruption (min)")
     axes[0].set_ylabel("wait for the next (min)")
@@ -102,7 +102,7 @@ def draw_clusters(X: np.ndarray, Z: np.ndarray) -> None:
     print("labels that differ:", np.sum(minutes.labels_ != standard.labels_), "by units;",
           np.sum(standard.labels_ != mixture.predict(Z)), "by model")  # fmt: skip
     print("means in minutes:", mixture.means_ * X.std(axis=0) + X.mean(axis=0), mixture.weights_)
-    print("shares below 0.99:", X[mixture.predict_proba(Z).max(axis=1) < 0.99])
+    print("responsibilities below 0.99:", X[mixture.predict_proba(Z).max(axis=1) < 0.99])
 
 
 def main() -> None:

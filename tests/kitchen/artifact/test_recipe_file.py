@@ -1,4 +1,4 @@
-"""recipe.toml: what was said comes back; what is not a recipe is refused."""
+"""recipe.toml: what was written comes back; what is not a recipe is refused."""
 
 import tomllib
 from dataclasses import fields

@@ -32,8 +32,8 @@ def test_every_class_has_its_probability_and_costs_move_the_threshold(rare_class
     fresh = imbalanced(300, seed=1).drop(columns="y")
     found = predicted(rare_class.model, fresh)
     assert np.allclose(found["P(Yes)"] + found["P(No)"], 1)
-    said = found["predicted y"] == "Yes"
-    assert np.allclose(found["probability"], np.where(said, found["P(Yes)"], found["P(No)"]))
+    reported = found["predicted y"] == "Yes"
+    assert np.allclose(found["probability"], np.where(reported, found["P(Yes)"], found["P(No)"]))
     half = predicted(rare_class.model, fresh, threshold=0.5)
     assert ((half["predicted y"] == "Yes") == (half["P(Yes)"] >= 0.5)).all()
     dear = predicted(rare_class.model, fresh, threshold=cost_threshold("1,9"))

@@ -17,7 +17,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.partial_dependence import dependence, grid
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
 from kilogram.kitchen.explain.importance import importance, most_correlated_columns
-from kilogram.kitchen.explain.nearest import nearest, on_one_scale
+from kilogram.kitchen.explain.nearest import UNSCALED, nearest, on_one_scale
 from kilogram.kitchen.explain.show import as_html, sentences
 from kilogram.kitchen.features.columns import Column, Layout
 from tests.kitchen.conftest import QUICK, classes, curved
@@ -93,6 +93,7 @@ def test_neighbours_are_the_nearest_and_not_the_row_itself(cooked):
     held = model.use["examples"]
     near = nearest(model, held["cells"][:3], (held["cells"], held["y"]), 4)
     Z = model.pipeline[:-1].transform(held["cells"])
+    Z, _ = on_one_scale(Z, Z) if model.about["recipe"] in UNSCALED else (Z, Z)
     D = np.sqrt(((Z[:3, None] - Z[None]) ** 2).sum(2))
     for i, found in enumerate(near):
         distances = [one.distance for one in found]
@@ -125,9 +126,9 @@ def test_the_page_is_whole_small_and_alone(which, request, tmp_path):
     assert len(parser.ids) == len(set(parser.ids))
     assert "http" not in page.replace("http://www.w3.org", "")
     assert page.count('role="img" aria-label="') == 1 + len(found.dependences)
-    said = json.loads(files["explanation.json"].read_text())
-    assert said["importance"][0]["low"] <= said["importance"][0]["mean"]
-    assert len(said["examples"][0]["neighbours"]) == 4
+    reported = json.loads(files["explanation.json"].read_text())
+    assert reported["importance"][0]["low"] <= reported["importance"][0]["mean"]
+    assert len(reported["examples"][0]["neighbours"]) == 4
     assert sentences(found)[0].split("(")[0] in page
     assert found._repr_html_().startswith("<div")
 
@@ -180,9 +181,9 @@ def test_text_and_a_model_with_constant_predictions():
     frame = classes(60)
     frame["story"] = [f"{kind} was seen near {kind}{kind} again" for kind in frame["kind"]]
     found = cook(frame, "kind", text=["story"], accept=["KG-A07"], **QUICK)
-    said = explain.explain_model(found.model, frame, shuffles=2)
-    assert {one.column.name for one in said.dependences} <= {"a", "b"}
-    assert "story" in [found.model.layout.used[k].name for k in said.importance.columns]
+    reported = explain.explain_model(found.model, frame, shuffles=2)
+    assert {one.column.name for one in reported.dependences} <= {"a", "b"}
+    assert "story" in [found.model.layout.used[k].name for k in reported.importance.columns]
     plain = found.judged[0].first_round[0].model
     use = {name: found.model.use[name] for name in ("examples", "distribution")}
     dull = explain.explain_model(replace(found.model, pipeline=plain, use=use), frame, shuffles=1)

@@ -206,10 +206,10 @@ def test_a_table_to_check_on_and_two_classes(two_classes):
     assert found.rows == 202
     assert found.probabilities < 1e-4
     rows = {"a": np.array([[0.0], [6.0]]), "b": np.array([[0.0], [0.0]])}
-    said = run(found.content, rows)
+    text = run(found.content, rows)
     expected = two_classes.predict(pd.DataFrame({"a": [0.0, 6.0], "b": [0.0, 0.0]}))
-    assert said["prediction"].tolist() == expected.tolist()
-    assert said["probabilities"].sum(axis=1) == pytest.approx(1.0)
+    assert text["prediction"].tolist() == expected.tolist()
+    assert text["probabilities"].sum(axis=1) == pytest.approx(1.0)
 
 
 def test_refusals(cooked):
@@ -282,9 +282,12 @@ def test_text_is_cut_counted_and_weighted_as_python_does(formula, n):
         expected = expected.toarray() if hasattr(expected, "toarray") else expected
         g = Graph(np.float64)
         g.output(features(g, columns, cells(g, layout)), "features", "double", [None, None])
-        said = {"n": np.arange(10.0)[:, None], "story": np.array(STORIES, dtype=object)[:, None]}
+        text = {
+            "n": np.arange(10.0)[:, None],
+            "story": np.array(STORIES, dtype=object)[:, None],
+        }
         content = g.model("text", {}).SerializeToString()
-        found = run(content, said)["features"]
+        found = run(content, text)["features"]
         np.testing.assert_allclose(found, expected, atol=1e-5)
         alone = {"n": np.zeros((1, 1)), "story": np.array([[""]], dtype=object)}
         assert run(content, alone)["features"].shape == (1, expected.shape[1])

@@ -162,13 +162,13 @@ def test_a_full_disk_keeps_the_finished_folds_and_says_where(tmp_path, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(KitchenError, match="No space left") as said:
+        with pytest.raises(KitchenError, match="No space left") as raised:
             cooked.save(out)
     (place,) = out.iterdir()
     assert place.name.startswith(".unfinished-")
-    assert f"{count_finished(out)} finished folds are kept in {place}" in str(said.value)
-    assert "same command resumes" in str(said.value)
-    assert "--fresh" in str(said.value)
+    assert f"{count_finished(out)} finished folds are kept in {place}" in str(raised.value)
+    assert "same command resumes" in str(raised.value)
+    assert "--fresh" in str(raised.value)
     again = cook(tmp_path / "t.csv", "y", **WORK, resume=out)
     assert f"{count_finished(out)} folds were finished" in " ".join(again.notes)
     again.save(out)
@@ -176,6 +176,6 @@ def test_a_full_disk_keeps_the_finished_folds_and_says_where(tmp_path, monkeypat
     assert not list(out.glob(".*"))
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(KitchenError) as said:
+        with pytest.raises(KitchenError) as raised:
             again.save(out)
-    assert str(said.value).endswith("Nothing was half written.")  # nothing is kept any more
+    assert str(raised.value).endswith("Nothing was half written.")  # nothing is kept any more

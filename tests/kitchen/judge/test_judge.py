@@ -79,8 +79,8 @@ def test_a_noisy_recipe_never_passes_where_a_better_one_fails():
     # alone beside the best, it would forgo too much of the gain
     assert choose(judged[:1] + judged[2:]).name == "trees"
     found = select(judged)
-    said = _structure({one.name: one for one in judged}, found)
-    assert f"it has the best score, {figure(0.094)} ahead of the linear recipe" in said
+    text = _structure({one.name: one for one in judged}, found)
+    assert f"it has the best score, {figure(0.094)} ahead of the linear recipe" in text
 
 
 def test_a_simpler_recipe_may_not_have_a_clearly_larger_error():
@@ -90,8 +90,8 @@ def test_a_simpler_recipe_may_not_have_a_clearly_larger_error():
     assert judged[2].against(judged[1]).lead < 1
     found = select(judged)
     assert (found.chosen.name, found.passed.name, found.why) == ("kernel", "linear", "error")
-    said = _structure({one.name: one for one in judged}, found)
-    assert "simpler and within one standard error, but its error is 6% larger" in said
+    text = _structure({one.name: one for one in judged}, found)
+    assert "simpler and within one standard error, but its error is 6% larger" in text
 
 
 def test_of_recipes_of_equal_accuracy_the_probabilities_decide():
@@ -110,8 +110,8 @@ def test_of_recipes_of_equal_accuracy_the_probabilities_decide():
         found = select(judged)
         assert found.chosen.name == chosen
         assert found.why == ("" if chosen == "linear" else "brier")
-    said = _structure({one.name: one for one in judged}, found)
-    assert "but its probabilities are worse (Brier score 0.170, of the kernel recipe 0.150)" in said
+    text = _structure({one.name: one for one in judged}, found)
+    assert "but its probabilities are worse (Brier score 0.170, of the kernel recipe 0.150)" in text
 
 
 def test_the_best_probabilities_of_recipes_of_equal_accuracy_are_named():
@@ -155,13 +155,13 @@ def test_without_any_spread():
 def test_sentences_follow_from_the_facts():
     judged = recipes(baseline=BASE, linear=0.8 + FOLDS, kernel=0.83 + FOLDS[::-1])
     by_name = {one.name: one for one in judged}
-    said = _structure(by_name, select(judged))
-    assert "The kernel recipe is chosen: it has the best score" in said
-    assert "standard errors, not significant" in said
+    text = _structure(by_name, select(judged))
+    assert "The kernel recipe is chosen: it has the best score" in text
+    assert "standard errors, not significant" in text
     near = recipes(baseline=BASE, linear=0.8 + FOLDS, kernel=0.802 + FOLDS[::-1])
-    said = _structure({one.name: one for one in near}, select(near))
-    assert "The linear recipe is chosen as the simplest that is as good as the best" in said
-    assert "the kernel recipe is ahead by 0.002" in said
+    text = _structure({one.name: one for one in near}, select(near))
+    assert "The linear recipe is chosen as the simplest that is as good as the best" in text
+    assert "the kernel recipe is ahead by 0.002" in text
 
 
 def test_rare_classes_are_searched_on_all_rows():

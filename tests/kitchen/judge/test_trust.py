@@ -1,4 +1,4 @@
-"""What the answers are worth: right where the truth is known, and said in words and in JSON."""
+"""Checks of predictions: right where the truth is known, and reported in words and in JSON."""
 
 import json
 
@@ -54,12 +54,12 @@ def test_it_is_reported_in_words_and_in_json(which, request):
     lines = dict(trust_lines(one.evidence.trust, one.measure))
     assert {"chance", "subgroups"} <= set(lines)
     assert lines["chance"].startswith("Better than always predicting the m")
-    said = json.loads(as_json(one))["trust"]
-    assert said["chance"]["p_value"] == 0.001
-    assert len(said["subgroups"]) == len(one.evidence.trust.groups)
-    assert ("ranking" in said) == (which == "two_classes")
-    assert ("calibration" in said) == (which != "cooked")
-    assert (said["intervals"] is None) == (which != "cooked")
+    reported = json.loads(as_json(one))["trust"]
+    assert reported["chance"]["p_value"] == 0.001
+    assert len(reported["subgroups"]) == len(one.evidence.trust.groups)
+    assert ("ranking" in reported) == (which == "two_classes")
+    assert ("calibration" in reported) == (which != "cooked")
+    assert (reported["intervals"] is None) == (which != "cooked")
 
 
 def test_columns_become_groups():

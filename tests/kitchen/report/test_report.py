@@ -129,8 +129,8 @@ def test_the_command_cooks_the_same_again(cooked, sorted_classes, tmp_path):
     classes(60).to_csv(tmp_path / "my classes.csv", index=False)
     path = str(tmp_path / "my classes.csv")
     found = cook(path, "kind", **QUICK, ignore=["b"])
-    said = "--target kind --folds 2 --repeats 1 --search path --ignore b"
-    assert command(found) == f"kg cook '{path}' {said}"
+    options = "--target kind --folds 2 --repeats 1 --search path --ignore b"
+    assert command(found) == f"kg cook '{path}' {options}"
     bundled = replace(sorted_classes, table=replace(sorted_classes.table, path=str(BUNDLED)))
     assert command(bundled) == "kg cook --target kind --folds 3 --repeats 1 --search path"
 

@@ -73,11 +73,11 @@ def ask(port, body, headers=JSON, path="/predict", method="POST"):
 def test_responses_are_the_predictions_of_the_model(served, cooked):
     frame = curved(30, seed=8)
     expected = cooked.predict(frame)
-    reply, said = ask(served[1], frame.drop(columns="y").to_csv(index=False), CSV)
+    reply, response = ask(served[1], frame.drop(columns="y").to_csv(index=False), CSV)
     assert reply.status == 200
-    values = np.array([row["prediction"] for row in said["predictions"]])
+    values = np.array([row["prediction"] for row in response["predictions"]])
     assert values == pytest.approx(expected)
-    assert all(row["low"] < row["prediction"] < row["high"] for row in said["predictions"])
+    assert all(row["low"] < row["prediction"] < row["high"] for row in response["predictions"])
     rows = json.loads(frame.drop(columns="y").to_json(orient="records", double_precision=15))
     _, bare = ask(served[1], rows)
     assert [row["prediction"] for row in bare["predictions"]] == pytest.approx(expected)
@@ -90,11 +90,11 @@ def test_responses_are_the_predictions_of_the_model(served, cooked):
 
 def test_new_words_and_more_columns_get_predictions_with_notes(served):
     rows = [ROWS[0] | {"word": "purple", "more": 1}]
-    reply, said = ask(served[1], rows)
+    reply, response = ask(served[1], rows)
     assert reply.status == 200
-    assert said["predictions"][0]["out_of_distribution"] is True
-    assert "'word'" in " ".join(said["notes"])
-    assert "'more'" in " ".join(said["notes"])
+    assert response["predictions"][0]["out_of_distribution"] is True
+    assert "'word'" in " ".join(response["notes"])
+    assert "'more'" in " ".join(response["notes"])
 
 
 @pytest.mark.parametrize(
@@ -124,27 +124,27 @@ def test_new_words_and_more_columns_get_predictions_with_notes(served):
     ],
 )
 def test_refusals_say_what_to_do(served, body, headers, status, says):
-    reply, said = ask(served[1], body, headers)
-    assert reply.status == status, said
-    assert says in said["error"]
+    reply, response = ask(served[1], body, headers)
+    assert reply.status == status, response
+    assert says in response["error"]
 
 
 def test_where_an_error_is_can_be_read_by_machines(served):
-    _, said = ask(served[1], [ROWS[0], ROWS[0] | {"x": "?"}])
-    assert (said["row"], said["column"]) == (1, "x")
+    _, response = ask(served[1], [ROWS[0], ROWS[0] | {"x": "?"}])
+    assert (response["row"], response["column"]) == (1, "x")
     assert ask(served[1], ROWS, path="/predict?coverage=2")[0].status == 422
     assert ask(served[1], None, {}, "/nowhere", "GET")[0].status == 404
-    reply, said = ask(served[1], None, {}, "/predict", "GET")
+    reply, response = ask(served[1], None, {}, "/predict", "GET")
     assert reply.status == 405
-    assert "POST" in said["error"]
+    assert "POST" in response["error"]
 
 
 def test_it_describes_itself_without_the_network(served):
     health = ask(served[1], None, {}, "/health", "GET")[1]
     assert health["status"] == "ok"
-    said = ask(served[1], None, {}, "/model", "GET")[1]
-    assert said["card"] == "# A card"
-    assert [column["name"] for column in said["columns"]] == ["x", "noise", "word"]
+    response = ask(served[1], None, {}, "/model", "GET")[1]
+    assert response["card"] == "# A card"
+    assert [column["name"] for column in response["columns"]] == ["x", "noise", "word"]
     _, card = ask(served[1], None, {"Accept": "text/markdown"}, "/model", "GET")
     assert card == "# A card"
     document = ask(served[1], None, {}, "/openapi.json", "GET")[1]
@@ -181,17 +181,17 @@ def test_a_streamed_gigabyte_is_cut_off_and_never_held(served):
 
 
 def test_a_client_that_sends_all_before_it_reads_gets_the_error_too(served):
-    reply, said = ask(served[1], b"1" * (24 << 20), CSV)
+    reply, response = ask(served[1], b"1" * (24 << 20), CSV)
     assert reply.status == 413
-    assert "kg predict" in said["error"]
+    assert "kg predict" in response["error"]
 
 
 def test_two_hundred_at_once_are_served_or_asked_to_retry(served):
     found = []
 
     def one():
-        reply, said = ask(served[1], [ROWS[0]] * 200)
-        found.append((reply.status, reply.headers.get("retry-after"), said))
+        reply, response = ask(served[1], [ROWS[0]] * 200)
+        found.append((reply.status, reply.headers.get("retry-after"), response))
 
     crowd = [threading.Thread(target=one) for _ in range(200)]
     for thread in crowd:

@@ -17,6 +17,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.out_of_distribution import dense
 from kilogram.kitchen.artifact.uncertainty import features
 
+UNSCALED = ("trees", "boosting")  # recipes whose features are as in the table, gaps included
 MAX_USUAL = 300  # a median of as many is known to a few per cent
 MAX_ROWS = 50_000  # training rows searched: bounds the time
 
@@ -36,7 +37,7 @@ def nearest(
     """`count` neighbours of each row of X, nearest first; rows equal to it in all are left out."""
     T, y = (part[:MAX_ROWS] for part in training)
     Z, F = dense(features(model.pipeline, X)), dense(features(model.pipeline, T))
-    if model.about.get("recipe") == "trees":
+    if model.about.get("recipe") in UNSCALED or not np.isfinite(F).all():
         Z, F = on_one_scale(Z, F)
     unit = typical_distance(F)
     D = np.sqrt(np.maximum(squared_distances(Z, F), 0.0))
