@@ -1,4 +1,4 @@
-"""Boosting beside scikit-learn, LightGBM and interpret: tables, stumps, shapes, Haar features."""
+"""Boosting beside scikit-learn, LightGBM, XGBoost, interpret: tables, stumps, Haar features."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.task import Task
 
 N, D, HELD = 500_000, 28, 20_000
 SMALL_N, SMALL_D = 1000, 20
+OPTIONAL = {"LightGBM": "lightgbm", "LightGBM, quantised": "lightgbm", "XGBoost": "xgboost"}
 WINDOWS, SIDE, N_HAAR = 100, 12, 10344
 
 
@@ -42,6 +43,7 @@ def _task(name: str, title: str, n: int, d: int, run: dict[str, Any]) -> Task:
         make=lambda: _table(n, d, HELD),
         run=run,
         quality=_score,
+        needs={name: module for name, module in OPTIONAL.items() if name in run},
         floor=lambda rates: rates.floor(bytes=8 * n * d),
         counted="one read of X",
         repeats=2,
@@ -54,7 +56,14 @@ def _hist(early: dict[str, Any]) -> dict[str, Any]:
         "kilogram": _run("kilogram", name, **early),
         "scikit-learn": _run("sklearn.ensemble", name, **early),
         "LightGBM": _run("lightgbm", "LGBMClassifier", verbose=-1),
-    }
+        "LightGBM, quantised": _run(
+            "lightgbm", "LGBMClassifier", verbose=-1, use_quantized_grad=True
+        ),
+        "XGBoost": _run(
+            "xgboost", "XGBClassifier", max_leaves=31, grow_policy="lossguide", max_depth=0,
+            learning_rate=0.1,
+        ),
+    }  # fmt: skip
 
 
 def _ada() -> dict[str, Any]:
