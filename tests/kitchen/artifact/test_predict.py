@@ -226,6 +226,8 @@ def test_marks_of_missing_cells_in_a_frame_are_those_of_files(tmp_path):
         path, index=False
     )
     found = cook(path, "y", folds=2, repeats=1, search="path", recipes=["linear"])
-    rows = pd.DataFrame({"x": ["0.5", "?"], "z": [0.0, 0.0]})
-    numbers = pd.DataFrame({"x": [0.5, np.nan], "z": [0.0, 0.0]})
+    rows = pd.DataFrame({"x": ["0.5", "?", "1,000.5"], "z": [0.0, 0.0, 0.0]})
+    numbers = pd.DataFrame({"x": [0.5, np.nan, 1000.5], "z": [0.0, 0.0, 0.0]})
     assert np.array_equal(found.predict(rows), found.predict(numbers))
+    with pytest.raises(KitchenError, match="should hold numeric values but has 'many'"):
+        found.predict(rows.assign(x="many"))

@@ -127,9 +127,9 @@ def values(column: Column, data: Any) -> np.ndarray:
             out = days(data, column.form)
         elif column.form and pa.types.is_string(data.type):
             out = NumberFormat.from_text(column.form).read(data)
+        elif pa.types.is_string(data.type):
+            out = _plain_numbers(data)
         else:
-            if pa.types.is_string(data.type):  # a file's reader took these marks for missing
-                data = pc.if_else(pc.is_in(data, pa.array(MISSING)), None, data)
             out = pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(
@@ -137,6 +137,14 @@ def values(column: Column, data: Any) -> np.ndarray:
             f"{_offender(column.kind, data)}."
         ) from None
     return np.where(np.isfinite(out), out, np.nan)
+
+
+def _plain_numbers(data: Any) -> np.ndarray:
+    """Text as a file's reader takes it: `?` is missing, and 1,234.5 is a number."""
+    data = pc.if_else(pc.is_in(data, pa.array(MISSING)), None, data)
+    if NumberFormat().unreadable(data):
+        raise pa.ArrowInvalid("a cell is no number")
+    return NumberFormat().read(data)
 
 
 def days(data: Any, form: str = "") -> np.ndarray:

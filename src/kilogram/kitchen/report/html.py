@@ -182,6 +182,8 @@ def tuning_effort(cooked: CookResult) -> list[dict[str, Any]]:
 
 def _gain(gain: Any) -> tuple[str, str]:
     word = "not significant" if gain.verdict == "tie" else f"significantly {gain.verdict}"
+    if gain.verdict == "better" and gain.difference.low <= 0:
+        word = "better by the randomisation test, how much is uncertain"
     return (
         formatting.signed(gain.difference.mean),
         f"{formatting.ends(gain.difference, sign=True)}: {word}",

@@ -101,10 +101,12 @@ def _prediction(selection: Selection, base: EvaluatedRecipe, target: str) -> str
         )
     error = chosen.side().get("mean_absolute_error")
     typical = f", mean absolute error {figure(error.mean)}" if error else ""
+    wide = chosen.over_baseline(base).difference.low <= 0
+    unsure = " How much better is uncertain: the interval is wide." if wide else ""
     return (
         f"{target} can be predicted: {_in_words(chosen)} has {title} "
         f"{figure(chosen.score.mean)} on new rows (95 % interval {ends(chosen.score)})"
-        f"{typical}; always predicting {constant} has {figure(base.score.mean)}."
+        f"{typical}; always predicting {constant} has {figure(base.score.mean)}.{unsure}"
     )
 
 
