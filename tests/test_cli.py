@@ -43,7 +43,8 @@ def test_cook_then_predict(here):
         "report.html",
         "report.json",
     ]
-    assert json.loads((folder / "report.json").read_text())["chosen"] == "kernel"
+    chosen = json.loads((folder / "report.json").read_text())["chosen"]
+    assert chosen not in ("baseline", "linear")
     done = kg("predict", folder / "model.skops", "curved.csv", "--out", "answers.csv")
     assert done.exit_code == 0, done.output
     assert "R²" in done.stderr

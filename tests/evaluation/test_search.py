@@ -194,3 +194,12 @@ def test_classes_of_fewer_rows_than_folds_are_searched(cv):
     X = y[:, None] + 0.01 * np.arange(23)[:, None]
     found = Search(DecisionTreeClassifier(), {"max_depth": [1, 20]}, method="grid", cv=cv)
     assert found.fit(X, y).best_estimator_.score(X, y) > 0.9
+
+
+def test_folds_inside_learn_from_two_classes_at_least():
+    y = np.r_[np.zeros(9, dtype=int), 1]
+    model = DecisionTreeClassifier()
+    for along in (None, {"groups": np.arange(10) // 5}, {"moments": np.arange(10.0)}):
+        splits = inner_splits(model, y[:, None], y, 3, along, 0)
+        assert splits
+        assert all(len(np.unique(y[train])) == 2 for train, _ in splits)

@@ -165,7 +165,7 @@ def wrong_words(cooked, frame):
     return wrong
 
 
-@pytest.mark.parametrize("seed", [0, 1, 9, 23, 27, 37])
+@pytest.mark.parametrize("seed", [0, 9, 23, 27, 37, 154])
 def test_dirty_tables(seed):
     assert not problems(seed)
 

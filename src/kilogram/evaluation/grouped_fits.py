@@ -58,10 +58,12 @@ def inner_splits(
         return _cut(y, folds, classes, along, seed)
     if isinstance(folds, int):
         kind: Any = "random" if folds > 1 else "holdout"
+        even = classes
         if classes:  # proportions cannot be kept where classes have fewer rows than parts
             counts = np.unique(y, return_counts=True)[1]
-            classes = bool(counts.max() >= folds if folds > 1 else counts.min() > 1)
-        return make_splits(y, kind, folds=max(folds, 2), classes=classes, seed=seed, test_size=0.25)
+            even = bool(counts.max() >= folds if folds > 1 else counts.min() > 1)
+        found = make_splits(y, kind, folds=max(folds, 2), classes=even, seed=seed, test_size=0.25)
+        return _with_two_classes(found, np.asarray(y)) if classes else found
     groups = along.get("groups") if along else None
     return list(check_cv(folds, y, classifier=classes).split(X, y, groups))
 
@@ -81,4 +83,10 @@ def _cut(y: Any, folds: int, classes: bool, along: Along, seed: int) -> Splits:
         return found
     # a class that is not among the rows to learn from cannot be searched for
     whole = [(a, b) for a, b in found if len(np.unique(y[a])) == len(np.unique(y))]
-    return whole or found[-1:]
+    return whole or _with_two_classes(found, y)[-1:]
+
+
+def _with_two_classes(found: Splits, y: np.ndarray) -> Splits:
+    """Folds whose training rows are of two classes or more; where there are none, all rows."""
+    rows = np.arange(len(y))
+    return [(a, b) for a, b in found if len(np.unique(y[a])) > 1] or [(rows, rows)]
