@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as peers
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
@@ -232,3 +234,28 @@ def test_rows_left_out_without_weight_count_equally():
     model = kg.LassoCV(alphas=[0.5, 0.1], cv=cv)
     weighted = model.fit(X, X[:, 0], sample_weight=w).mse_path_
     np.testing.assert_allclose(weighted, model.fit(X, X[:, 0]).mse_path_)
+
+
+@pytest.mark.parametrize(
+    "model", [kg.LassoCV(cv=7), kg.LassoLarsCV(cv=7), kg.OrthogonalMatchingPursuitCV(cv=7)]
+)
+def test_weights_of_one_choose_what_no_weights_choose(model):
+    """Folds of unequal size count the same, with weights and without; empty ones do not count."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((31, 6))
+        y = X[:, 0] + 2.0 * rng.standard_normal(31)
+        plain = clone(model).fit(X, y).coef_
+        ones = clone(model).fit(X, y, sample_weight=np.ones(31)).coef_
+        np.testing.assert_allclose(ones, plain, atol=1e-9)
+        if isinstance(model, kg.LassoLarsCV):
+            continue  # its grid is the knots of all folds, with weight or without
+        folds = list(KFold(4).split(X))
+        w = np.ones(31)
+        w[folds[0][1]] = 0.0
+        kept = np.setdiff1d(np.arange(31), folds[0][1])
+        place = {int(row): i for i, row in enumerate(kept)}
+        rest = [([place[r] for r in a if r in place], [place[r] for r in b]) for a, b in folds[1:]]
+        left_out = clone(model).set_params(cv=folds).fit(X, y, sample_weight=w).coef_
+        dropped = clone(model).set_params(cv=rest).fit(X[kept], y[kept]).coef_
+        np.testing.assert_allclose(left_out, dropped, atol=1e-6)

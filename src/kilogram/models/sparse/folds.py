@@ -44,10 +44,10 @@ class Data(NamedTuple):
         return np.asarray(np.average(residuals**2, axis=0, weights=weights))
 
     def fold_weights(self, folds: list[tuple[Array, Array]]) -> list[float] | None:
-        """The weight of the rows left out in each fold; None if all count the same, or nothing."""
+        """1 for each fold, as in scikit-learn; 0 where the rows left out have no weight at all."""
         if self.w is None:
             return None
-        weights = [float(self.w[test].sum()) for _, test in folds]
+        weights = [float(self.w[test].sum() > 0) for _, test in folds]
         return weights if sum(weights) > 0 else None
 
 
