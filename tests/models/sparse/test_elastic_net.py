@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -259,3 +261,45 @@ def test_weights_of_one_choose_what_no_weights_choose(model):
         left_out = clone(model).set_params(cv=folds).fit(X, y, sample_weight=w).coef_
         dropped = clone(model).set_params(cv=rest).fit(X[kept], y[kept]).coef_
         np.testing.assert_allclose(left_out, dropped, atol=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_paths_of_several_targets_equal_scikit_learn(ratio, sparse):
+    X, y = data(40, 30)
+    Y = np.column_stack([y, X[:, 3] - y, X[:, 1]])
+    given = sp.csr_array(X) if sparse else X
+    settings = {"l1_ratio": ratio, "tol": 1e-10, "max_iter": 10**5}
+    alphas, coefs, gaps = kg.enet_path(given, Y, n_alphas=8, eps=1e-2, **settings)
+    theirs = peers.enet_path(X, Y, alphas=alphas, **settings)
+    assert coefs.shape == theirs[1].shape == (3, 30, 8)
+    np.testing.assert_allclose(coefs, theirs[1], atol=1e-4)
+    assert gaps.max() <= 1e-10 * np.sum(Y**2) / len(Y) * 1.01
+    np.testing.assert_allclose(peers.enet_path(X, Y, alphas=8, eps=1e-2, **settings)[0], alphas)
+    assert not coefs[:, :, 0].any()
+    model = kg.MultiTaskElasticNet(alphas[4], fit_intercept=False, **settings).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, coefs[:, :, 4], atol=1e-4)
+    with pytest.raises(ValueError, match="one target"):
+        kg.enet_path(X, Y, positive=True)
+
+
+def test_paths_take_the_keywords_of_scikit_learn(capsys):
+    X, y = data(40, 30)
+    alphas = kg.lasso_path(X, y, alphas=5, eps=1.0)[0]
+    assert len(alphas) == 5
+    assert np.ptp(alphas) <= 1e-12 * alphas[0]
+    target = kg.lasso_path(X, y, alphas=[0.1], tol=1e-10)[1][:, 0]
+    _, again, _, n_iter = kg.lasso_path(
+        X, y, alphas=[0.1], tol=1e-6, coef_init=target, Xy=X.T @ y, copy_X=False, verbose=True,
+        return_n_iter=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(again[:, 0], target, atol=1e-5)
+    cold = kg.lasso_path(X, y, alphas=[0.1], tol=1e-6, return_n_iter=True)[3]
+    assert n_iter[0] <= cold[0]
+    assert "alpha=0.1: " in capsys.readouterr().err
+    assert kg.enet_path(X.astype(np.float32), y, check_input=False)[1].dtype == np.float32
+    for wrong in (np.ones(3), np.full(30, np.nan)):
+        with pytest.raises(ValueError, match="coef_init"):
+            kg.lasso_path(X, y, coef_init=wrong)
+    names = set(inspect.signature(peers.enet_path).parameters) - {"params"}
+    assert names <= set(inspect.signature(kg.enet_path).parameters)

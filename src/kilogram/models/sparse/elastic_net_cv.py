@@ -103,7 +103,7 @@ class ElasticNetCV(SparseLinearModel):
     path: ClassVar[Any] = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "l1_ratio": Real(0, 1) | ArrayLike(),
-        "eps": Real(0, 1, closed="neither"),
+        "eps": Real(0, 1, closed="right"),
         "n_alphas": Integer(1) | OneOf("deprecated", "warn"),
         "alphas": Integer(1) | ArrayLike() | Null() | OneOf("warn"),
         "fit_intercept": Boolean(),

@@ -23,6 +23,7 @@ from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, 
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.sparse.elastic_net import ADVICE, SparseLinearModel
+from kilogram.models.sparse.paths import enet_path
 from kilogram.models.sparse.problem import joint_design
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.elastic_net import PathPoint
@@ -177,6 +178,7 @@ class MultiTaskElasticNet(GroupedModel):
         example={"alpha": 0.05, "tol": 1e-12, "max_iter": 10000},
         rtol=1e-5,
     )
+    path: ClassVar[Any] = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
         "alpha": Real(0),
         "l1_ratio": Real(0, 1),

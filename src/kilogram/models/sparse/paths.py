@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
-from kilogram.base.constraints import Integer, Real, check_parameter
-from kilogram.models.sparse.problem import alpha_grid, from_rows
-from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, elastic_net_path
+from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
+from kilogram.models.sparse.problem import from_rows, logarithmic_grid
+from kilogram.solvers.coordinate.elastic_net import (
+    ElasticNetOptions,
+    PathPoint,
+    elastic_net_path,
+    strength_max,
+)
+from kilogram.solvers.coordinate.group_lasso import (
+    Grouping,
+    GroupOptions,
+    group_path,
+    group_strength_max,
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -22,40 +34,57 @@ def lasso_path(
     n_alphas: int = 100,
     alphas: Any = None,
     precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
     positive: bool = False,
     max_iter: int = 1000,
     tol: float = 1e-4,
-    return_n_iter: bool = False,
     sample_weight: Any = None,
+    selection: str = "cyclic",
+    random_state: Any = None,
 ) -> Any:
     """The lasso for a decreasing grid of alphas, each started from the one before.
 
-    Minimises ``1/(2 n) |y - X b|^2 + alpha |b|_1``; no intercept is fitted: centre X and y first.
+    Minimises ``1/(2 n) |y - X b|^2 + alpha |b|_1`` for one target; for several the features are
+    shared: ``1/(2 n) |Y - X B|^2 + alpha sum_j |B_j|``, as `MultiTaskLasso` does. No intercept is
+    fitted: centre X and y first.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d)
-    y : array-like of shape (n,)
+    y : array-like of shape (n,) or (n, n_targets)
     eps : float, default=1e-3
-        Ratio of the smallest to the largest alpha of the grid.
+        Ratio of the smallest to the largest alpha of the grid, at most 1.
     n_alphas : int, default=100
         Length of the grid.
-    alphas : array-like, default=None
-        The alphas themselves, sorted in decreasing order before use.
-    precompute : default="auto"
-        Accepted for compatibility with scikit-learn.
-    positive : bool, default=False
-        Only coefficients of at least 0.
-    max_iter, tol : int, float
-        As in `Lasso`.
+    alphas : array-like or int, default=None
+        The alphas themselves, sorted in decreasing order before use; or the length of the grid.
+    precompute, Xy : default="auto", default=None
+        Accepted for compatibility with scikit-learn: whether products are computed beforehand is
+        decided from the shape of X, and X'y is always computed from X and y.
+    copy_X : bool, default=True
+        Accepted for compatibility: X is never changed.
+    coef_init : array-like of shape (d,) or (n_targets, d), default=None
+        Coefficients at which the first alpha starts.
+    verbose : bool or int, default=False
+        Print a line for every alpha to standard error.
     return_n_iter : bool, default=False
         Return the number of epochs too.
+    positive : bool, default=False
+        Only coefficients of at least 0; for one target only.
+    max_iter, tol : int, float
+        As in `Lasso`.
     sample_weight : array-like of shape (n,), default=None
+    selection, random_state : {"cyclic", "random"}, int, RandomState or None
+        Accepted for compatibility: coordinates are visited in order.
 
     Returns
     -------
     alphas : ndarray of shape (n_alphas,)
-    coefs : ndarray of shape (d, n_alphas)
+    coefs : ndarray of shape (d, n_alphas) or (n_targets, d, n_alphas)
     dual_gaps : ndarray of shape (n_alphas,)
     n_iters : list of int, if `return_n_iter`
 
@@ -69,9 +98,10 @@ def lasso_path(
     array([ 0,  4,  7,  9, 10])
     """
     return enet_path(
-        X, y, l1_ratio=1.0, eps=eps, n_alphas=n_alphas, alphas=alphas, precompute=precompute,
-        positive=positive, max_iter=max_iter, tol=tol, return_n_iter=return_n_iter,
-        sample_weight=sample_weight,
+        X, y, l1_ratio=1.0, eps=eps, n_alphas=n_alphas, alphas=alphas, precompute=precompute, Xy=Xy,
+        copy_X=copy_X, coef_init=coef_init, verbose=verbose, return_n_iter=return_n_iter,
+        positive=positive, max_iter=max_iter, tol=tol, sample_weight=sample_weight,
+        selection=selection, random_state=random_state,
     )  # fmt: skip
 
 
@@ -84,20 +114,30 @@ def enet_path(
     n_alphas: int = 100,
     alphas: Any = None,
     precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
     positive: bool = False,
+    check_input: bool = True,
     max_iter: int = 1000,
     tol: float = 1e-4,
-    return_n_iter: bool = False,
     sample_weight: Any = None,
+    selection: str = "cyclic",
+    random_state: Any = None,
 ) -> Any:
     """The elastic net for a decreasing grid of alphas; see `lasso_path`.
 
     Parameters
     ----------
-    X, y, eps, n_alphas, alphas, precompute, positive, max_iter, tol, return_n_iter, sample_weight
+    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, \
+positive, max_iter, tol, sample_weight, selection, random_state
         As in `lasso_path`.
     l1_ratio : float, default=0.5
         Mixture of absolute values (1) and squares (0).
+    check_input : bool, default=True
+        Accepted for compatibility: input is always checked.
 
     Returns
     -------
@@ -114,29 +154,69 @@ def enet_path(
     (10, 3)
     """
     check_parameter("l1_ratio", l1_ratio, Real(0, 1))
-    check_parameter("eps", eps, Real(0, 1, closed="neither"))
+    check_parameter("eps", eps, Real(0, 1, closed="right"))
     check_parameter("n_alphas", n_alphas, Integer(1))
     check_parameter("tol", tol, Real(0))
     check_parameter("max_iter", max_iter, Integer(1))
+    check_parameter("selection", selection, OneOf("cyclic", "random"))
     X = X if is_sparse(X) else np.asarray(to_numpy(X), dtype=_float_type(X))
     y = np.asarray(to_numpy(y), dtype=np.float64)
-    if y.ndim != 1 or X.shape[0] != len(y):
+    if y.ndim not in (1, 2) or X.shape[0] != len(y):
         raise ValueError(
-            f"y must have shape ({X.shape[0]},), got {y.shape}. Call it once for each target."
+            f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets), got {y.shape}."
+        )
+    if positive and y.ndim == 2:
+        raise ValueError(
+            f"positive=True needs one target, got y of shape {y.shape}. Give y with one axis."
         )
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    start = None if coef_init is None else _start(coef_init, X.shape[1], y.shape[1:])
     design, _ = from_rows(X, y, w, fit_intercept=False)
+    shared = y.ndim == 2
     options = ElasticNetOptions(positive=positive, tol=tol, max_iter=max_iter)
-    if alphas is None:
-        grid = alpha_grid(design, l1_ratio, n_alphas, eps, options)
+    grouped = GroupOptions(Grouping.single(X.shape[1]), tol, max_iter)
+    if alphas is None or isinstance(alphas, (int, np.integer)):
+        length = n_alphas if alphas is None else int(alphas)
+        check_parameter("alphas", length, Integer(1))
+        if shared:
+            top = group_strength_max(design, grouped.groups)
+        else:
+            top = strength_max(design, None, positive)
+        grid = logarithmic_grid(top, l1_ratio, length, eps)
     else:
         grid = np.sort(np.asarray(to_numpy(alphas), dtype=np.float64))[::-1]
     strengths = [(a * l1_ratio, a * (1 - l1_ratio)) for a in grid.tolist()]
-    points = elastic_net_path(design, strengths, options)
-    coefs = np.stack([point.coef for point in points], axis=1)
+    if shared:
+        points = group_path(design, strengths, grouped, start=None if start is None else start.T)
+    else:
+        points = elastic_net_path(design, strengths, options, start=start)
+    coefs: Array = np.stack([point.coef.T for point in points], axis=-1).astype(
+        _float_type(X), copy=False
+    )
     gaps = np.array([point.gap * design.yy for point in points])
+    if verbose:
+        _report(grid, points)
     found = (grid, coefs, gaps)
     return (*found, [point.n_iter for point in points]) if return_n_iter else found
+
+
+def _start(coef_init: Any, n_features: int, targets: tuple[int, ...]) -> Array:
+    start = np.asarray(to_numpy(coef_init), dtype=np.float64)
+    if start.shape != (*targets, n_features) or not np.isfinite(start).all():
+        raise ValueError(
+            f"coef_init must be finite numbers of shape {(*targets, n_features)}, got shape "
+            f"{start.shape}."
+        )
+    return start
+
+
+def _report(grid: Array, points: list[PathPoint]) -> None:
+    for alpha, point in zip(grid, points, strict=True):
+        print(
+            f"alpha={alpha:.4g}: {np.count_nonzero(point.coef)} coefficients are not 0, "
+            f"{point.n_iter} epochs, relative duality gap {point.gap:.1e}",
+            file=sys.stderr,
+        )
 
 
 def _float_type(X: Any) -> type:

@@ -152,12 +152,18 @@ def alpha_grid(
     design: Design, l1_ratio: float, n_alphas: int, eps: float, options: ElasticNetOptions
 ) -> Array:
     """A decreasing logarithmic grid from the alpha at which all coefficients vanish."""
+    top = strength_max(design, options.factors, options.positive)
+    return logarithmic_grid(top, l1_ratio, n_alphas, eps)
+
+
+def logarithmic_grid(largest: float, l1_ratio: float, n_alphas: int, eps: float) -> Array:
+    """From the largest l1 strength that matters, down to eps times it."""
     if l1_ratio == 0:
         raise ValueError(
             "A grid of alphas cannot be made for l1_ratio=0, whose path never reaches 0. "
             "Give the alphas, or use RidgeCV."
         )
-    top = strength_max(design, options.factors, options.positive) / l1_ratio
+    top = largest / l1_ratio
     if top <= np.finfo(float).resolution:
         return np.full(n_alphas, np.finfo(float).resolution)
     return np.geomspace(top, top * eps, n_alphas)
