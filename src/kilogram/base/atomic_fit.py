@@ -30,6 +30,7 @@ def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, which leaves its estimator unchanged if it raises, KeyboardInterrupt included.
 
     Attributes are restored, not copied: a fit replaces fitted arrays and does not write into them.
+    Those that a class names in `kept_after_failure` say why the fit failed and stay.
     NumPy's floating-point warnings are off meanwhile: they name lines of Kilogram, and what is not
     finite in the end is refused with an error that names the cause.
     """
@@ -41,8 +42,10 @@ def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
             with np.errstate(all="ignore"):
                 return method(self, *args, **kwargs)
         except BaseException as error:
+            names = getattr(self, "kept_after_failure", ())
+            kept = {name: vars(self)[name] for name in names if name in vars(self)}
             vars(self).clear()
-            vars(self).update(before)
+            vars(self).update(before | kept)
             if is_numerical_failure(error):
                 raise numerical_failure(type(self).__name__, args, kwargs) from error
             raise

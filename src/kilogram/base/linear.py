@@ -162,7 +162,7 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_ = W[:, 0] if W.shape[1] == 1 else namespace(W).matrix_transpose(W)
         self.intercept_ = b
         if flat:
-            self.intercept_ = float(b[0]) if namespace(b) is namespace() else b[0]
+            self.intercept_ = b[0]
         if not self.fit_intercept:
             self.intercept_ = 0.0
 

@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.covariance import MinCovDet as PeerMCD
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression as PeerLS
 from sklearn.linear_model import TheilSenRegressor as PeerTheilSen
 
@@ -336,3 +337,30 @@ def test_outlier_report_of_stars():
 def test_theil_sen_of_zero_rows_without_an_intercept_is_zero():
     model = kg.TheilSenRegressor(fit_intercept=False, random_state=0)
     assert not model.fit(np.zeros((20, 3)), np.arange(20.0)).coef_.any()
+
+
+def test_ransac_counts_its_draws_also_when_it_fails():
+    """The counts stay after a fit that found no set; coefficients of an earlier fit stay too."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=30)
+    failing = {
+        "invalid_data": {"is_data_valid": lambda X, y: False},
+        "invalid_model": {"is_model_valid": lambda m, X, y: False},
+        "no_inliers": {"loss": lambda y, f: np.full(len(y), np.inf)},
+    }
+    for name, settings in failing.items():
+        model = kg.RANSACRegressor(max_trials=7, random_state=0, **settings)
+        with pytest.raises(ValueError, match="consensus set"):
+            model.fit(X, y)
+        assert model.n_trials_ == 7
+        skips = {kind: getattr(model, f"n_skips_{kind}_") for kind in failing}
+        assert skips == {kind: 7 * (kind == name) for kind in failing}
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+    model = kg.RANSACRegressor(random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="consensus set"):
+        model.set_params(max_trials=7, is_data_valid=lambda X, y: False).fit(X, y)
+    assert model.n_skips_invalid_data_ == 7
+    np.testing.assert_array_equal(model.predict(X), before)

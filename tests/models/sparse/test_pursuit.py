@@ -142,3 +142,17 @@ def test_jitter_and_too_few_rows():
     assert 0 < np.abs(plain.coef_ - noisy.coef_).max() < 1e-2
     with pytest.raises(ValueError, match="noise variance"):
         kg.LassoLarsIC().fit(*data(10, 20))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_types_are_those_of_the_data(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5)).astype(dtype)
+    y = (X[:, 0] + 2.0).astype(dtype)
+    alphas, _, coefs = kg.lars_path(X, y)
+    assert alphas.dtype == coefs.dtype == dtype
+    assert kg.lars_path(X, y.astype(np.float64))[2].dtype == np.float64
+    for model in (kg.OrthogonalMatchingPursuit(), kg.LassoLars(0.1), kg.Lasso(0.1), kg.Ridge()):
+        model.fit(X, y)
+        assert type(model.intercept_) is dtype
+        assert model.coef_.dtype == dtype

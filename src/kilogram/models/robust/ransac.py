@@ -111,7 +111,8 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     n_trials_ : int
     inlier_mask_ : ndarray of shape (n,)
     n_skips_no_inliers_, n_skips_invalid_data_, n_skips_invalid_model_ : int
-        Draws with too few inliers, of invalid data, with an invalid model.
+        Draws with too few inliers, of invalid data, with an invalid model; like `n_trials_` also
+        there after a fit that found no set.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had any.
@@ -138,6 +139,12 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
         budget="at most max_trials draws",
         textbook=True,
         example={"random_state": 0, "local_optimization": True},
+    )
+    kept_after_failure: ClassVar = (
+        "n_trials_",
+        "n_skips_no_inliers_",
+        "n_skips_invalid_data_",
+        "n_skips_invalid_model_",
     )
     parameter_constraints: ClassVar[Mapping[str, Constraint]] = {
         "estimator": HasMethods(("fit", "score", "predict"), "a regressor") | Null(),
@@ -231,13 +238,13 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
         -------
         y : array of shape (m,) or (m, n_targets)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         rows = self._validate(X, reset=False).X
         return self.estimator_.predict(rows)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R^2 of the estimator fitted on the inliers, by its own `score`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         rows = X if is_streamed(X) else self._validate(X, reset=False).X
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.estimator_.score(rows, y, **weights))

@@ -346,6 +346,7 @@ def lars_path(
     check_parameter("alpha_min", alpha_min, Real(0))
     if positive and method == "lar":
         raise ValueError("positive=True needs method='lasso': least angles have no signs to keep.")
+    single = all("float32" in str(getattr(values, "dtype", "")) for values in (X, y))
     X = X if is_sparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
     y = np.asarray(to_numpy(y), dtype=np.float64)
     if y.ndim != 1 or X.shape[0] != len(y):
@@ -353,10 +354,10 @@ def lars_path(
     design, _ = from_rows(X, y, None, fit_intercept=False)
     options = LarsOptions(method == "lasso", positive, float(alpha_min), max_iter)
     path = least_angles(design, options, keep=return_path)
-    coefs = np.stack(path.coefs, axis=1)
-    found = (
-        (np.array(path.alphas), path.active, coefs)
-        if return_path
-        else (path.alphas[-1], path.active, coefs[:, -1])
-    )
+    dtype = np.float32 if single else np.float64  # the path itself is computed in float64
+    alphas, coefs = np.array(path.alphas, dtype=dtype), np.stack(path.coefs, axis=1).astype(dtype)
+    if return_path:
+        found = alphas, path.active, coefs
+    else:
+        found = alphas[-1], path.active, coefs[:, -1]
     return (*found, path.n_iter) if return_n_iter else found
