@@ -48,10 +48,12 @@ def tables(data: Path) -> dict[str, tuple[pd.DataFrame, bool]]:
     return dict(sorted(found.items(), key=lambda pair: pair[1][0].size))
 
 
-def compared(name: str, frame: pd.DataFrame, *, classes: bool, limit: float) -> dict[str, Any]:
+def compared(
+    name: str, frame: pd.DataFrame, *, classes: bool, limit: float, seed: int = 0
+) -> dict[str, Any]:
     """One table: errors of both on the same rows, and their ratio."""
     train, test = train_test_split(
-        frame, test_size=1 / 3, random_state=0, stratify=frame["y"] if classes else None
+        frame, test_size=1 / 3, random_state=seed, stratify=frame["y"] if classes else None
     )
     started = time.perf_counter()
     task: Any = "classification" if classes else "regression"
@@ -105,15 +107,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--table", action="append", help="Only these; repeat.")
     parser.add_argument("--max-time", type=float, default=600.0)
+    parser.add_argument("--seed", type=int, default=0, help="of the rows kept aside")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, (frame, classes) in tables(Path(os.environ["KILOGRAM_DATA"])).items():
         if given.table and name not in given.table:
             continue
-        rows.append(compared(name, frame, classes=classes, limit=given.max_time))
-        one = rows[-1]
+        limits = {"limit": given.max_time, "seed": given.seed}
+        one = compared(name, frame, classes=classes, **limits)
+        rows.append(one)
         print(f"| {name} | {one['rows']:,} x {one['columns']} | {one['chosen']} | "
               f"{one['kilogram']:.4g} | {one['lightgbm']:.4g} | {one['ratio']:.3f} "
               f"({one['low']:.3f} to {one['high']:.3f}) | {one['seconds']:.0f} s |",
