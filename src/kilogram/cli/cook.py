@@ -88,7 +88,7 @@ def cook(
     recipes: Annotated[
         str | None,
         typer.Option(
-            help="Recipes to compare, such as logistic,lasso,svm,knn,naive_bayes,boosting,trees.",
+            help="Recipes to compare, such as logistic,lasso,svm,knn,network,boosting,trees.",
             show_default="those that kg choose names",
         ),
     ] = None,

@@ -53,6 +53,8 @@ TRUSTED_TYPES = frozenset(
         "kilogram.models.naive_bayes.gaussian.GaussianNB",
         "kilogram.models.neighbors.classification.KNeighborsClassifier",
         "kilogram.models.neighbors.regression.KNeighborsRegressor",
+        "kilogram.models.neural.classifier.MLPClassifier",
+        "kilogram.models.neural.regressor.MLPRegressor",
         "kilogram.models.ridge.kernel_ridge.KernelRidge",
         "kilogram.models.ridge.ridge.Ridge",
         "kilogram.models.glm.tweedie.PoissonRegressor",

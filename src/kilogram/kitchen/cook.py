@@ -221,7 +221,8 @@ def cook(
         How preprocessing and models are tuned; "path" tunes the penalties alone.
     recipes : collection of str, default=()
         Recipes to compare: naive_bayes, lasso, elastic_net, poisson, huber, linear, logistic, knn,
-        svm, kernel, trees, boosting, ensemble. None: those that suit the table, see `choose`.
+        svm, kernel, network, trees, boosting, ensemble. None: those that suit the table, see
+        `choose`.
     outer_folds : int, default=None
         Evaluate only the first so many outer folds.
     numeric, categorical, text, date, image, drop : collections of column names

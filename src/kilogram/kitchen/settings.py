@@ -15,7 +15,7 @@ MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises 
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 # Recipes by name, simplest first; `recipes.menu` has the default menu.
 RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "linear", "logistic", "knn",
-           "svm", "kernel", "trees", "boosting", "ensemble")  # fmt: skip
+           "svm", "kernel", "network", "trees", "boosting", "ensemble")  # fmt: skip
 KEPT = ("baseline", *RECIPES)
 #: Seconds; infinity and None are no limit.
 TIME_LIMIT = Real(0, closed="right") | Null()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -67,6 +67,10 @@ NUMBERS = {
     "components": make_pipeline(kg.PCA(2, whiten=True), kg.Ridge()),
     "network": kg.MLPRegressor(hidden_layer_sizes=(6, 5), activation="tanh", solver="lbfgs",
                                alpha=1.0, max_iter=5000, random_state=0),
+    "scaled target": TransformedTargetRegressor(
+        kg.MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", alpha=1.0, max_iter=2000,
+                        random_state=0),
+        transformer=StandardScaler()),
     "linear network": kg.MLPRegressor(hidden_layer_sizes=(4,), activation="identity",
                                       fit_intercept=False, solver="lbfgs", random_state=0),
 }  # fmt: skip

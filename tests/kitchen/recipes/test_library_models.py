@@ -17,8 +17,8 @@ from kilogram.kitchen.recipes.library_models import RareClassFolds
 from kilogram.kitchen.settings import RECIPES
 from tests.kitchen.conftest import classes, curved
 
-NUMBERS = ("lasso", "elastic_net", "huber", "knn", "svm", "boosting")
-CLASSES = ("naive_bayes", "logistic", "knn", "svm", "boosting")
+NUMBERS = ("lasso", "elastic_net", "huber", "knn", "svm", "network", "boosting")
+CLASSES = ("naive_bayes", "logistic", "knn", "svm", "network", "boosting")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,15 @@ def test_named_recipes_are_compared_kept_and_read_again(frame, target, names, tm
         if target == "kind":
             P = one.outputs(MEASURES["log_loss"])[1]
             assert np.allclose(P.sum(axis=1), 1)
+
+
+def test_the_network_learns_what_is_curved_at_any_scale_of_the_target():
+    """The linear recipe misses the curve."""
+    frame = curved(150)
+    frame["y"] = 1e6 * frame["y"] + 1e7
+    cooked = cook(frame, "y", recipes=["linear", "network"], folds=2, repeats=1, keep="network")
+    scores = {one.name: one.score.mean for one in cooked.judged}
+    assert scores["network"] > max(scores["linear"], scores["baseline"]) + 0.1
 
 
 def test_folds_of_rare_classes():

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -250,6 +251,15 @@ def _network(g: Graph, model: MultilayerPerceptron, x: str) -> Scores:
     return Scores(x, int(model.n_outputs_), isinstance(model, MLPClassifier))
 
 
+def _scaled_target(g: Graph, model: TransformedTargetRegressor, x: str) -> Scores:
+    """The inner model, and its predictions scaled back."""
+    found, scaler = scores(g, model.regressor_, x), model.transformer_
+    if not isinstance(scaler, StandardScaler) or scaler.mean_ is None or scaler.scale_ is None:
+        raise no_graph(model, "its transformer")
+    rescaled = g.add("Mul", found.name, g.constant(scaler.scale_[None, :]))
+    return Scores(g.add("Add", rescaled, g.constant(scaler.mean_[None, :])), found.columns)
+
+
 def _constant(g: Graph, model: BaseEstimator, x: str) -> Scores:
     """The same prediction for every row."""
     if is_classifier(model):
@@ -317,5 +327,5 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
     MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
-    DummyClassifier: _constant,
+    DummyClassifier: _constant, TransformedTargetRegressor: _scaled_target,
 }  # fmt: skip

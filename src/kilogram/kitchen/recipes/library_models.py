@@ -6,6 +6,7 @@
     huber                robust against outliers of the target
     naive_bayes, knn     independent columns; the nearest rows, k searched
     svm                  Gaussian kernel; C searched
+    network              one hidden layer; size and penalty searched
     boosting             of quantiles and counts; the learning rate and the leaves searched
 
 Some are on the default menu (`kilogram.kitchen.recipes.menu`), all can be named by `--recipes`.
@@ -19,7 +20,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.measures import BALANCED, Measure
@@ -41,6 +44,8 @@ LIBRARY = {
             ("regression", "classification")),
     "svm": ("Support vectors", "Support vector machine with a Gaussian kernel; C is searched.",
             ("regression", "classification")),
+    "network": ("Network", "Network of one hidden layer; its size and penalty are searched.",
+                ("regression", "classification")),
     "boosting": ("Boosting", "Gradient boosted trees; learning rate and leaves are searched.",
                  ("regression", "classification")),
 }  # fmt: skip
@@ -72,6 +77,7 @@ def library_pipeline(
 
 
 TRIALS = 6  # random settings: the defaults of library models are good
+SHORT_NETWORK = 2000  # rows up to which L-BFGS on all of them is quick
 
 
 @dataclass(frozen=True)
@@ -152,11 +158,33 @@ def _model(
     if name == "svm":
         values: dict[str, list[Any]] = {"C": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]}
         return (kg.SVR(), values) if regression else (kg.SVC(class_weight=weight), values)
+    if name == "network":
+        return _network(regression, rows, seed)
     searched: dict[str, list[Any]] = {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 15, 31],
                                 "min_samples_leaf": [5, 20]}  # fmt: skip
     if regression:
         return kg.HistGradientBoostingRegressor(random_state=seed), searched
     return kg.HistGradientBoostingClassifier(class_weight=weight, random_state=seed), searched
+
+
+def _network(regression: bool, rows: int, seed: int) -> tuple[Any, dict[str, list[Any]]]:
+    """A small network: L-BFGS with few rows, Adam with early stopping with more."""
+    import kilogram as kg
+
+    settings: dict[str, Any]
+    space: dict[str, list[Any]]
+    if rows <= SHORT_NETWORK:
+        settings = {"hidden_layer_sizes": (20,), "activation": "tanh", "solver": "lbfgs",
+                    "alpha": 1.0, "max_iter": 2000, "random_state": seed}  # fmt: skip
+        space = {"hidden_layer_sizes": [(5,), (20,), (50,)], "alpha": [0.03, 0.3, 1.0, 3.0, 30.0]}
+    else:
+        settings = {"hidden_layer_sizes": (100,), "alpha": 1e-3, "early_stopping": True,
+                    "max_iter": 500, "random_state": seed}  # fmt: skip
+        space = {"hidden_layer_sizes": [(10,), (30,), (100,)], "alpha": [1e-3, 0.1, 1.0, 10.0]}
+    if not regression:
+        return kg.MLPClassifier(**settings), space
+    model = TransformedTargetRegressor(kg.MLPRegressor(**settings), transformer=StandardScaler())
+    return model, {f"regressor__{key}": values for key, values in space.items()}
 
 
 def class_scores(model: BaseEstimator, X: Any) -> np.ndarray:
