@@ -106,6 +106,23 @@ def test_numbers(name):
     assert found["prediction"][:, 0] == pytest.approx(model.predict(X), abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        kg.ElasticNet(0.1), kg.HuberRegressor(), kg.MultiTaskLasso(0.01),
+        kg.OrthogonalMatchingPursuit(), kg.LeastTrimmedSquares(random_state=0),
+        kg.RANSACRegressor(random_state=0), kg.QuantileRegressor(alpha=100.0),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_sparse_and_robust_regression_in_single_precision(model):
+    """The quantile predicts the median everywhere: its predictions do not vary."""
+    y = np.column_stack([Y, -Y]) if isinstance(model, kg.MultiTaskLasso) else Y
+    expected = model.fit(X, y).predict(X).reshape(len(X), -1)
+    found = run(export_estimator(model, X), {"X": X.astype(np.float32)})["prediction"]
+    np.testing.assert_allclose(found, expected, atol=1e-5 * (1 + np.abs(expected).max()))
+
+
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(name, y):

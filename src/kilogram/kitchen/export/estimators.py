@@ -45,6 +45,7 @@ from kilogram.models.neural.classifier import MLPClassifier
 from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
 from kilogram.models.ridge.kernel_predictor import KernelPredictor
+from kilogram.models.robust.ransac import RANSACRegressor
 from kilogram.models.sparse.penalized_classifier import PenalizedClassifier
 from kilogram.models.sparse.penalized_regressor import PenalizedRegressor
 from kilogram.models.svm.multiclass import unpacked
@@ -71,6 +72,8 @@ def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
         return _ridge_search(g, model, x)
     if hasattr(model, "best_estimator_"):
         return scores(g, model.best_estimator_, x)
+    if isinstance(model, RANSACRegressor):
+        return scores(g, model.estimator_, x)
     if "arrays_" in (state := _state(model)):
         return _trees(g, state, x)
     for kind, write in _MODELS.items():

@@ -213,7 +213,7 @@ def _checked(
             predicted = found["probabilities"][np.arange(len(expected)), expected]
             p = float(np.abs(predicted - probability).max())
     else:
-        spread = float(np.std(expected)) or 1.0
+        spread = _spread(expected)
         difference = float(np.abs(found["prediction"][:, 0] - expected).max()) / spread
     kinds = {column.name: "text" if column.levels or column.kind == "text" else "days since 1970"
              if column.kind in ("date", "time") and column.form != "number" else "number"
@@ -262,6 +262,12 @@ def export_estimator(estimator: BaseEstimator, X: Any, *, dtype: Any = np.float3
     return content
 
 
+def _spread(expected: np.ndarray) -> float:
+    """The standard deviation of the predictions; of equal ones, rounding in float32 is no error."""
+    rounding = float(np.finfo(np.float32).eps * np.abs(expected).max(initial=0.0)) / TOLERANCE
+    return max(float(np.std(expected)), rounding) or 1.0
+
+
 def _agree(
     estimator: BaseEstimator, X: np.ndarray, found: dict[str, np.ndarray], dtype: Any
 ) -> None:
@@ -271,7 +277,7 @@ def _agree(
         if agreed < max(0.999, 1 - 1.5 / len(X)):
             raise KitchenError(f"The graph agrees on {agreed:.2%} of the classes only.")
         return
-    spread = float(np.std(expected)) or 1.0
+    spread = _spread(expected)
     off = float(np.abs(found["prediction"] - expected.reshape(len(X), -1)).max()) / spread
     if off > TOLERANCE:
         raise KitchenError(
