@@ -35,6 +35,11 @@ THREE = np.array(["p", "q", "r"])[np.digitize(Y, np.quantile(Y, [0.3, 0.6]))]
 NUMBERS = {
     "ridge": kg.Ridge(),
     "boosting": kg.HistGradientBoostingRegressor(max_iter=10),
+    "adaboost": kg.AdaBoostRegressor(n_estimators=10, random_state=0),
+    "adaboost of lines": kg.AdaBoostRegressor(kg.Ridge(), n_estimators=5, random_state=0),
+    "shape functions": kg.AdditiveBoostingRegressor(max_iter=20, n_bags=2, random_state=0),
+    "log link, shape functions": kg.AdditiveBoostingRegressor("poisson", max_iter=20, n_bags=2,
+                                                              random_state=0),
     "boosted counts": kg.HistGradientBoostingRegressor("poisson", max_iter=10),
     "lasso": kg.Lasso(0.1),
     "least angles": kg.LassoLars(0.1),
@@ -77,6 +82,9 @@ NUMBERS = {
 CLASSES = {
     "logistic": kg.LogisticRegression(),
     "boosting": kg.HistGradientBoostingClassifier(max_iter=10),
+    "adaboost": kg.AdaBoostClassifier(n_estimators=15),
+    "adaboost of bayes": kg.AdaBoostClassifier(kg.GaussianNB(), n_estimators=4),
+    "shape functions": kg.AdditiveBoostingClassifier(max_iter=20, n_bags=2, random_state=0),
     "sparse logistic": kg.PenalizedClassifier(alpha=0.02),
     "sparse margins": kg.PenalizedClassifier("squared_hinge", alpha=0.02),
     "lda": kg.LinearDiscriminantAnalysis(),
@@ -149,6 +157,24 @@ def test_missing_cells_say_nothing_to_naive_bayes(name):
     model = CLASSES[name].fit(gaps, THREE)
     found = run(export_estimator(model, gaps), {"X": gaps.astype(np.float32)})
     assert found["probabilities"] == pytest.approx(model.predict_proba(gaps), abs=1e-4)
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen", "new"])
+def test_missing_and_far_values_of_shape_functions(seen):
+    gaps = X.copy()
+    gaps[::3, 1] = np.nan
+    gaps[1, 0], gaps[2, 0] = -100.0, 100.0
+    model = kg.AdditiveBoostingClassifier(max_iter=20, n_bags=2, interactions=[(0, 1)])
+    model.fit(gaps if seen else X, THREE)
+    found = run(export_estimator(model, gaps), {"X": gaps.astype(np.float32)})
+    assert found["probabilities"] == pytest.approx(model.predict_proba(gaps), abs=1e-4)
+
+
+def test_shape_functions_of_categories_are_refused():
+    codes = np.c_[X[:, 0], np.round(X[:, 1])]
+    model = kg.AdditiveBoostingRegressor(categorical_features=[1], max_iter=5, n_bags=1)
+    with pytest.raises(KitchenError, match="AdditiveBoostingRegressor cannot be written"):
+        export_estimator(model.fit(codes, Y), codes)
 
 
 def test_single_precision_is_nearly_as_good():

@@ -21,11 +21,14 @@ from sklearn.preprocessing import StandardScaler
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.gaussian_rule import GaussianRule
-from kilogram.kitchen.export import bayes
+from kilogram.kitchen.export import bayes, boosting
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.export.trees import tree_sums
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
+from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
+from kilogram.models.boosting.adaboost_regressor import AdaBoostRegressor
+from kilogram.models.boosting.additive_model import AdditiveBoosting
 from kilogram.models.boosting.parameters import HistGradientBoosting
 from kilogram.models.discriminant.lda import LinearDiscriminantAnalysis
 from kilogram.models.discriminant.qda import QuadraticDiscriminantAnalysis
@@ -290,6 +293,37 @@ def _boosting(g: Graph, model: HistGradientBoosting, x: str) -> Scores:
     return Scores(found, columns, is_classifier(model))
 
 
+def _adaboost(g: Graph, model: AdaBoostClassifier, x: str) -> Scores:
+    """Weighted votes of the weak learners, as fractions of all weights."""
+    k, weights = int(model.n_classes_), model.estimator_weights_ / model.estimator_weights_.sum()
+    if model.estimator is None:
+        return Scores(boosting.stump_votes(g, model.estimators_, weights, k, x), k - (k == 2), True)
+    total = g.constant([0.0])
+    for learner, weight in zip(model.estimators_, weights, strict=True):
+        best = g.add("ArgMax", columns_of(g, scores(g, learner, x)), axis=1, keepdims=0)
+        known = np.searchsorted(model.classes_, learner.classes_)
+        votes = g.constant(weight * boosting.vote_table(known, k))
+        total = g.add("Add", total, g.add("Gather", votes, best, axis=0))
+    return Scores(total, k - (k == 2), True)
+
+
+def _adaboost_numbers(g: Graph, model: AdaBoostRegressor, x: str) -> Scores:
+    if model.estimator is None:
+        each = boosting.shallow_trees(g, model.estimators_, x)
+    else:
+        found = [scores(g, learner, x).name for learner in model.estimators_]
+        each = g.add("Concat", *found, axis=1)
+    return Scores(boosting.weighted_median(g, each, model.estimator_weights_), 1)
+
+
+def _additive(g: Graph, model: AdditiveBoosting, x: str) -> Scores:
+    """Sums of shape functions; exp of them for the losses with a logarithmic link."""
+    found = boosting.additive(g, model, x)
+    if getattr(model, "loss", None) in ("poisson", "gamma"):
+        found = g.add("Exp", found)
+    return Scores(found, model.terms_.n_outputs, is_classifier(model))
+
+
 def _nystroem(g: Graph, part: Nystroem, x: str) -> str:
     K = kernel(g, part.kernel_, x, part.components_)
     return g.add("MatMul", K, g.constant(np.asarray(part.normalization_, dtype=float).T))
@@ -329,6 +363,8 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelFisherDiscriminant: _kernel_fisher, GaussianProcessClassifier: _process_classes,
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
+    AdaBoostClassifier: _adaboost, AdaBoostRegressor: _adaboost_numbers,
+    AdditiveBoosting: _additive,
     MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
     DummyClassifier: _constant, TransformedTargetRegressor: _scaled_target,
 }  # fmt: skip
