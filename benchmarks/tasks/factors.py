@@ -71,7 +71,7 @@ def _dense(dtype: str) -> Task:
     )
 
 
-def _words() -> Any:
+def word_counts() -> Any:
     """tf-idf of the 20 newsgroups where they are at hand, else rows of Zipf's law."""
     import scipy.sparse as sp
 
@@ -83,7 +83,7 @@ def _words() -> Any:
 
         table = pd.read_csv(path)
         texts = table["text"].fillna("").astype(str)
-        return TfidfVectorizer(min_df=3, stop_words="english").fit_transform(texts)
+        return TfidfVectorizer(min_df=3, stopword_counts="english").fit_transform(texts)
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(8000), 80)
     columns = np.minimum(rng.zipf(1.3, rows.size) - 1, 29_999)
@@ -94,7 +94,7 @@ def _begun() -> tuple[Any, np.ndarray, np.ndarray]:
     """The words and a start, the same for all: from another one either may end lower."""
     from sklearn.decomposition._nmf import _initialize_nmf
 
-    X = _words()
+    X = word_counts()
     return X, *_initialize_nmf(X, K, init="nndsvda", random_state=0)
 
 
@@ -116,7 +116,7 @@ def _topics(owner: str, **params: Any) -> Callable[[Any], Any]:
 
 def _sparse(name: str, details: str, make: Callable[[], Any], **params: Any) -> Task:
     return Task(
-        name=f"nmf_words{name}",
+        name=f"nmfword_counts{name}",
         title=f"NMF of tf-idf texts, sparse, k = {K}, {details}",
         make=make,
         run={"kilogram": _topics("kilogram", **params), "scikit-learn": _topics("sk", **params)},
@@ -227,11 +227,11 @@ TASKS = [
     _dense("float64"),
     _dense("float32"),
     _sparse("", "the same start", _begun, init="custom"),
-    _sparse("_default", "a start of its own", _words),
+    _sparse("_default", "a start of its own", word_counts),
     _sparse(
         "_poisson",
         "Poisson, 100 multiplicative steps",
-        _words,
+        word_counts,
         solver="mu",
         beta_loss="kullback-leibler",
         max_iter=100,

@@ -1,4 +1,4 @@
-"""Robust regression beside scikit-learn: Huber, the median, Theil-Sen, RANSAC, MCD."""
+"""Robust regression beside scikit-learn: Huber, median, Theil-Sen, RANSAC, MCD; trimmed squares."""
 
 from __future__ import annotations
 
@@ -102,6 +102,26 @@ def _drawn(name: str, title: str, n: int, d: int, learner: str, peer: str, **par
     )
 
 
+def _trimmed(n: int, d: int) -> Task:
+    """Least trimmed squares; no peer in Python has it."""
+
+    def quality(model: Any, data: tuple) -> dict[str, float]:
+        X, y = data
+        squares = np.sort((y - X @ model.raw_coef_ - model.raw_intercept_) ** 2)
+        return {"mean of the smaller half": float(squares[: (n + d + 2) // 2].mean())}
+
+    return Task(
+        name="trimmed_squares",
+        title=f"LeastTrimmedSquares, n = {n:,}, d = {d}, a tenth far off",
+        make=_dirty(n, d),
+        run={"kilogram": _run("kilogram", "LeastTrimmedSquares", random_state=0)},
+        quality=quality,
+        floor=lambda rates: rates.floor(bytes=8 * n * d),
+        counted="one read of X",
+        repeats=1,
+    )
+
+
 TASKS = [
     _task("huber_100000", "HuberRegressor, n = 100,000, d = 20, a tenth far off",
           _dirty(100_000, 20), "HuberRegressor", 1, 2_000_000, max_iter=1000),
@@ -119,4 +139,7 @@ TASKS = [
            "RANSACRegressor", "sklearn.linear_model", max_trials=1000, stop_probability=1.0),
     _drawn("min_cov_det", "MinCovDet, n = 1,000, d = 10", 1000, 10, "MinCovDet",
            "sklearn.covariance"),
+    _drawn("min_cov_det_20000", "MinCovDet, n = 20,000, d = 10", 20_000, 10, "MinCovDet",
+           "sklearn.covariance"),
+    _trimmed(20_000, 10),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ BATCH = 10  # one timing of small data is this many fits
 NEEDS = {"scikit-learn-intelex": "sklearnex"}
 
 
-def _sparse_truth(n: int, d: int, nonzero: int) -> Callable[[], tuple]:
+def sparse_truth(n: int, d: int, nonzero: int) -> Callable[[], tuple]:
     """Correlated neighbouring columns, `nonzero` of which decide; X and y centred."""
 
     def make() -> tuple:
@@ -76,10 +76,10 @@ def _fit_value(model: Any, data: tuple) -> dict[str, float]:
 
 
 def _two_classes(n: int, d: int, nonzero: int) -> Callable[[], tuple]:
-    """The features of `_sparse_truth`, and classes by the sign of their targets."""
+    """The features of `sparse_truth`, and classes by the sign of their targets."""
 
     def make() -> tuple:
-        X, y = _sparse_truth(n, d, nonzero)()
+        X, y = sparse_truth(n, d, nonzero)()
         return X, (y > 0).astype(int)
 
     return make
@@ -162,7 +162,7 @@ def _paths(name: str, n: int, d: int, nonzero: int, alphas: int) -> Task:
     return Task(
         name=name,
         title=f"lasso_path, {alphas} alphas, n = {n:,}, d = {d:,}, tol = 1e-4",
-        make=_sparse_truth(n, d, nonzero),
+        make=sparse_truth(n, d, nonzero),
         run={
             "kilogram": _path("kilogram", alphas),
             "scikit-learn": _path("sklearn.linear_model", alphas),
@@ -202,7 +202,7 @@ TASKS = [
     _paths("lasso_path_tall", 1_000_000, 100, 20, 100),
     _logistic_paths("logistic_path_wide", 1_000, 3_000, 30),
     _logistic_paths("logistic_path_tall", 20_000, 200, 30),
-    _single("lasso_tall", "Lasso, n = 1,000,000, d = 100", _sparse_truth(1_000_000, 100, 20),
+    _single("lasso_tall", "Lasso, n = 1,000,000, d = 100", sparse_truth(1_000_000, 100, 20),
             "Lasso", 1, 100_000_000, alpha=0.05, tol=1e-6),
     _single("small_lasso", f"Diabetes, {BATCH} fits: Lasso", _diabetes, "Lasso", BATCH, 4420,
             alpha=0.1, tol=1e-6),
