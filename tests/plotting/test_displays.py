@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kilogram as kg
 from kilogram.evaluation import cv_plus
-from kilogram.plotting.coefficient_path import _apart
+from kilogram.plotting.coefficient_path import _spread_heights
 
 DISPLAYS = [name for name, module in kg.registry.PUBLIC.items() if ".plotting." in module]
 
@@ -191,7 +191,7 @@ def test_a_computed_path_is_drawn_with_its_choice():
 
 def test_names_are_moved_apart_and_keep_their_order():
     given = np.array([0.0, 0.01, 5.0, 0.02, -3.0])
-    found = _apart(given, 1.0)
+    found = _spread_heights(given, 1.0)
     assert np.array_equal(np.argsort(found), np.argsort(given))
     assert np.diff(np.sort(found)).min() >= 1 - 1e-12
     assert found[2] == 5.0

@@ -94,6 +94,7 @@ import numpy as np
 from kilogram import {name}
 rng = np.random.default_rng(0)
 X = rng.standard_normal((6000, 20)); y = rng.integers(0, 2, 6000)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
 threading.Timer(1.0, _thread.interrupt_main).start()
 start = time.perf_counter()
 try:

@@ -253,8 +253,8 @@ def unstalled(
     of every step: hundreds of steps gain little, while the dual has no such kinks.
     """
     left = stop.max_iter - found.n_iter
-    timed_out = "max_time" in found.message
-    if found.converged or timed_out or left <= 0 or task.penalty[-1] == 0:
+    ended = found.converged or "max_time" in found.message or left <= 0
+    if ended or task.penalty[-1] == 0 or not np.isfinite(found.value.objective):
         return found
     again = descend(design, task, stop._replace(max_iter=left), rng)
     best = min(found, again, key=lambda one: one.value.objective)
