@@ -254,7 +254,7 @@ def unstalled(
     """
     left = stop.max_iter - found.n_iter
     ended = found.converged or "max_time" in found.message or left <= 0
-    if ended or task.penalty[-1] == 0 or not np.isfinite(found.value.objective):
+    if ended or task.penalty[-1] == 0 or not math.isfinite(found.value.gap):
         return found
     again = descend(design, task, stop._replace(max_iter=left), rng)
     best = min(found, again, key=lambda one: one.value.objective)
