@@ -29,6 +29,17 @@ def test_agrees_with_the_textbook_version(n, m, k):
     assert found.objective == pytest.approx(s.objective, rel=1e-7, abs=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(40, 44))
+def test_textbook_version_is_exact_where_the_active_rows_dominate(seed):
+    """z / s grows to 1e13 there: a system that multiplies it out is singular to rounding."""
+    problem = random_problem(40, 60, 0, seed)
+    states = list(book.quadratic_program(*problem))
+    assert len(states) < 30
+    s = states[-1]
+    kkt = book.residuals(*problem, s["x"], s["z"], s["v"])
+    assert max(kkt.values()) < 1e-10 * (1 + np.abs(s["z"]).max())
+
+
 def test_flat_directions_and_linear_programmes():
     P, q, G, h, *_ = random_problem(12, 30, 0, seed=5, rank=4)
     box = np.vstack([np.eye(12), -np.eye(12)])

@@ -37,15 +37,26 @@ def residuals(
 def _newton(
     P: Array, G: Array, A: Array, s: Array, z: Array, right: tuple[Array, Array, Array, Array]
 ) -> tuple[Array, Array, Array, Array]:
-    """One step of x, v, s, z for the residuals (stationary, equal, slack, product)."""
+    """One step of x, v, s, z for the residuals (stationary, equal, slack, product).
+
+    z / s grows without bound where a constraint is active, s / z where it is not. The system of dx,
+    dv and dz with row i of G times d_i = sqrt(z_i / (s_i + z_i)) has neither, and stays regular.
+    """
     r_x, r_v, r_s, r_z = right
-    n, m = len(r_x), len(r_v)
+    n, m, k = len(r_x), len(r_v), len(s)
+    d = np.sqrt(z / (s + z))
+    D = G * d[:, None]
     # rows of A may say the same thing twice: the tiny corner keeps the system regular
-    system = np.block([[P + G.T @ (G * (z / s)[:, None]), A.T], [A, -1e-13 * np.eye(m)]])
-    known = np.concatenate([-r_x - G.T @ ((z * r_s - r_z) / s), -r_v])
-    step = np.linalg.solve(system, known)
-    ds = -r_s - G @ step[:n]
-    return step[:n], step[n:], ds, -(r_z + z * ds) / s
+    system = np.block(
+        [
+            [P, A.T, D.T],
+            [A, -1e-13 * np.eye(m), np.zeros((m, k))],
+            [D, np.zeros((k, m)), -np.diag(s / (s + z))],
+        ]
+    )
+    step = np.linalg.solve(system, np.concatenate([-r_x, -r_v, d * (r_z / z - r_s)]))
+    dx, dv, dz = step[:n], step[n : n + m], d * step[n + m :]
+    return dx, dv, -r_s - G @ dx, dz
 
 
 def _longest(v: Array, dv: Array) -> float:
