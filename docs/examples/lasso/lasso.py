@@ -31,8 +31,10 @@ def draw_path(ax: plt.Axes, path: PenalizedPathResult) -> None:
     heights = spread(ends[order], 2.6)
     for j, height in zip(order, heights, strict=True):
         ax.plot(path.alphas, path.coefs[j], color=COLOURS[j], lw=1.6)
-        ax.annotate(NAMES[j], (path.alphas[-1], height), xytext=(4, 0), fontsize=8, va="center",
-                    textcoords="offset points", color=COLOURS[j], annotation_clip=False)  # fmt: skip
+        text = {"textcoords": "offset points", "fontsize": 8, "va": "center", "color": COLOURS[j]}
+        ax.annotate(
+            NAMES[j], (path.alphas[-1], height), xytext=(4, 0), annotation_clip=False, **text
+        )
     ax.axhline(0, color="#d4d4d8", lw=0.8, zorder=0)
     ax.set(xscale="log", xlabel="alpha", xlim=(1.1 * path.alphas[0], path.alphas[-1]))
     ax.spines[["top", "right"]].set_visible(False)
