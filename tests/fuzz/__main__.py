@@ -1,8 +1,10 @@
 """`python -m tests.fuzz`: many random fits in child processes, so that a crash is found too.
 
 KILOGRAM_FUZZ fits (20 000 unless given), from seed 0 or --seed, in --jobs processes, for at most
---seconds; --summary writes a table of what was found. Ends with status 1 if some fit crashed, hung,
-leaked an exception or a NumPy warning, gave NaN, changed its input or depended on the memory order.
+--seconds; --out FILE gets the number of fits and every finding as the run goes, and a table at its
+end. Ends with status 1 if some fit crashed, hung, leaked an exception or a NumPy warning, gave NaN,
+changed its input or depended on the memory order. Containers of libraries that are not installed
+are left out. The processes are new interpreters with one thread each: nothing is inherited by fork.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
 CHUNK = 250
+#: One thread for each process of a run, unless the caller sets another number.
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SILENCE = 300  # seconds without a line from a worker: a native call that no alarm can end
 
 
@@ -35,6 +39,7 @@ class Findings:
     fits: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    out: TextIO | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, line: str) -> None:
@@ -42,13 +47,19 @@ class Findings:
             kind = re.sub(r"[-+]?\d[\d.e+-]*", "#", " | ".join(line.split(" | ")[:2]))
             self.kinds[kind] += 1
             self.examples.setdefault(kind, line)
-            print(line, flush=True)
+            self.say(line)
 
     def count(self, n: int) -> None:
         with self.lock:
             self.fits += n
             seconds = time.monotonic() - self.started
-            print(f"{self.fits} fits, {self.kinds.total()} problems, {seconds:.0f} s", flush=True)
+            self.say(f"{self.fits} fits, {self.kinds.total()} problems, {seconds:.0f} s")
+
+    def say(self, line: str) -> None:
+        """Print a line, into the file as well."""
+        print(line, flush=True)
+        if self.out is not None:
+            print(line, file=self.out, flush=True)
 
     def summary(self) -> str:
         """A text for people: how much ran where, and every kind of problem with one example."""
@@ -71,15 +82,28 @@ def main() -> int:
     options = _options()
     if options.worker:
         return work(options.seed, options.n, options.name)
-    found, stop = Findings(), options.seed + options.n
-    end = time.monotonic() + options.seconds
+    with contextlib.ExitStack() as stack:
+        found = Findings()
+        if options.out is not None:
+            found.out = stack.enter_context(options.out.open("w", encoding="utf-8"))
+        return run(options, found)
+
+
+def run(options: argparse.Namespace, found: Findings) -> int:
+    """All seeds in `jobs` processes at a time; 1 if something was found."""
+    from tests.fuzz.cases import left_out
+
+    for container, name in left_out().items():
+        found.say(f"left out: {container}, as {name} is not installed")
+    stop, end = options.seed + options.n, time.monotonic() + options.seconds
     with ThreadPoolExecutor(options.jobs) as pool:
-        for first in range(options.seed, stop, CHUNK):
+        runs = [
             pool.submit(run_range, first, min(first + CHUNK, stop), options.name, found, end)
-    text = found.summary()
-    print(text)
-    if options.summary is not None:
-        options.summary.write_text(text, "utf-8")
+            for first in range(options.seed, stop, CHUNK)
+        ]
+    for done in runs:
+        done.result()  # an error of the runner itself is not lost
+    found.say(found.summary())
     return 1 if found.kinds else 0
 
 
@@ -90,7 +114,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--name", help="of one estimator only")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no fit after so long")
-    parser.add_argument("--summary", type=Path, help="a file for the summary")
+    parser.add_argument("--out", type=Path, help="a file for the findings and the counts")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -107,7 +131,8 @@ def run_process(seed: int, n: int, name: str | None, found: Findings, end: float
     """The last seed run by a child process; what it prints is found, and so is a crash."""
     command = [sys.executable, "-m", "tests.fuzz", "--worker", "--seed", str(seed), "--n", str(n)]
     command += ["--name", name] if name else []
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    environment = {**dict.fromkeys(ONE_THREAD, "1"), **os.environ}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert child.stdout is not None
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
@@ -146,11 +171,10 @@ def _read(stream: IO[str], lines: queue.Queue[str | None]) -> None:
 
 def work(seed: int, n: int, name: str | None) -> int:
     """Run seeds in this process; what estimators print is not part of the findings."""
-    from tests.fuzz.cases import draw_case
+    from tests.fuzz.cases import draw_case, left_out
     from tests.fuzz.check import problems
 
-    with contextlib.suppress(ImportError):  # here, where no alarm can cut its import short
-        import torch  # noqa: F401
+    left_out()  # imports torch and others here, where no alarm can cut an import short
 
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

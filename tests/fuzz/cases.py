@@ -6,12 +6,14 @@ also with `--name`, which still holds when more estimators are registered.
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
@@ -43,7 +45,18 @@ VALUES = (
 CONTAINERS = (
     *("C", "C", "F", "strided", "reversed", "read-only"),
     *("frame", "nullable frame", "csr", "csc", "coo", "list", "blocks", "torch"),
+    *("arrow frame", "polars", "strict"),
 )
+#: What containers and targets need; where it is missing, such a case is one of plain arrays.
+LIBRARIES = {
+    "frame": ("pandas",),
+    "nullable frame": ("pandas",),
+    "arrow frame": ("pandas", "pyarrow"),
+    "polars": ("polars",),
+    "torch": ("torch",),
+    "strict": ("array_api_strict",),
+    "series": ("pandas",),
+}
 TARGETS = ("array", "array", "array", "list", "series", "column", "two columns", "like X")
 DTYPES = ("float64", "float64", "float32", "int64", "bool", "float16", "object")
 
@@ -254,9 +267,29 @@ def _draw_real(rng: np.random.Generator, constraint: Real) -> Any:
     return value if constraint.accepts(value) else 0.5 * (constraint.low + min(constraint.high, 1))
 
 
+@cache
+def library(name: str) -> ModuleType | None:
+    """The library, or None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def left_out() -> dict[str, str]:
+    """The containers that cannot be made here -> the first library that is missing."""
+    missing = {
+        container: [name for name in names if library(name) is None]
+        for container, names in LIBRARIES.items()
+    }
+    return {container: names[0] for container, names in missing.items() if names}
+
+
 def put(X: np.ndarray, container: str) -> Any:
     """X in its container; what the container cannot hold stays an array."""
     plain = X.dtype.kind in "fiu" and X.dtype != np.float16
+    if container in left_out():
+        return X.copy()
     match container:
         case "F":
             return np.asfortranarray(X)
@@ -270,15 +303,17 @@ def put(X: np.ndarray, container: str) -> Any:
             X = X.copy()
             X.flags.writeable = False
             return X
-        case "frame":
-            return pd.DataFrame(X)
-        case "nullable frame" if plain:
-            frame = pd.DataFrame(X)
-            return frame.convert_dtypes() if X.dtype.kind != "f" else frame.astype("Float64")
+        case "frame" | "nullable frame" | "arrow frame":
+            return _pandas_frame(X, container if plain else "frame")
+        case "polars" if X.dtype not in (object, np.float16):
+            names = [f"x{j}" for j in range(X.shape[1])]
+            return importlib.import_module("polars").DataFrame(X, schema=names)
         case "csr" | "csc" | "coo" if plain:
             return {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}[container](X)
         case "torch" if X.dtype != object:
             return _on_device(X)
+        case "strict" if X.dtype not in (object, np.float16):
+            return importlib.import_module("array_api_strict").asarray(X.copy())
         case "list":
             return X.tolist()
         case "blocks" if plain and len(X) > 2:
@@ -286,16 +321,26 @@ def put(X: np.ndarray, container: str) -> Any:
     return X.copy()
 
 
+def _pandas_frame(X: np.ndarray, container: str) -> Any:
+    """A frame of NumPy columns, of pandas' nullable ones or of Arrow's."""
+    frame = importlib.import_module("pandas").DataFrame(X.copy())
+    if container == "arrow frame":
+        return frame.astype({"f": "double[pyarrow]", "i": "int64[pyarrow]"}[X.dtype.kind])
+    if container == "nullable frame":
+        return frame.astype("Float64") if X.dtype.kind == "f" else frame.convert_dtypes()
+    return frame
+
+
 def put_target(y: np.ndarray, target: str, container: str) -> Any:
     """y in its container, which may be that of X."""
     match target:
         case "list":
             return y.tolist()
-        case "series" if y.ndim == 1:
-            return pd.Series(y, index=range(5, 5 + len(y)))
+        case "series" if y.ndim == 1 and (pandas := library("pandas")):
+            return pandas.Series(y, index=range(5, 5 + len(y)))
         case "column" if y.ndim == 1:
             return y[:, None].copy()
-        case "like X" if container == "torch" and y.dtype.kind in "fiub":
+        case "like X" if container == "torch" and library("torch") and y.dtype.kind in "fiub":
             return _on_device(y)
         case "like X":
             return np.asfortranarray(y[::-1].copy()[::-1])
@@ -303,9 +348,6 @@ def put_target(y: np.ndarray, target: str, container: str) -> Any:
 
 
 def _on_device(a: np.ndarray) -> Any:
-    """A tensor, on the GPU if there is one; the array itself without torch."""
-    try:
-        import torch
-    except ImportError:
-        return a.copy()
+    """A tensor, on the GPU if there is one."""
+    torch = importlib.import_module("torch")
     return torch.asarray(a.copy(), device="cuda" if torch.cuda.is_available() else "cpu")

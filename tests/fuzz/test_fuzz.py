@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from kilogram.models.ridge import Ridge
+from tests.fuzz import cases
 from tests.fuzz.__main__ import main
-from tests.fuzz.cases import draw_case
+from tests.fuzz.cases import draw_case, put
 from tests.fuzz.check import problems
 from tests.fuzz.known import is_known
 from tests.fuzz.values import VALUES as PARAMETERS
@@ -60,14 +61,24 @@ def test_findings_are_counted_by_kind_with_an_example(tmp_path, monkeypatch):
 
     popen = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", start)
-    summary = tmp_path / "summary.txt"
-    arguments = ["fuzz", "--n", "3", "--seed", "7", "--jobs", "2", "--summary", str(summary)]
+    out = tmp_path / "findings.txt"
+    arguments = ["fuzz", "--n", "3", "--seed", "7", "--jobs", "2", "--out", str(out)]
     monkeypatch.setattr(sys, "argv", arguments)
     assert main() == 1
-    text = summary.read_text("utf-8")
-    assert text.startswith("3 fits")
+    text = out.read_text("utf-8")
+    assert text.count("off by 7 | seed 7") == 2  # as found, and in the table
+    assert "\n3 fits" in text
     assert "3 x Ridge | off by #" in text
     assert "3 x Ridge | crash, status #" in text
+
+
+def test_containers_of_missing_libraries_are_left_out(monkeypatch):
+    X = np.arange(6.0).reshape(3, 2)
+    monkeypatch.setattr(cases, "library", lambda name: None)
+    assert set(cases.left_out()) == set(cases.LIBRARIES)
+    for container in cases.LIBRARIES:
+        assert type(put(X, container)) is np.ndarray
+        assert type(cases.put_target(X[:, 0], "series", container)) is np.ndarray
 
 
 def test_the_checks_find_problems(monkeypatch):
