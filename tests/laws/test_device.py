@@ -2,8 +2,20 @@
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
-from tests.laws.cases import answer, assert_same, data, fit, laws, make, target_for, under
+from kilogram.arrays.namespace import to_numpy
+from tests.laws.cases import (
+    ESTIMATORS,
+    answer,
+    assert_same,
+    data,
+    fit,
+    laws,
+    make,
+    target_for,
+    under,
+)
 
 
 def _on_device(library):
@@ -52,3 +64,23 @@ def test_weights_on_device(name, library):
     X_ = put(X)
     got = answer(fit(model, X_, put(y), put(w)), X_)
     assert_same(fit(model, X, y, w), got, want, max(laws(name).rtol, 1e-6))
+
+
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if is_classifier(make(n))])
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("kind", ["int64", "int32", "bool"])
+def test_labels_on_device(name, library, kind):
+    """Labels and weights on the device, with features there or in NumPy, for every classifier."""
+    put = _on_device(library)
+    X, y = data(name=name)
+    y = (y > np.median(y)).astype(kind)
+    want = fit(make(name), X, y)
+    features = [X] if isinstance(laws(name).backend, str) else [X, put(X)]
+    for X_ in features:
+        got = fit(make(name), X_, put(y))
+        assert got.classes_.dtype == y.dtype
+        np.testing.assert_array_equal(to_numpy(got.predict(X_)), want.predict(X))
+    if not isinstance(laws(name).weight, str):
+        w = np.linspace(1, 2, len(y))
+        got = fit(make(name), X, put(y), put(w))
+        np.testing.assert_array_equal(got.predict(X), fit(make(name), X, y, w).predict(X))
