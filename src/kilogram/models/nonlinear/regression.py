@@ -6,7 +6,7 @@ The covariance of the parameters is s^2 (J'WJ)^-1 with J the Jacobian of f at th
 s^2 = sum_i w_i r_i^2 / (n - p). A band of the curve has the half width t s_f, s_f^2 = g'C g with g
 the gradient of f in the parameters; a band of new observations t sqrt(s_f^2 + s^2).
 
-References: Gauss 1809; Marquardt 1963; Bates and Watts 1988.
+References: Gauss 1809; Marquardt 1963; More 1978; Bates and Watts 1988.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class NonlinearRegression(RegressorMixin, Estimator):
     p0 : array-like
         Start of the parameters a, b, ...
     method : {"lm", "levenberg", "gauss-newton"}, default="lm"
-        "lm" scales the damping by the columns of the Jacobian; "levenberg" does not, and
-        "gauss-newton" has none and halves its steps.
+        "lm" bounds steps in a trust region scaled by the columns of the Jacobian; that of
+        "levenberg" is not scaled, and "gauss-newton" has none and halves its steps.
     jac : {"3-point", "2-point", "cs"} or callable, default="3-point"
         The Jacobian: central or forward differences, complex steps (exact, if f takes complex
         parameters), or ``jac(x, a, b, ...)`` of shape (n, p).
