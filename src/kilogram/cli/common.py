@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class TaskName(StrEnum):
     regression = "regression"
     classification = "classification"
+    ordinal = "ordinal"
 
 
 _READ = "CSV, Parquet, Arrow, Excel, JSON lines, SQLite, DuckDB or svmlight."
@@ -31,7 +32,9 @@ TablePath = Annotated[Path, typer.Argument(help=_READ)]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", help="Column to predict; several as a,b.")
 ]
-TaskOption = Annotated[TaskName | None, typer.Option(help="Override the detected task.")]
+TaskOption = Annotated[
+    TaskName | None, typer.Option(help="Override the detected task; ordinal: ordered classes.")
+]
 Accept = Annotated[list[str] | None, typer.Option(help="Code of a serious finding to accept.")]
 MaxTime = Annotated[
     float, typer.Option(help="Time limit in seconds; what it leaves out is reported.")

@@ -68,6 +68,15 @@ def cook(
             help="Predict this quantile of the target instead of its mean.", show_default=False
         ),
     ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Costs as the measure: of a false alarm and a miss of the rarer class (1,5), a "
+            "matrix (observed rows; predicted columns: 0,1,5;1,0,2;5,2,0), or a file of it with "
+            "the names of the classes.",
+            show_default=False,
+        ),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Outer folds.")] = 5,
     repeats: Annotated[
         int | None,
@@ -116,7 +125,7 @@ def cook(
         if table is None:
             table, target = BUNDLED, target or BUNDLED_TARGET
         settings: dict[str, Any] = {
-            "task": task and task.value, "measure": measure, "quantile": quantile,
+            "task": task and task.value, "measure": measure, "quantile": quantile, "cost": cost,
             "folds": folds, "repeats": repeats, "seed": seed, "max_time": max_time,
             "max_rows": max_rows, "keep": keep, "recipes": _names(recipes),
             "search": search.value, "accept": accept or (),

@@ -29,7 +29,8 @@ KINDS: dict[str, Any] = {
     "numeric": Annotated[list[str] | None, _columns("Column of numbers.")],
     "categorical": Annotated[list[str] | None, _columns("Column of categories.")],
     "ordinal": Annotated[
-        list[str] | None, _columns("Ordered categories, lowest first: size=S,M,L.")
+        list[str] | None,
+        _columns("Ordered categories, lowest first: size=S,M,L; also of the target."),
     ],
     "text": Annotated[list[str] | None, _columns("Column of free text.")],
     "date": Annotated[list[str] | None, _columns("Column of dates.")],

@@ -32,6 +32,7 @@ TRUSTED_TYPES = frozenset(
     {
         "kilogram.functions.boosting_losses.BoostingLoss",
         "kilogram.kernels.gaussian.Gaussian",
+        "kilogram.kitchen.costs.CostScore",
         "kilogram.kitchen.features.dates.DateParts",
         "kilogram.kitchen.features.images.HOG",
         "kilogram.kitchen.features.numbers.ColumnScaler",
@@ -39,6 +40,7 @@ TRUSTED_TYPES = frozenset(
         "kilogram.kitchen.features.text.DenseComponents",
         "kilogram.kitchen.features.text.TermCounts",
         "kilogram.kitchen.features.text.TermWeights",
+        "kilogram.kitchen.recipes.cumulative_logit.CumulativeLogit",
         "kilogram.kitchen.recipes.ensemble.EnsembleClassifier",
         "kilogram.kitchen.recipes.ensemble.EnsembleRegressor",
         "kilogram.kitchen.recipes.ridge_search.RidgeSearchClassifier",

@@ -35,6 +35,7 @@ from kilogram.kitchen.artifact.uncertainty import usage
 from kilogram.kitchen.audit import audit_table
 from kilogram.kitchen.audit.unique_rows import unique_rows
 from kilogram.kitchen.bundled import BUNDLED, BUNDLED_TARGET
+from kilogram.kitchen.costs import as_literal
 from kilogram.kitchen.errors import CannotWriteError, KitchenError
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable
@@ -46,7 +47,7 @@ from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
 from kilogram.kitchen.judge.work import prepare_work
 from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
-from kilogram.kitchen.question import Question, Task, ask
+from kilogram.kitchen.question import Question, TaskName, ask
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.recipe import fitted_pipeline
 from kilogram.kitchen.report.dependence_plots import dependence_plots
@@ -163,7 +164,7 @@ def cook(
     table: Any = None,
     target: str | None = None,
     *,
-    task: Task | None = None,
+    task: TaskName | None = None,
     measure: str | None = None,
     quantile: float | None = None,
     folds: int = 5,
@@ -175,6 +176,7 @@ def cook(
     search: SearchMethod = "halving",
     recipes: Collection[str] = (),
     outer_folds: int | None = None,
+    cost: Any = None,
     numeric: Collection[str] = (),
     categorical: Collection[str] = (),
     ordinal: Mapping[str, Collection[str]] | Collection[str] = (),
@@ -206,7 +208,8 @@ def cook(
     target : str
         The column to predict.
     task, measure : str, default=None
-        "regression" or "classification", and a measure of it, to override the detected ones.
+        "regression", "classification" or "ordinal" (ordered classes), and a measure of it, to
+        override the detected ones.
     quantile : float, default=None
         Predict this quantile of the target instead of its mean: 0.9 is exceeded by a tenth.
     folds, repeats, seed : int
@@ -225,9 +228,14 @@ def cook(
         `choose`.
     outer_folds : int, default=None
         Evaluate only the first so many outer folds.
+    cost : str, path, data frame, mapping or matrix, default=None
+        Costs of predicting one class (column) where another is observed (row); they are then the
+        measure, and the class of least expected cost is predicted. Of two classes "1,5": those of
+        a false alarm and of a miss of the rarer one.
     numeric, categorical, text, date, image, drop : collections of column names
         Columns whose detected type is wrong; `drop` (or `ignore`) leaves columns out.
     ordinal : mapping of column to levels, lowest first, or texts such as "size=S,M,L"
+        An order of the target makes its classes ordered.
     group, time : str, default=None
         Rows with one value of `group` stay in one fold; with `time`, test rows come later.
     accept : collection of codes
@@ -271,6 +279,7 @@ def cook(
         search,
         tuple(recipes),
         outer_folds,
+        cost,
     )
     check(settings)
     if table is None:
@@ -316,13 +325,17 @@ def cook_table(
 ) -> Cooked:
     """The same, of a table that has been read."""
     budget = Budget(max_time=settings.max_time)
-    layout = find_layout(table.data, target, overrides=settings.overrides)
+    overrides = settings.overrides(target)
+    layout = find_layout(table.data, target, overrides=overrides)
     if settings.drop_duplicates:
         table = unique_rows(table, layout, target)
-    question = ask(table, target, task=settings.task, folds=settings.folds)
-    measure, why = choose_measure(question, settings.measure)
+    question = ask(table, target, task=settings.task, folds=settings.folds,
+                   levels=orders(settings.ordinal).get(target, ()))  # fmt: skip
+    measure, why = choose_measure(question, settings.measure, settings.cost)
+    if settings.cost is not None:
+        settings = replace(settings, measure=None, cost=as_literal(measure.costs))
     refuse_unusable(layout)
-    found = audit_table(table, layout, question, overrides=settings.overrides, folds=settings.folds,
+    found = audit_table(table, layout, question, overrides=overrides, folds=settings.folds,
                         seed=settings.seed, accept=settings.accept,
                         notify=lambda what: progress(0, 1, what))  # fmt: skip
     found.refuse()

@@ -30,7 +30,7 @@ class CookEstimator(BaseEstimator):
 
     Parameters
     ----------
-    measure, recipes, folds, repeats, search, max_time, accept
+    measure, cost, recipes, folds, repeats, search, max_time, accept
         See `kilogram.kitchen.cook`.
     random_state : int, default=0
         Seed of folds and recipes.
@@ -47,6 +47,7 @@ class CookEstimator(BaseEstimator):
         self,
         *,
         measure: str | None = None,
+        cost: Any = None,
         recipes: Collection[str] = (),
         folds: int = 5,
         repeats: int | None = None,
@@ -56,6 +57,7 @@ class CookEstimator(BaseEstimator):
         random_state: int = 0,
     ):
         self.measure = measure
+        self.cost = cost
         self.recipes = recipes
         self.folds = folds
         self.repeats = repeats
@@ -77,7 +79,8 @@ class CookEstimator(BaseEstimator):
             self.target_ += "_"
         data = data.append_column(self.target_, pa.array(cells))
         self.result_ = cook(
-            data, self.target_, task=self._task, measure=self.measure, recipes=self.recipes,
+            data, self.target_, task=self._task, measure=self.measure, cost=self.cost,
+            recipes=self.recipes,
             folds=self.folds, repeats=self.repeats, search=self.search, max_time=self.max_time,
             accept=self.accept, seed=self.random_state,
         )  # fmt: skip
@@ -134,7 +137,7 @@ class CookRegressor(RegressorMixin, CookEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         cells = self._cells(X)
-        return np.asarray(self.result_.model.pipeline.predict(cells))
+        return self.result_.model.predict_cells(cells)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the prediction intervals."""
@@ -167,7 +170,7 @@ class CookClassifier(ClassifierMixin, CookEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         cells = self._cells(X)
-        return self.classes_[self.result_.model.pipeline.predict(cells)]
+        return self.classes_[self.result_.model.predict_cells(cells)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, classes) calibrated probabilities."""

@@ -5,18 +5,19 @@
     balanced accuracy   mean over the classes of their recall
 
 Regression uses R^2. Classification uses accuracy, but balanced accuracy when one class holds more
-than 80 % of the rows: there always predicting it would already have a high accuracy. Any other
-measure of the task can be asked for. Measures of probabilities are computed from those that the
-other folds calibrate.
+than 80 % of the rows: there always predicting it would already have a high accuracy. Ordered
+classes use the mean distance of observed and predicted class, given costs their mean; both decide
+by the least expected cost. Any other measure of the task can be asked for. Measures of
+probabilities, and decisions by costs, use the probabilities that the other folds calibrate.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
@@ -35,6 +36,7 @@ from sklearn.metrics import (
 from kilogram.evaluation.confusion_matrix import accuracy, balanced_accuracy
 from kilogram.evaluation.ranking import auc, average_precision
 from kilogram.evaluation.regression_metrics import r_squared
+from kilogram.kitchen.costs import Costs, mean_cost, read_costs, steps
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.question import Question, Task
 
@@ -52,7 +54,7 @@ class Measure:
     """A score: larger is better, unless `of_error`; `low` and `high` are its bounds.
 
     `function` takes the observed values and what `of` names: the predictions, or the (n, classes)
-    probabilities.
+    probabilities. With `costs` the predicted class is that of least expected cost.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Measure:
     of_error: bool = False
     of: Literal["predictions", "probabilities"] = "predictions"
     quantile: float | None = None
+    costs: Costs = ()
 
     @property
     def sign(self) -> int:
@@ -102,6 +105,18 @@ def mean_precision(y: np.ndarray, P: np.ndarray) -> float:
         rare = int(np.argmin(np.bincount(y, minlength=2)))
         return _area(y, P, rare, average_precision)
     return _over_classes(y, P, average_precision)
+
+
+def class_distance(y: np.ndarray, f: np.ndarray) -> float:
+    """Mean number of classes between observed and predicted position."""
+    return float(np.mean(np.abs(np.asarray(y, dtype=int) - np.asarray(f, dtype=int))))
+
+
+def quadratic_kappa(y: np.ndarray, f: np.ndarray) -> float:
+    """1 - mean (y - f)^2 over what independent y and f of the same frequencies would have."""
+    y, f = np.asarray(y, dtype=float), np.asarray(f, dtype=float)
+    chance = float(np.var(y) + np.var(f) + (y.mean() - f.mean()) ** 2)
+    return 1.0 - float(np.mean((y - f) ** 2)) / chance if chance > 0 else 0.0
 
 
 def log_loss(y: np.ndarray, P: np.ndarray) -> float:
@@ -208,6 +223,13 @@ _CLASSIFICATION = (
             log_loss, "classification", high=math.inf, of_error=True, of="probabilities"),
     Measure("brier", "Brier score", "mean squared error of the probabilities",
             brier, "classification", high=2.0, of_error=True, of="probabilities"),
+    Measure("ordinal_error", "mean class distance",
+            "for ordered classes: mean number of steps between observed and predicted class",
+            class_distance, "classification", high=math.inf, of_error=True),
+    Measure("quadratic_kappa", "quadratic weighted kappa",
+            "for ordered classes: agreement beyond chance, errors weighted by their squared number "
+            "of steps; 0 is chance, 1 is perfect",
+            quadratic_kappa, "classification", low=-1.0),
     Measure("top_3_accuracy", "top-3 accuracy",
             "fraction of rows whose class is among the three most probable",
             top_accuracy, "classification", of="probabilities"),
@@ -215,20 +237,47 @@ _CLASSIFICATION = (
 MEASURES = {measure.name: measure for measure in (*_REGRESSION, *_CLASSIFICATION)}
 # Short names that people type.
 ALIASES = {
-    "mae": "mean_absolute_error", "rmse": "root_mean_squared_error",
-    "mape": "mean_absolute_percentage_error", "medae": "median_absolute_error",
-    "auc": "roc_auc", "ap": "average_precision",
-}  # fmt: skip
+    "mae": "mean_absolute_error",
+    "rmse": "root_mean_squared_error",
+    "mape": "mean_absolute_percentage_error",
+    "medae": "median_absolute_error",
+    "auc": "roc_auc",
+    "ap": "average_precision",
+    "ordinal_mae": "ordinal_error",
+    "qwk": "quadratic_kappa",
+    "kappa": "quadratic_kappa",
+}
+# Measures of ordered classes, and the power of the distance that their decisions minimise.
+ORDERED = {"ordinal_error": 1, "quadratic_kappa": 2}  # fmt: skip
 # Shown beside any other measure of the task.
 _SIDES = ("r2", "mean_absolute_error", "root_mean_squared_error", "accuracy", "balanced_accuracy",
           "roc_auc", "log_loss")  # fmt: skip
 
 
 QUANTILE_LOSS = "quantile_loss_"
+COST = "cost"
 
 
-def measure_named(name: str) -> Measure:
-    """A measure by its name; the quantile loss has its quantile there: quantile_loss_0.9."""
+def cost_measure(costs: Costs) -> Measure:
+    """The mean cost of the predictions by these costs."""
+    most = max(max(row) for row in costs)
+    return Measure(
+        COST, "cost per row",
+        "mean cost of a prediction by the given costs; the class of least expected cost is "
+        "predicted",
+        partial(mean_cost, costs=costs), "classification",
+        high=most, of_error=True, costs=costs,
+    )  # fmt: skip
+
+
+def measure_named(name: str, costs: Any = None) -> Measure:
+    """A measure by its name; the quantile loss has its quantile there: quantile_loss_0.9.
+
+    `costs` are those that its decisions minimise, where a model has some.
+    """
+    if costs is not None:
+        given = tuple(tuple(float(cost) for cost in row) for row in costs)
+        return cost_measure(given) if name == COST else replace(MEASURES[name], costs=given)
     if not name.startswith(QUANTILE_LOSS):
         return MEASURES[name]
     try:
@@ -247,12 +296,18 @@ def measure_named(name: str) -> Measure:
     )  # fmt: skip
 
 
-def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measure, str]:
-    """The measure for the task, and the reason."""
+def choose_measure(
+    question: Question, wanted: str | None = None, cost: Any = None
+) -> tuple[Measure, str]:
+    """The measure for the task, and the reason; `cost` as `kilogram.kitchen.costs` reads it."""
+    if cost is not None:
+        return _by_cost(question, wanted, cost), "costs were given"
     if wanted is not None:
         return _named_measure(question, ALIASES.get(wanted, wanted)), "as requested"
     if question.task == "regression":
         return MEASURES["r2"], "the target is a number"
+    if question.ordered:
+        return _named_measure(question, "ordinal_error"), "the classes are ordered"
     largest = float(np.bincount(question.y).max() / len(question.y))
     if largest > MOSTLY:
         why = f"{largest:.0%} of the rows are of one class, so accuracy would be misleading"
@@ -260,8 +315,29 @@ def choose_measure(question: Question, wanted: str | None = None) -> tuple[Measu
     return MEASURES["accuracy"], "no class dominates"
 
 
+def _by_cost(question: Question, wanted: str | None, cost: Any) -> Measure:
+    if wanted not in (None, COST):
+        raise KitchenError("Give costs or a measure, not both: the measure is then the cost.")
+    if question.task != "classification":
+        raise KitchenError(
+            f"Costs are for classes, but {question.target!r} is a number. For other costs of too "
+            "high and too low predictions use --quantile."
+        )
+    rare = int(np.argmin(np.bincount(question.y)))
+    return cost_measure(read_costs(cost, question.classes, rare))
+
+
 def _named_measure(question: Question, name: str) -> Measure:
     """The measure of this name, or an error if it does not suit the target."""
+    if name == COST:
+        raise KitchenError("The measure cost needs the costs: give --cost.")
+    if name in ORDERED and question.task == "classification":
+        if not question.ordered:
+            raise KitchenError(
+                f"{name} is for ordered classes: use --task ordinal, with their order as --ordinal "
+                f"{question.target}=LOWEST,...,HIGHEST where it cannot be detected."
+            )
+        return replace(MEASURES[name], costs=steps(len(question.classes), ORDERED[name]))
     names = [m.name for m in MEASURES.values() if m.task == question.task]
     if name.startswith(QUANTILE_LOSS) and question.task == "regression":
         return measure_named(name)
@@ -286,8 +362,9 @@ def _named_measure(question: Question, name: str) -> Measure:
 
 def side_measures(measure: Measure) -> tuple[Measure, ...]:
     """Other measures of the same task, reported beside the main one."""
-    return tuple(m for m in (MEASURES[name] for name in _SIDES)
-                 if m.task == measure.task and m != measure)  # fmt: skip
+    names = (*ORDERED, *_SIDES) if measure.name in ORDERED else _SIDES
+    return tuple(m for m in (MEASURES[name] for name in names)
+                 if m.task == measure.task and m.name != measure.name)  # fmt: skip
 
 
 def of_predictions(measure: Measure) -> Measure:
@@ -312,7 +389,7 @@ _QUICK: dict[str, Function] = {
 
 def is_quick(measure: Measure) -> bool:
     """Can it be computed thousands of times?"""
-    return measure.name in _QUICK or measure.quantile is not None
+    return measure.name in _QUICK or measure.quantile is not None or bool(measure.costs)
 
 
 def quick(measure: Measure) -> Function:

@@ -6,14 +6,16 @@
     two distinct numbers                                  classification
     other numbers                                         regression
 
-`task` overrides it. Rows without a target are left out and counted; so are classes with fewer rows
-than there are folds, since some fold would have to predict a class it has not been trained on.
+`task` overrides it; "ordinal" is classification with ordered classes: numbers by size, words of a
+known scale by their place on it, others as given. Rows without a target are left out and counted;
+so are classes with fewer rows than there are folds, since some fold would have to predict a class
+it has not been trained on.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,10 +25,13 @@ import pyarrow.compute as pc
 from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.features.number_formats import described, number_format
+from kilogram.kitchen.features.ordinal_scales import scale_order
 from kilogram.kitchen.read.dialect import is_number
 from kilogram.kitchen.read.table import Table
 
 Task = Literal["regression", "classification"]
+#: What can be asked for; ordinal is classification with ordered classes.
+TaskName = Literal["regression", "classification", "ordinal"]
 MIN_ROWS = 20  # two folds of ten rows are the least worth scoring
 FEW_VALUES = 10  # whole numbers that are read as classes: grades, stages
 # Integers of a column with one of these words in its name may be classes.
@@ -36,7 +41,10 @@ CLASS_NAMES = {"class", "classes", "label", "category", "type", "kind", "species
 
 @dataclass(frozen=True)
 class Question:
-    """Target and task; `rows` have a target, `y` holds it: numbers, or indices into `classes`."""
+    """Target and task; `rows` have a target, `y` holds it: numbers, or indices into `classes`.
+
+    `ordered` classes are sorted from the lowest to the highest.
+    """
 
     target: str
     task: Task
@@ -45,10 +53,21 @@ class Question:
     y: np.ndarray
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    ordered: bool = False
 
 
-def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) -> Question:
-    """The task of predicting `target`, or an error that says why it is impossible."""
+def ask(
+    table: Table, target: str, *, task: TaskName | None = None, folds: int = 5,
+    levels: tuple[str, ...] = (),
+) -> Question:  # fmt: skip
+    """The task of predicting `target`, or an error that says why it is impossible.
+
+    `levels` are its classes from the lowest to the highest, where their order was given.
+    """
+    if levels and task not in (None, "ordinal"):
+        raise KitchenError(f"An order of {target!r} was given: its task is ordinal, not {task}.")
+    if levels or task == "ordinal":
+        return _ordinal(table, target, levels, folds)
     column, notes = _as_numbers(plain(_target(table, target)), target, task)
     known = np.flatnonzero(_present(column))
     if len(known) < len(column):
@@ -71,16 +90,63 @@ def ask(table: Table, target: str, *, task: Task | None = None, folds: int = 5) 
     if found == "regression":
         notes += _maybe_classes(column, target, distinct, task)
         return Question(target, found, reason, known, _numbers(column, target), (), tuple(notes))
-    return _classes(Question(target, found, reason, known, np.empty(0), (), tuple(notes)),
-                    as_text(column), folds)  # fmt: skip
+    question = _classes(Question(target, found, reason, known, np.empty(0), (), tuple(notes)),
+                        as_text(column), folds)  # fmt: skip
+    more = _maybe_ordered(question) if task is None else []
+    return replace(question, notes=(*question.notes, *more))
+
+
+def _ordinal(table: Table, target: str, levels: tuple[str, ...], folds: int) -> Question:
+    """Classes in order: the given one, that of numbers, or that of a known scale."""
+    found = ask(table, target, task="classification", folds=folds)
+    order = levels or natural_order(found.classes)
+    if not order:
+        raise KitchenError(
+            f"The order of the classes of {target!r} ({quoted(found.classes, 8)}) is not known: "
+            f"give it as --ordinal {target}=LOWEST,...,HIGHEST."
+        )
+    missing = [name for name in found.classes if name not in order]
+    if missing:
+        raise KitchenError(
+            f"The order of {target!r} lacks the classes {quoted(missing, 8)}; it was given as "
+            f"{', '.join(order)}."
+        )
+    classes = tuple(name for name in order if name in found.classes)
+    place = np.array([classes.index(name) for name in found.classes])
+    return replace(found, classes=classes, y=place[found.y], ordered=True,
+                   reason=f"the classes are ordered: {' < '.join(classes)}")  # fmt: skip
+
+
+def natural_order(classes: tuple[str, ...]) -> tuple[str, ...]:
+    """Classes from the lowest to the highest, where numbers or a known scale tell; else none."""
+    if all(map(is_number, classes)):
+        return tuple(sorted(classes, key=float))
+    return scale_order(list(classes))
+
+
+def _maybe_ordered(question: Question) -> list[str]:
+    """A hint where three or more classes are steps of a scale: words of one, or 1, 2, 3, ..."""
+    classes, target = question.classes, question.target
+    order = natural_order(classes) if len(classes) > 2 else ()
+    if not order:
+        return []
+    if all(map(is_number, order)):
+        numbers = np.array([float(name) for name in order])
+        if np.any(np.diff(numbers) != 1) or _words(target) & CLASS_NAMES:
+            return []
+    return [f"The classes of {target!r} look ordered ({' < '.join(order)}): use --task ordinal to "
+            "predict them so that near misses count less."]  # fmt: skip
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z]+", name.casefold()))
 
 
 def _maybe_classes(column: Any, target: str, distinct: int, task: Task | None) -> list[str]:
     """A hint where whole numbers may be the names of classes."""
     if task is not None or distinct > MAYBE_CLASSES or not pa.types.is_integer(column.type):
         return []
-    words = set(re.split(r"[^a-z]+", target.casefold()))
-    if not words & CLASS_NAMES:
+    if not _words(target) & CLASS_NAMES:
         return []
     return [f"The {distinct} integers of {target!r} are predicted as numbers: use --task "
             "classification if they name classes."]  # fmt: skip

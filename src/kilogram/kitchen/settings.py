@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.kitchen.audit.finding import check_codes
 from kilogram.kitchen.errors import KitchenError, check_setting
-from kilogram.kitchen.features.overrides import ColumnOverrides
-from kilogram.kitchen.question import Task
+from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.question import TaskName
 
 MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises it
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 # Recipes by name, simplest first; `recipes.menu` has the default menu.
-RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "linear", "logistic", "knn",
-           "svm", "kernel", "network", "trees", "boosting", "ensemble")  # fmt: skip
+RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "ordinal", "linear",
+           "logistic", "knn", "svm", "kernel", "network", "trees", "boosting",
+           "ensemble")  # fmt: skip
 KEPT = ("baseline", *RECIPES)
 #: Seconds; infinity and None are no limit.
 TIME_LIMIT = Real(0, closed="right") | Null()
@@ -32,9 +33,9 @@ CONSTRAINTS: dict[str, Constraint] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run; `ordinal` holds texts such as "size=S,M,L"."""
+    """The settings of one run; `ordinal` holds texts such as "size=S,M,L", `cost` a cost matrix."""
 
-    task: Task | None = None
+    task: TaskName | None = None
     measure: str | None = None
     folds: int = 5
     repeats: int | None = None
@@ -57,12 +58,13 @@ class Settings:
     search: SearchMethod = "halving"
     recipes: tuple[str, ...] = ()
     outer_folds: int | None = None
+    cost: Any = None
 
-    @property
-    def overrides(self) -> ColumnOverrides:
-        """The column types that were given."""
+    def overrides(self, target: str) -> ColumnOverrides:
+        """The types of columns that were given; an order of the target is none of them."""
+        levels = {name: found for name, found in orders(self.ordinal).items() if name != target}
         return ColumnOverrides.of(
-            self.ordinal, self.group, self.time,
+            levels, self.group, self.time,
             numeric=self.numeric, categorical=self.categorical, text=self.text,
             date=self.date, image=self.image, ignore=self.ignore,
         )  # fmt: skip

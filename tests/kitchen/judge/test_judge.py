@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from kilogram.evaluation.calibration import wilson
+from kilogram.evaluation.nested import Fold, Nested
 from kilogram.evaluation.permutation_tests import ChanceTest
 from kilogram.kitchen import cook
 from kilogram.kitchen.features.columns import Column, Layout
@@ -180,8 +181,8 @@ def test_the_learning_curve_needs_rows_of_every_class():
     X = rng.normal(size=(226, 2)) + y[:, None]
     rows = np.arange(226)
     measure = MEASURES["balanced_accuracy"]
-    judged = SimpleNamespace(y=y, measure=measure, along=None,
-                             recipe=SimpleNamespace(pipeline=LogisticRegression()))  # fmt: skip
-    fold = SimpleNamespace(train=rows, test=rows)
-    assert _with_fewer(judged, X, fold, 0.125, 0) is None  # three rows of the rare class
-    assert np.mean(_with_fewer(judged, X, fold, 0.25, 0) == y) > 0.5
+    recipe = SimpleNamespace(pipeline=LogisticRegression())
+    fold = Fold(0.0, None, {}, rows, rows, y, 0.0, model=recipe.pipeline)
+    judged = EvaluatedRecipe(recipe, Nested((fold,)), measure, y)
+    assert _with_fewer(judged, X, 0, 0.125, 0) is None  # three rows of the rare class
+    assert np.mean(_with_fewer(judged, X, 0, 0.25, 0) == y) > 0.5

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from kilogram.base.constraints import Null, Real
-from kilogram.kitchen.artifact.model import Model, unseen_note
+from kilogram.kitchen.artifact.model import Model, measure_of, unseen_note
 from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
 from kilogram.kitchen.formatting import figure
-from kilogram.kitchen.measures import measure_named, of_predictions
+from kilogram.kitchen.measures import COST, ORDERED, of_predictions
 from kilogram.kitchen.read.table import Table, table_blocks
 
 # Rows whose observed target is kept for the score, where the table has the target.
@@ -115,9 +115,16 @@ def _predict_block(
              "out_of_distribution": "out of distribution"}  # fmt: skip
     shown = ["prediction"] if bare else list(found)
     more = {names[key]: found[key] for key in shown}
+    if details.probabilities is not None and not bare and _by_cost(model):
+        expected = details.probabilities @ np.asarray(model.use["costs"])
+        more["expected cost"] = expected[np.arange(len(X)), details.values]
     if details.probabilities is not None and not bare and len(model.classes) <= MAX_CLASSES:
         more |= {f"P({name})": details.probabilities[:, k] for k, name in enumerate(model.classes)}
     return with_columns(block.data, more)
+
+
+def _by_cost(model: Model) -> bool:
+    return bool(model.about.get("measure") == COST)
 
 
 def label_cells(
@@ -187,7 +194,16 @@ def _collect_observed(
 def _score(model: Model, observed: np.ndarray, predicted: np.ndarray) -> list[str]:
     if len(observed) < 2:
         return []
-    measure = of_predictions(measure_named(model.about["measure"]))
+    measure = of_predictions(measure_of(model))
+    if measure.costs or measure.name in ORDERED:  # of positions, not of words
+        place = {name: k for k, name in enumerate(model.classes)}
+        known = np.array([name in place for name in observed])
+        observed, predicted = (
+            np.array([place[name] for name in names[known]], dtype=int)
+            for names in (observed, predicted)
+        )
+        if len(observed) < 2:
+            return []
     score = figure(measure.function(observed, predicted))
     return [f"{measure.title} of the predictions of {model.target!r}: {score} "
             f"({len(observed):,} rows)."]  # fmt: skip

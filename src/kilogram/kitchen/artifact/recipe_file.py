@@ -35,7 +35,7 @@ SETTING_TYPES = {
     "max_time": _NUMBER, "max_rows": _COUNT, "keep": _TEXT, "numeric": _TEXTS,
     "categorical": _TEXTS, "ignore": _TEXTS, "ordinal": _TEXTS, "text": _TEXTS, "date": _TEXTS,
     "image": _TEXTS, "group": _TEXT, "time": _TEXT, "accept": _TEXTS, "drop_duplicates": _SWITCH,
-    "examples": _SWITCH, "search": _TEXT, "recipes": _TEXTS, "outer_folds": _COUNT,
+    "examples": _SWITCH, "search": _TEXT, "recipes": _TEXTS, "outer_folds": _COUNT, "cost": _TEXT,
 }  # fmt: skip
 READING = ("header", "delimiter", "encoding", "sheet", "max_memory")
 

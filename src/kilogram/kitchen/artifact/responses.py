@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.evaluation.probability_scaling import TemperatureScaling
-from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.artifact.model import Model, probabilities
 from kilogram.kitchen.artifact.uncertainty import features
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
 from kilogram.kitchen.formatting import figure, short
@@ -28,15 +27,14 @@ def _block(model: Model, X: np.ndarray) -> np.ndarray:
     if not model.classes:
         return np.asarray(last.predict(inner), dtype=float).reshape(len(X), 1)
     if "scale" in model.use:
-        scaling = TemperatureScaling(model.use["scale"], model.use["shifts"])
-        return scaling.probabilities(class_scores(last, inner))
+        return probabilities(model, class_scores(last, inner))
     return np.eye(len(model.classes))[last.predict(inner)]
 
 
 def predicted(model: Model, X: np.ndarray) -> np.ndarray:
     """(n,) predictions of the pipeline: numbers, or indices of classes."""
     return np.concatenate(
-        [model.pipeline.predict(X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
+        [model.predict_cells(X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
     )
 
 

@@ -3,6 +3,7 @@
 errors        absolute errors on held-out rows, for conformal intervals     (regression)
 local         trees of the expected error, where it varies from row to row   (regression)
 scale, shifts calibration of the decision values to probabilities           (classification)
+costs         of each class predicted where another is observed, if given   (classification)
 distribution  mean, covariance and ranges of the training rows, to detect out-of-distribution rows
 examples      some training rows, to show beside new ones
 """
@@ -16,10 +17,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from kilogram.evaluation.conformal import conformal_quantile
-from kilogram.evaluation.probability_scaling import TemperatureScaling
 from kilogram.evaluation.threshold import probability_threshold
 from kilogram.kitchen.artifact import example_rows, out_of_distribution
-from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.artifact.model import Model, probabilities
+from kilogram.kitchen.costs import least_cost
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features.direct_transform import transform
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
@@ -75,6 +76,8 @@ def usage(
         scaled = scaling(kept, held_out)
         if scaled is not None:
             found |= {"scale": scaled.scale, "shifts": scaled.shifts}
+        if kept.measure.costs:
+            found["costs"] = np.asarray(kept.measure.costs)
     found["distribution"] = out_of_distribution.describe(X, features(pipeline, X))
     if examples:
         found["examples"] = example_rows.sample(X, kept.y)
@@ -112,7 +115,9 @@ def predict_with_details(
         )
         low, high = values - q, values + q
     if "scale" in use:
-        P = TemperatureScaling(use["scale"], use["shifts"]).probabilities(class_scores(last, inner))
+        P = probabilities(model, class_scores(last, inner))
+        if "costs" in use:
+            values = least_cost(P, use["costs"])
         if threshold is not None:
             rare = positive_class(model)
             values = np.where(P[:, rare] >= threshold, rare, 1 - rare)

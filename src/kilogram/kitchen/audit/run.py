@@ -35,8 +35,8 @@ from kilogram.kitchen.audit.finding import SEVERITIES, Audit, Finding, check_cod
 from kilogram.kitchen.errors import check_setting
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, as_text, plain
-from kilogram.kitchen.features.overrides import ColumnOverrides
-from kilogram.kitchen.question import Question, Task, ask
+from kilogram.kitchen.features.overrides import ColumnOverrides, orders
+from kilogram.kitchen.question import Question, TaskName, ask
 from kilogram.kitchen.read.table import Table, read_table
 
 MOST_COMPARED = 5e7  # cells: bounds the time of hashing them
@@ -49,7 +49,7 @@ def audit(
     target: str | None = None,
     *,
     against: Any = None,
-    task: Task | None = None,
+    task: TaskName | None = None,
     folds: int = 5,
     seed: int = 0,
     accept: Collection[str] = (),
@@ -75,7 +75,7 @@ def audit(
         The column to predict; without it only the inputs are checked.
     against : path or data frame, default=None
         Another table, such as the one to be predicted, to compare distributions and rows.
-    task : {"regression", "classification"}, default=None
+    task : {"regression", "classification", "ordinal"}, default=None
         Overrides the detected task.
     folds, seed : int
         As `cook` will use them.
@@ -105,13 +105,17 @@ def audit(
     """
     check_setting("max_time", max_time, Real(0, closed="right") | Null())
     budget = Budget(max_time=max_time)
+    given = orders(ordinal)
+    levels = given.pop(target, ()) if target is not None else ()
     overrides = ColumnOverrides.of(
-        ordinal, group, time,
+        given, group, time,
         numeric=numeric, categorical=categorical, text=text, date=date, image=image, ignore=drop,
     )  # fmt: skip
     found = read_table(table, seed=seed, max_time=max_time, **how)
     layout = find_layout(found.data, target, overrides=overrides)
-    question = None if target is None else ask(found, target, task=task, folds=folds)
+    question = None if target is None else ask(
+        found, target, task=task, folds=folds, levels=levels
+    )  # fmt: skip
     other = None if against is None else read_table(against, seed=seed, max_time=max_time, **how)
     return audit_table(
         found,

@@ -27,9 +27,9 @@ from kilogram.kitchen.choose.tree import (
 from kilogram.kitchen.features import featurise
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable, values
-from kilogram.kitchen.features.overrides import ColumnOverrides
+from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.measures import choose_measure
-from kilogram.kitchen.question import Task, ask
+from kilogram.kitchen.question import TaskName, ask
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.menu import MenuEntry, default_menu
 
@@ -86,7 +86,7 @@ def choose(
     table: Any,
     target: str | None = None,
     *,
-    task: Task | None = None,
+    task: TaskName | None = None,
     probabilities: bool = False,
     noisy_inputs: bool = False,
     sparse: bool = False,
@@ -110,7 +110,7 @@ def choose(
     table : path or data frame
     target : str, default=None
         The column to predict; without it, methods that need no labels.
-    task : {"regression", "classification"}, default=None
+    task : {"regression", "classification", "ordinal"}, default=None
     probabilities, noisy_inputs, sparse, clusters, small_device : bool, default=False
         What the data cannot show: probabilities (or intervals) needed, errors in the inputs, few
         columns wanted, clustering rather than dimension reduction, a small device to run on.
@@ -130,8 +130,10 @@ def choose(
     >>> [one.method for one in kg.choose(frame, "y").tries][:1]
     ['ridge']
     """
+    given = orders(ordinal)
+    levels = given.pop(target, ()) if target is not None else ()
     overrides = ColumnOverrides.of(
-        ordinal,
+        given,
         numeric=numeric, categorical=categorical, text=text, date=date, image=image, ignore=drop,
     )  # fmt: skip
     found = read_table(table, seed=seed, **how)
@@ -145,7 +147,7 @@ def choose(
         answers = _unlabelled(found, layout, wishes)
         steps, methods = follow(UNSUPERVISED, answers)
         return _choice(found, None, answers, [labels(answers), *steps], methods, ())
-    question = ask(found, target, task=task)
+    question = ask(found, target, task=task, levels=levels)
     folder = Path(found.path).parent if found.path else None
     rows = np.random.default_rng(seed).permutation(len(question.rows))[:2000]
     X = layout.array(found.data.take(question.rows[np.sort(rows)]), folder)

@@ -20,7 +20,7 @@ from kilogram.base.budget import Budget
 from kilogram.base.constraints import Integer
 from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.example_rows import recall
-from kilogram.kitchen.artifact.model import Model
+from kilogram.kitchen.artifact.model import Model, measure_of
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.partial_dependence import PartialDependence, dependence
 from kilogram.kitchen.artifact.responses import in_words, predicted, responses, value_in_words
@@ -29,7 +29,7 @@ from kilogram.kitchen.explain.importance import ColumnImportance, importance
 from kilogram.kitchen.explain.nearest import Neighbour, nearest
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.files import write_files
-from kilogram.kitchen.measures import measure_named, of_predictions
+from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.report.model_card import card_of
 
@@ -147,11 +147,7 @@ def explain_model(
     examples, more = _examples(found, X, y, chosen, training, neighbours, how)
     score = None
     if truth is not None:
-        score = float(
-            of_predictions(measure_named(found.about["measure"])).function(
-                truth, predicted(found, X[few])
-            )
-        )
+        score = float(of_predictions(measure_of(found)).function(truth, predicted(found, X[few])))
     return Explanation(
         found, name, len(X), score, matters, tuple(shown), tuple(examples), (*notes, *more)
     )

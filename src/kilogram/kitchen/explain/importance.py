@@ -86,6 +86,9 @@ def loss_of(model: Model, y: np.ndarray, outputs: np.ndarray) -> RowLoss:
         if not unit.any():
             unit = np.ones(len(y))
         return RowLoss(lambda truth, f: (truth - f) ** 2, unit)
+    if "costs" in model.use:
+        C = np.asarray(model.use["costs"])
+        return RowLoss(lambda truth, f: C[truth.astype(int), f.astype(int)], np.ones(len(y)))
     weights = np.ones(len(y))
     if model.about.get("measure") == "balanced_accuracy":
         there, counts = np.unique(y, return_counts=True)

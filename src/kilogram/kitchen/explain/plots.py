@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from matplotlib.ticker import MaxNLocator
 
+from kilogram.kitchen.artifact.model import measure_of
 from kilogram.kitchen.explain.explanation import Explanation
 from kilogram.kitchen.formatting import signed
-from kilogram.kitchen.measures import measure_named, of_predictions
+from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short
 
@@ -23,11 +24,7 @@ def of_importance(found: Explanation) -> Plot:
     best = list(zip(matters.columns, matters.losses, strict=True))[:TOP]
     colour = INK.get(str(found.model.about.get("recipe")), INK["linear"])
     known = matters.known
-    unit = (
-        of_predictions(measure_named(found.model.about["measure"])).title
-        if known
-        else "change of the predictions"
-    )
+    unit = of_predictions(measure_of(found.model)).title if known else "change of the predictions"
     with drawing(height=max(2.0, 0.9 + 0.25 * len(best))) as fig:
         ax = fig.subplots()
         for k, (_, loss) in enumerate(reversed(best)):

@@ -7,11 +7,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from kilogram.kitchen.artifact.model import measure_of
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
 from kilogram.kitchen.explain.explanation import Explanation, significant_columns
 from kilogram.kitchen.explain.plots import drawn, of_importance
 from kilogram.kitchen.formatting import ends, figure, signed
-from kilogram.kitchen.measures import measure_named, of_predictions
+from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.svg import short
@@ -64,7 +65,7 @@ def sentences(found: Explanation) -> list[str]:
 def unit_of(found: Explanation) -> str:
     """What importance is measured in."""
     if found.importance.known:
-        return f"loss of {of_predictions(measure_named(found.model.about['measure'])).title}"
+        return f"loss of {of_predictions(measure_of(found.model)).title}"
     return (
         "fraction of predictions that change"
         if found.model.classes
@@ -74,7 +75,7 @@ def unit_of(found: Explanation) -> str:
 
 def _context(found: Explanation) -> dict[str, Any]:
     model, used = found.model, found.model.layout.used
-    measure = of_predictions(measure_named(model.about["measure"]))
+    measure = of_predictions(measure_of(model))
     best = [k for k in found.importance.columns][:MAX_SHOWN]
     rows = [
         {"name": used[k].name, "kind": used[k].kind, "loss": signed(loss.mean),

@@ -25,6 +25,7 @@ from kilogram.kitchen.export import bayes, boosting
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.export.trees import tree_sums
+from kilogram.kitchen.recipes.cumulative_logit import TINY, CumulativeLogit
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.adaboost_regressor import AdaBoostRegressor
@@ -355,6 +356,22 @@ _MAPS: dict[type, Callable[[Graph, Any, str], str]] = {
     Nystroem: _nystroem, FourierFeatures: _fourier, PCA: _components, StandardScaler: _standard,
     PolynomialFeatures: bayes.polynomials,
 }  # fmt: skip
+
+
+def _cumulative(g: Graph, model: CumulativeLogit, x: str) -> Scores:
+    """Differences of the sigmoids of neighbouring thresholds, as logarithms."""
+    moved = g.affine(x, -np.asarray(model.coef_, dtype=float)[:, None], np.zeros((1, 1)))
+    below = g.add("Sigmoid", g.add("Add", moved, g.constant(model.thresholds_[None, :])))
+    count = len(model.thresholds_)
+    padded = np.vstack([-np.eye(count), np.zeros((1, count))]) + np.vstack(
+        [np.zeros((1, count)), np.eye(count)]
+    )
+    last = np.zeros((1, count + 1))
+    last[0, -1] = 1.0
+    p = g.affine(below, -padded.T, last)
+    return Scores(g.add("Log", g.add("Max", p, g.constant([TINY]))), count + 1, soft=True)
+
+
 _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     KernelPredictor: _dual, GeneralizedLinearModel: _generalized, SVR: _svr, SVC: _svc,
     PenalizedRegressor: _generalized, PenalizedClassifier: _penalized_classes,
@@ -367,4 +384,5 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     AdditiveBoosting: _additive,
     MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
     DummyClassifier: _constant, TransformedTargetRegressor: _scaled_target,
+    CumulativeLogit: _cumulative,
 }  # fmt: skip

@@ -137,13 +137,18 @@ def _graph(model: Model, dtype: Any) -> Graph:
         return g
     F = columns_of(g, found)
     place = g.add("ArgMax", F, axis=1, keepdims=0)
-    g.output(
-        g.add("Gather", g.constant(list(model.classes)), place), "prediction", "string", [None]
-    )
+    p = ""
     if "scale" in model.use:
         scaled = g.add("Mul", F, g.constant([float(model.use["scale"])]))
         moved = g.add("Add", scaled, g.constant(np.asarray(model.use["shifts"])[None, :]))
         p = g.add("Softmax", moved, axis=1)
+    if p and "costs" in model.use:
+        expected = g.add("MatMul", p, g.constant(np.asarray(model.use["costs"], dtype=float)))
+        place = g.add("ArgMin", expected, axis=1, keepdims=0)
+    g.output(
+        g.add("Gather", g.constant(list(model.classes)), place), "prediction", "string", [None]
+    )
+    if p:
         g.output(p, "probabilities", kind, [None, len(model.classes)])
     return g
 

@@ -32,7 +32,8 @@ from kilogram.evaluation.intervals import (
 )
 from kilogram.evaluation.nested import Fold, Nested, PredictionScorer, judge_fold
 from kilogram.evaluation.permutation_tests import ChanceTest, exchange_test
-from kilogram.evaluation.probability_scaling import as_columns, fit_scaling
+from kilogram.evaluation.probability_scaling import TemperatureScaling, as_columns, fit_scaling
+from kilogram.kitchen.costs import least_cost
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
 from kilogram.kitchen.judge.pooled import PooledScore, pooled_score, repetitions
@@ -156,31 +157,50 @@ class EvaluatedRecipe:
         """Rows and predictions of the first repetition."""
         folds = self.first_round
         rows = np.concatenate([fold.test for fold in folds])
-        return rows, np.concatenate([fold.prediction for fold in folds])
+        return rows, self._of_first_round(self.predictions)
+
+    @cached_property
+    def predictions(self) -> list[np.ndarray]:
+        """Predictions of every fold; with costs the decisions of least expected cost."""
+        if not self.measure.costs:
+            return [fold.prediction for fold in self.nested.folds]
+        return [least_cost(P, self.measure.costs) for P in self._probabilities]
+
+    def predict_with(self, k: int, model: BaseEstimator, X: np.ndarray) -> np.ndarray:
+        """Predictions of a model for other rows; decisions with the calibration of fold k."""
+        if not self.measure.costs:
+            return np.asarray(model.predict(X))
+        F = decision_values(model, X, len(np.unique(self.y)), self.measure)
+        return least_cost(self._scalings[k].probabilities(F), self.measure.costs)
+
+    def _of_first_round(self, values: list[np.ndarray]) -> np.ndarray:
+        pairs = zip(values, self.nested.folds, strict=True)
+        return np.concatenate([one for one, fold in pairs if fold.model is not None])
 
     def outputs(self, measure: Measure) -> tuple[list[np.ndarray], np.ndarray]:
         """What the measure takes: of every fold, and of the rows of the first repetition."""
         if measure.of == "predictions":
-            return [fold.prediction for fold in self.nested.folds], self.held_out[1]
-        found = self._probabilities
-        held = [
-            P for P, fold in zip(found, self.nested.folds, strict=True) if fold.model is not None
-        ]
-        return found, np.concatenate(held)
+            return self.predictions, self.held_out[1]
+        return self._probabilities, self._of_first_round(self._probabilities)
 
     @cached_property
     def _probabilities(self) -> list[np.ndarray]:
         """(n, classes) probabilities of every fold, calibrated on the others of its repetition."""
+        pairs = zip(self._scalings, self.nested.folds, strict=True)
+        return [scaling.probabilities(_decision(fold)) for scaling, fold in pairs]
+
+    @cached_property
+    def _scalings(self) -> list[TemperatureScaling]:
         folds = self.nested.folds
-        found: list[np.ndarray] = [np.empty(0)] * len(folds)
+        found: dict[int, TemperatureScaling] = {}
         shifts = self.measure.name == "balanced_accuracy"
         for places in repetitions(folds):
             for k in places:
                 rest = [j for j in places if j != k] or [k]
                 F = np.concatenate([_decision(folds[j]) for j in rest])
                 y = np.concatenate([self.y[folds[j].test] for j in rest])
-                found[k] = fit_scaling(F, y, shifts=shifts).probabilities(_decision(folds[k]))
-        return found
+                found[k] = fit_scaling(F, y, shifts=shifts)
+        return [found[k] for k in range(len(folds))]
 
     def units(self, rows: np.ndarray) -> np.ndarray | None:
         """What was sampled as a whole: groups, or stretches of time; None: single rows."""

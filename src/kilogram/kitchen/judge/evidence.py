@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import fit_rows, part
 from kilogram.evaluation.learning_curves import LearningCurve
-from kilogram.evaluation.nested import Fold
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.pooled import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
@@ -91,7 +91,7 @@ def held_out_predictions(judged: EvaluatedRecipe, X: np.ndarray) -> HeldOutPredi
     return HeldOutPredictions(
         rows,
         judged.y[rows],
-        np.concatenate([fold.prediction for fold in folds]),
+        judged.held_out[1],
         np.concatenate([m[:, 1] - m[:, 0] for m in margins]) if two else None,
         np.concatenate(margins) if known else None,
     )
@@ -104,11 +104,12 @@ def importance(
     looked = _most_correlated(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
     rng = np.random.default_rng(seed)
     losses = []
-    for fold in judged.first_round:
+    for k, fold in enumerate(judged.first_round):
         if budget.expired:
             break
         test = fold.test[:MAX_HELD_OUT]
-        losses.append(_losses(fold.model, X[test], judged.y[test], looked, judged.measure, rng))
+        predict = partial(judged.predict_with, k, fold.model)
+        losses.append(_losses(predict, X[test], judged.y[test], looked, judged.measure, rng))
     if not losses:
         return None
     shown = tuple(names[k] for k in looked)
@@ -116,7 +117,7 @@ def importance(
 
 
 def _losses(
-    model: BaseEstimator,
+    predict: Callable[[np.ndarray], np.ndarray],
     X: np.ndarray,
     y: np.ndarray,
     columns: np.ndarray,
@@ -129,7 +130,7 @@ def _losses(
     """
     measure = of_predictions(measure)
     function = quick(measure)
-    score = function(y, model.predict(X))
+    score = function(y, predict(X))
     wanted = np.repeat(np.arange(len(columns)), SHUFFLES)
     copies = max(1, MAX_BLOCK // len(X))
     after = np.empty(len(wanted))
@@ -138,7 +139,7 @@ def _losses(
         shuffled = np.tile(X, (len(part), 1))
         for k, column in enumerate(part):
             shuffled[k * len(X) : (k + 1) * len(X), column] = rng.permutation(X[:, column])
-        predictions = np.split(model.predict(shuffled), len(part))
+        predictions = np.split(predict(shuffled), len(part))
         after[start : start + copies] = [function(y, one) for one in predictions]
     lost = measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
     return list(np.nan_to_num(lost))  # one row has no R^2
@@ -172,8 +173,8 @@ def learning(
         if budget.left < sum(fold.seconds for fold in folds) * fraction:
             continue
         found = []
-        for fold in folds:
-            if (prediction := _with_fewer(judged, X, fold, fraction, seed)) is None:
+        for k in range(len(folds)):
+            if (prediction := _with_fewer(judged, X, k, fraction, seed)) is None:
                 break
             found.append(prediction)
         if len(found) == len(folds):
@@ -182,17 +183,17 @@ def learning(
     if not sizes:
         return None
     sizes.append(judged.nested.rows[0])
-    scores.append(_fold_scores(judged, [fold.prediction for fold in folds]))
+    scores.append(_fold_scores(judged, judged.predictions[: len(folds)]))
     return LearningCurve(
         np.round(sizes).astype(int), np.array(scores, dtype=float), judged.nested.rows[1]
     )
 
 
 def _with_fewer(
-    judged: EvaluatedRecipe, X: np.ndarray, fold: Fold, fraction: float, seed: int
+    judged: EvaluatedRecipe, X: np.ndarray, k: int, fraction: float, seed: int
 ) -> np.ndarray | None:
-    """Predictions of one fold with a fraction of its training rows; None when too few are left."""
-    y = judged.y
+    """Predictions of fold k with a fraction of its training rows; None when too few are left."""
+    y, fold = judged.y, judged.first_round[k]
     classes = judged.measure.task == "classification"
     count = round(fraction * len(fold.train))
     least = 3 * len(np.unique(y[fold.train])) if classes else 10
@@ -206,7 +207,7 @@ def _with_fewer(
     if along and "groups" in along and len(np.unique(along["groups"])) < 2:
         return None
     model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], along)
-    return np.asarray(model.predict(X[fold.test]))
+    return judged.predict_with(k, model, X[fold.test])
 
 
 def _fold_scores(judged: EvaluatedRecipe, predictions: list[np.ndarray]) -> np.ndarray:

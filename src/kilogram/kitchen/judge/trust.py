@@ -257,8 +257,11 @@ def _groups(
     importance: HeldOutImportance | None,
 ) -> tuple[SubgroupResult, ...]:
     """Subgroups of the columns that matter most, the worst first."""
-    loss = absolute if judged.measure.task == "regression" else zero_one
-    losses = loss(held_out.truth, held_out.prediction)
+    if judged.measure.costs:
+        losses = np.asarray(judged.measure.costs)[held_out.truth, held_out.prediction]
+    else:
+        loss = absolute if judged.measure.task == "regression" else zero_one
+        losses = loss(held_out.truth, held_out.prediction)
     columns = list(enumerate(layout.used))
     if importance is not None:
         place = {importance.columns[k]: rank for rank, k in enumerate(importance.order)}

@@ -1,6 +1,7 @@
 """Recipes by name: methods of the library on the features of the linear recipe.
 
     lasso, elastic_net   few columns; the penalty by the folds of the estimator itself
+    ordinal              ordered classes by cumulative logits; the penalty searched
     logistic             logistic regression; the penalty by folds
     poisson              counts and other non-negative targets; the penalty searched
     huber                robust against outliers of the target
@@ -25,7 +26,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kilogram.evaluation.search import Search
+from kilogram.kitchen.costs import CostScore
 from kilogram.kitchen.measures import BALANCED, Measure
+from kilogram.kitchen.recipes.cumulative_logit import CumulativeLogit
 from kilogram.kitchen.recipes.variance_score import VarianceScore
 from kilogram.kitchen.settings import SearchMethod
 
@@ -38,6 +41,8 @@ LIBRARY = {
     "poisson": ("Poisson", "Poisson regression of a non-negative target; penalty is searched.",
                 ("regression",)),
     "huber": ("Huber", "Linear regression with Huber's loss.", ("regression",)),
+    "ordinal": ("Ordinal", "Cumulative logit (proportional odds) regression of ordered classes; "
+                "penalty is searched.", ("classification",)),
     "logistic": ("Logistic", "Logistic regression; penalty by cross-validation.",
                  ("classification",)),
     "knn": ("Nearest neighbours", "Mean or vote of the nearest rows; their number is searched.",
@@ -60,6 +65,8 @@ def library_pipeline(
     model, space = _model(name, regression, len(y), seed, balanced=measure.name in BALANCED)
     if name == "boosting" and measure.name == "poisson_deviance":
         model.set_params(loss="poisson")
+    if name == "logistic" and measure.costs:
+        model.set_params(scoring=CostScore(measure.costs))
     if measure.quantile is not None:
         model, space = _quantile_model(name, measure.quantile, seed)
     step = tree_columns if name == "boosting" else columns
@@ -71,6 +78,8 @@ def library_pipeline(
         scoring = LossScore(measure.function)
     if not regression and measure.name in BALANCED:
         scoring = "balanced_accuracy"
+    if measure.costs:
+        scoring = CostScore(measure.costs)
     return Search(pipeline, {f"model__{key}": values for key, values in space.items()},
                   method="random", n_iter=TRIALS, cv=3, scoring=scoring, max_time=max_time,
                   random_state=seed)  # fmt: skip
@@ -149,6 +158,8 @@ def _model(
         return kg.PoissonRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 0.1, 1.0, 10.0]}
     if name == "huber":
         return kg.HuberRegressor(max_iter=1000), {"alpha": [1e-4, 1e-2, 1.0, 100.0]}
+    if name == "ordinal":
+        return CumulativeLogit(), {"alpha": [1e-4, 1e-3, 1e-2, 0.1, 1.0]}
     if name == "logistic":
         return kg.LogisticRegressionCV(cv=RareClassFolds(seed=seed), class_weight=weight), {}
     if name == "knn":

@@ -1,5 +1,6 @@
 """The default menu: which recipes suit a table, and why.
 
+    ordinal          ordered classes
     linear, kernel   always: their difference measures the non-linear dependence
     lasso            numbers, more than a third as many columns as rows
     poisson          counts
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kilogram.kitchen.features.columns import Kind, Layout
-from kilogram.kitchen.measures import Measure
+from kilogram.kitchen.measures import ORDERED, Measure
 
 PLAIN: tuple[Kind, ...] = ("numeric", "ordinal", "categorical", "date", "time")
 # Boosting grows a tree per class and scans all columns for every split.
@@ -62,6 +63,8 @@ def default_menu(
         found.append(MenuEntry("lasso", f"{plain} columns for {rows:,} rows: few may be needed"))
     if numbers and not words and measure.name in OF_MEANS and are_counts(y):
         found.append(MenuEntry("poisson", "the target is a count"))
+    if measure.name in ORDERED and not along:
+        found.append(MenuEntry("ordinal", "the classes are ordered"))
     found.append(MenuEntry("linear", "the simplest, and what the others are compared with"))
     if not numbers and not along:
         work = rows * plain * classes

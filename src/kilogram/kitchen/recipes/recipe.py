@@ -34,7 +34,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.features import FeatureSettings, featurise, featurise_for_trees, grid, start
 from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.features.transform_cache import TransformCache
-from kilogram.kitchen.measures import BALANCED, Measure
+from kilogram.kitchen.measures import BALANCED, ORDERED, Measure
 from kilogram.kitchen.recipes.library_models import LIBRARY, library_pipeline
 from kilogram.kitchen.recipes.menu import default_menu
 from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
@@ -119,6 +119,8 @@ def _baseline(measure: Measure) -> Recipe:
     numbers = measure.task == "regression"
     dummy = DummyRegressor() if numbers else DummyClassifier(strategy="prior")
     constant = "the mean" if numbers else "the most frequent class"
+    if measure.costs:
+        constant = "the class of least expected cost"
     return Recipe("baseline", "Baseline", f"Always predicts {constant}.",
                   Pipeline([("model", dummy)]))  # fmt: skip
 
@@ -177,6 +179,8 @@ def _of_library(
             f"The recipe {name} is for {tasks[0]}, not for {measure.task}; use some of "
             f"{', '.join(('linear', 'kernel', 'trees', 'boosting', *suited))}."
         )
+    if name == "ordinal" and measure.name not in ORDERED:
+        raise KitchenError("The recipe ordinal is for ordered classes: use --task ordinal.")
     if name == "poisson" and np.min(y) < 0:
         raise KitchenError("The recipe poisson needs a non-negative target.")
     columns = featurise(layout, len(y), FeatureSettings(components=COMPONENTS))
@@ -224,7 +228,7 @@ def _ridge(
                                           **parameters)  # fmt: skip
     else:
         balanced = measure.name in BALANCED
-        model = RidgeSearchClassifier(kernel, balanced=balanced, **parameters)
+        model = RidgeSearchClassifier(kernel, balanced=balanced, costs=measure.costs, **parameters)
     steps = [("columns", featurise(layout, rows, plan)), ("model", model)]
     pipeline = Pipeline(steps, memory=shared)
     if search.method == "path":
@@ -242,9 +246,9 @@ def _ridge(
     # with few rows, halving them decides nothing; random search covers a short list
     if method == "halving" and (rows <= SHORT or _smallest_class(y, measure) < FEW_OF_CLASS):
         method = "random"
+    scoring = "r2" if numbers else "cost" if measure.costs else "accuracy"
     return Search(pipeline, space, method=method, n_iter=TRIALS, cv="own", start=(first,),
-                  margin=partial(tuning_margin, rows=rows, factor=MARGIN,
-                                 scoring="r2" if numbers else "accuracy"),
+                  margin=partial(tuning_margin, rows=rows, factor=MARGIN, scoring=scoring),
                   max_time=search.max_time,
                   random_state=search.seed)  # fmt: skip
 
@@ -264,7 +268,8 @@ def _of_trees(name: str, layout: Layout, measure: Measure, search: SearchSetting
         loss = "absolute" if LOSSES.get(measure.name) else "squared"
         model = TreeSearchRegressor(loss=loss, **parameters)
     else:
-        model = TreeSearchClassifier(balanced=measure.name in BALANCED, **parameters)
+        model = TreeSearchClassifier(balanced=measure.name in BALANCED, costs=measure.costs,
+                                     **parameters)  # fmt: skip
     pipeline = Pipeline([("columns", featurise_for_trees(layout)), ("model", model)])
     if name == "trees":
         return Recipe("trees", "Forest", "A random forest; the size of the leaves is tuned.",

@@ -9,12 +9,15 @@ of all alphas come from one eigendecomposition, so the search costs one fit per 
 the one that is best on a sample, with few landmarks, and its neighbours are tried on all rows.
 Classes are indicator columns, tuned by the largest; of more than two the selected model predicts by
 Fisher's rule (`kilogram.models.fisher.ridge_rule`) where that is right more often about the rows
-left out. With `balanced` each class weighs the same in all. Where rows belong together or follow
-each other in time, whole folds are left out instead of single rows, and so they are for sparse
-rows, which have no closed form (`kilogram.kitchen.recipes.ridge_solvers`).
+left out. With `balanced` each class weighs the same in all. The values of the indicators estimate
+probabilities: with costs the class is that of least expected cost, and tuning minimises the cost.
+Where rows belong together or follow each other in time, whole folds are left out instead of single
+rows, and so they are for sparse rows, which have no closed form
+(`kilogram.kitchen.recipes.ridge_solvers`).
 
 The score of a grid point is 1 - (mean leave-one-out loss) / scale: R^2 with squared errors over the
-variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class.
+variance of y, accuracy with errors counted, balanced accuracy with errors weighted by class, with
+costs their mean, negated.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kilogram.evaluation.grouped_fits import Along, inner_splits
 from kilogram.evaluation.splits import Splits
 from kilogram.kernels import Gaussian
+from kilogram.kitchen.costs import Costs, least_cost
 from kilogram.kitchen.recipes.ridge_solvers import LeftOutPredictions, RidgeSolver
 from kilogram.models.fisher.ridge_rule import by_fisher, class_sums, fisher_rule
 
@@ -132,7 +136,7 @@ class RidgeSearch(BaseEstimator, ABC):
             self.best_params_["width"] = float(self.widths[row])
         self.model_ = solvers[row].model(X, Y, alpha, weights)
         self.rule_ = "largest"
-        if is_regressor(self) or Y.shape[1] <= 2:
+        if is_regressor(self) or Y.shape[1] <= 2 or self._decides_by_costs():
             return self
         values = paths[place].left_out[:, :, column]
         sums = class_sums(Y, self.model_.predict(X), weights)
@@ -153,6 +157,9 @@ class RidgeSearch(BaseEstimator, ABC):
                 self.path_[there] = 1.0 - lost / self._scale(y[rows])
             self.path_[row, column] = self.best_score_
         return self
+
+    def _decides_by_costs(self) -> bool:
+        return False
 
     def _path_losses(self, y: np.ndarray, left_out: np.ndarray, weights: Any) -> np.ndarray:
         """(alphas, n) losses of the predictions (n, t, alphas) of rows left out."""
@@ -283,8 +290,27 @@ class RidgeSearchRegressor(RegressorMixin, RidgeSearch):
 class RidgeSearchClassifier(ClassifierMixin, RidgeSearch):
     """Ridge or kernel ridge on class indicators, tuned by leave-one-out; Fisher's rule beyond two.
 
-    The score is accuracy, or with `balanced` balanced accuracy. Parameters: see RidgeSearch.
+    The score is accuracy, or with `balanced` balanced accuracy. With `costs`, a (classes, classes)
+    matrix for classes 0, 1, ..., the class of least expected cost is predicted, and the score is
+    the mean cost, negated. Other parameters: see RidgeSearch.
     """
+
+    def __init__(
+        self,
+        kernel: str = "linear",
+        *,
+        balanced: bool = False,
+        costs: Costs = (),
+        alphas: Sequence[float] | None = None,
+        widths: Sequence[float] = WIDTHS,
+        max_exact: int = 1000,
+        n_landmarks: int = 600,
+        random_state: int = 0,
+    ):
+        super().__init__(kernel, balanced=balanced, alphas=alphas, widths=widths,
+                         max_exact=max_exact, n_landmarks=n_landmarks,
+                         random_state=random_state)  # fmt: skip
+        self.costs = costs
 
     def predict(self, X: Any) -> np.ndarray:
         return self._predictions(self._decision(X))
@@ -303,13 +329,21 @@ class RidgeSearchClassifier(ClassifierMixin, RidgeSearch):
             return Y, None
         return Y, (len(y) / (len(counts) * counts))[codes]
 
+    def _decides_by_costs(self) -> bool:
+        return bool(self.costs)
+
     def _predictions(self, F: np.ndarray) -> np.ndarray:
-        return self.classes_[np.argmax(F, axis=1)]
+        if not self.costs:
+            return self.classes_[np.argmax(F, axis=1)]
+        # a class that is not among the rows has probability 0, and may be the cheapest all the same
+        return least_cost(F, np.asarray(self.costs)[self.classes_.astype(int)])
 
     def _scale(self, y: np.ndarray) -> float:
         return 1.0
 
     def _losses(self, y: np.ndarray, predictions: np.ndarray, weights: Any) -> np.ndarray:
+        if self.costs:  # a score of 1 - loss / scale is the cost, negated
+            return 1.0 + np.asarray(self.costs)[y.astype(int), predictions]
         return (y != predictions) * (1.0 if weights is None else weights)
 
 

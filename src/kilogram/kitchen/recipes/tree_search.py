@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kilogram.evaluation.search import Search
+from kilogram.kitchen.costs import Costs, CostScore, least_cost, mean_cost
 from kilogram.kitchen.features.direct_transform import validate_cells
 from kilogram.kitchen.recipes.forests import ForestClassifier, ForestRegressor, MissingValueForest
 from kilogram.kitchen.recipes.tree_predictions import predict_trees
@@ -57,9 +58,9 @@ def tuning_margin(score: float, rows: int, scoring: str, factor: float = MARGIN)
     """What other settings must be better by: about `factor` standard errors of the score.
 
     `scoring` is "r2" (the error is a part of what is unexplained), "accuracy" (that of a fraction
-    of rows) or "log_loss" (a part of the loss, the score being its negative).
+    of rows), "log_loss" or "cost" (a part of the loss, the score being its negative).
     """
-    loss = -score if scoring == "log_loss" else max(1.0 - score, 0.0)
+    loss = -score if scoring in ("log_loss", "cost") else max(1.0 - score, 0.0)
     return float(factor * (np.sqrt(loss) if scoring == "accuracy" else loss) / np.sqrt(rows))
 
 
@@ -71,6 +72,8 @@ class TreeSearch(BaseEstimator):
     kind : {"forest", "boosting"}, default="forest"
     balanced : bool, default=False
         Every class weighs the same in fit and score. Classes only.
+    costs : (classes, classes) matrix, default=()
+        Settings are scored by the mean cost of the decisions. Classes 0, 1, ... only.
     method, trials : str, int
         How the parameters of boosting are searched.
     max_time : float or None, default=None
@@ -92,6 +95,7 @@ class TreeSearch(BaseEstimator):
         kind: str = "forest",
         *,
         balanced: bool = False,
+        costs: Costs = (),
         method: str = "random",
         trials: int = 4,
         max_time: float | None = None,
@@ -99,6 +103,7 @@ class TreeSearch(BaseEstimator):
     ):
         self.kind = kind
         self.balanced = balanced
+        self.costs = costs
         self.method = method
         self.trials = trials
         self.max_time = max_time
@@ -171,6 +176,9 @@ class TreeSearch(BaseEstimator):
         if is_regressor(self):
             return float(r2_score(y, np.nan_to_num(model.oob_prediction_, nan=y.mean())))
         votes = np.nan_to_num(model.oob_decision_function_)
+        if self.costs:
+            C = np.asarray(self.costs)
+            return -mean_cost(y.astype(int), least_cost(votes, C[self.classes_.astype(int)]), C)
         return float(accuracy_score(y, self.classes_[np.argmax(votes, axis=1)]))
 
     def _grown(self, leaf: int, *, judged: bool = True) -> Any:
@@ -199,6 +207,8 @@ class TreeSearch(BaseEstimator):
         """The score of the settings, and what its standard error follows from."""
         if is_regressor(self):
             return (AbsoluteScore if self.loss == "absolute" else VarianceScore).of(y), "r2"
+        if self.costs:
+            return CostScore(self.costs), "cost"
         if self.balanced:
             return "balanced_accuracy", "accuracy"
         return ("accuracy", "accuracy") if self.forest_ else (log_loss_score, "log_loss")

@@ -262,6 +262,7 @@ def command(cooked: CookResult) -> str:
             ("date", list(s.date), []), ("image", list(s.image), []), ("group", s.group, None),
             ("time", s.time, None), ("accept", list(s.accept), []),
             ("drop_duplicates", s.drop_duplicates, False), ("examples", s.examples, True),
+            ("cost", s.cost, None), ("recipes", ",".join(s.recipes), ""),
         )
         if value != default
     }  # fmt: skip

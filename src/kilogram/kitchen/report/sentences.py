@@ -195,6 +195,9 @@ def _nonlinear(by_name: dict[str, EvaluatedRecipe]) -> str:
 def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
     tuned = [one for one in by_name.values() if one.optimism is not None]
     if not tuned:
+        if any(one.nested.inner_scores is not None for one in by_name.values()):
+            return (f"Tuning used another score than {chosen.measure.title}, so that its optimism "
+                    "cannot be stated.")  # fmt: skip
         return "No parameter was tuned, so that there is no optimism of tuning."
     shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
     gap = shown.optimism or 0.0
@@ -220,6 +223,8 @@ def _in_words(one: EvaluatedRecipe) -> str:
 def _constant(measure: Measure) -> str:
     if measure.quantile is not None:
         return f"the {measure.quantile:g} quantile"
+    if measure.costs:
+        return "the class of least expected cost"
     return "the mean" if measure.task == "regression" else "the most frequent class"
 
 
@@ -337,6 +342,8 @@ def _of_rows(found: MoreRows, measure: Measure) -> str:
 
 def _of_groups(found: tuple[SubgroupResult, ...], measure: Measure) -> str:
     what = "mean absolute error" if measure.task == "regression" else "error rate"
+    if measure.costs:
+        what = "mean cost"
     worse = [group for group in found if group.found.verdict == "worse"]
     if not worse:
         return f"None of {len(found)} subgroups has a significantly larger {what} than other rows."
