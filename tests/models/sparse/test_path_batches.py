@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
-from kilogram import enet_path
+from kilogram import PenalizedClassifier, PenalizedRegressor, enet_path, penalized_path
+from kilogram.base import ConvergenceWarning
 from kilogram.models.sparse.problem import from_rows
 from kilogram.solvers.coordinate.elastic_net import (
     BATCH,
     ElasticNetOptions,
-    _batches,
+    close_batches,
     elastic_net_path,
 )
 
@@ -68,7 +70,7 @@ def test_grids_that_jump_or_rise_are_solved_too():
 
 def test_batches_are_close_and_decrease():
     grid = [(a, 0.0) for a in [*np.geomspace(1, 0.1, 50), 5.0, 4.9, 1e-3, 0.0, 0.0]]
-    batches = list(_batches(grid))
+    batches = list(close_batches(grid, lambda: BATCH))
     assert [strength for batch in batches for strength in batch] == grid
     for batch in batches:
         values = [l1 for l1, _ in batch]
@@ -117,3 +119,34 @@ def test_a_small_alpha_is_reached_from_nothing(container):
     assert point.converged
     assert np.count_nonzero(point.coef) > 30
     assert relative_gap(Z, y, point.coef, alpha, 1.0) < 2e-9
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "huber"])
+@pytest.mark.parametrize("container", ["C", "F", "float32", "csc"])
+def test_paths_of_other_losses_equal_single_fits(loss, container):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 150))
+    X[:, 1:] += 0.7 * X[:, :-1]
+    z = 0.4 * X[:, ::20].sum(axis=1)
+    y = {"logistic": z > 0, "poisson": rng.poisson(np.exp(np.clip(z, -2, 2))), "huber": z}[loss]
+    given = {
+        "C": np.ascontiguousarray,
+        "F": np.asfortranarray,
+        "float32": np.float32,
+        "csc": sparse.csc_array,
+    }[container](X)
+    y = np.asarray(y, dtype=float)
+    path = penalized_path(given, y, loss=loss, n_alphas=15, eps=0.1, tol=1e-7)
+    make = PenalizedClassifier if loss == "logistic" else PenalizedRegressor
+    for k in (0, 7, 14):
+        single = make(loss, alpha=path.alphas[k], tol=1e-9).fit(given, y)
+        assert_allclose(path.coefs[:, k], np.ravel(single.coef_), atol=2e-3)
+        assert_allclose(path.intercepts[k], np.ravel(single.intercept_)[0], atol=2e-3)
+
+
+def test_a_limit_of_time_leaves_the_first_points_of_other_losses():
+    X, y = correlated(60, 90)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        path = penalized_path(X, y > 0, loss="logistic", max_time=1e-9, n_alphas=20)
+    assert 1 <= len(path.alphas) < 20
+    assert np.isfinite(path.coefs).all()

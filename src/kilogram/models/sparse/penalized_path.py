@@ -135,11 +135,7 @@ def penalized_path(
             StopRule(float(tol), int(max_iter)), tick,
         )  # fmt: skip
         grid = _grid(path.strength_max, settings.ratio, alphas, eps, n_alphas)
-        points = []
-        for alpha in grid.tolist():
-            points.append(path.solve(settings.strengths(alpha)))
-            if path.late:
-                break
+        points = path.solve_path([settings.strengths(alpha) for alpha in grid.tolist()])
     found = Solution(
         None, len(points), converged=all(point.converged for point in points),
         message=f"alphas missed the tolerance: {sum(not p.converged for p in points)}.",

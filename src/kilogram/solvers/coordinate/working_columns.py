@@ -105,11 +105,6 @@ class WorkingColumns:
         self.b, self.c = np.ascontiguousarray(coef[self.columns], dtype=np.float64), c
         self.z = np.asarray(self.X @ self.b) + c
 
-    def coef(self) -> Array:
-        found = np.zeros(self.rows.X.shape[1])
-        found[self.columns] = self.b
-        return found
-
 
 def weighted_gram(A: Any, B: Any, h: Array) -> Array:
     """A' diag(h) B, of dense or sparse columns; A' diag(h) A if B is None."""
