@@ -52,7 +52,7 @@ def test_binary_problems_equal_block_smo(slack, dtype):
     {"class_weight": "balanced"}, {"kernel": "callable"}, {"kernel": "poly", "C": 0.01},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("k", [3, 4])
 def test_models_equal_those_of_block_smo(k, dtype, params, monkeypatch):
     X, y = data(90, k, dtype)
     w = np.random.default_rng(2).integers(0, 3, 90).astype(float)
@@ -85,7 +85,7 @@ def test_sparse_rows_and_warm_starts():
 
 
 def test_slow_interruptible_and_hard_margin_fits_use_block_smo(monkeypatch):
-    X, y = data(80, 2, seed=3)
+    X, y = data(80, 3, seed=3)
     want = kg.SVC(tol=1e-6, C=100.0).fit(X, y)
     monkeypatch.setattr(svc_solver, "VISITS", 0)
     slow = kg.SVC(tol=1e-6, C=100.0).fit(X, y)
@@ -93,6 +93,7 @@ def test_slow_interruptible_and_hard_margin_fits_use_block_smo(monkeypatch):
     problems = "solve_binary_problems"
     monkeypatch.setattr(svc_solver, problems, lambda *a, **k: pytest.fail("not for this"))
     kg.SVC(max_time=60.0).fit(X, y)
+    kg.SVC().fit(X[y < 2], y[y < 2])  # one problem needs no call for several
     with pytest.warns(UserWarning, match="max_iter"):
         kg.SVC(max_iter=5).fit(X, y)
-    kg.SVC(C=np.inf).fit(np.array([[0.0], [1.0], [3.0], [4.0]]), [0, 0, 1, 1])
+    kg.SVC(C=np.inf).fit(np.array([[0.0], [1.0], [3.0], [4.0], [7.0]]), [0, 0, 1, 1, 2])
