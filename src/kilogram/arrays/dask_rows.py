@@ -24,7 +24,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
-from kilogram.arrays import rows
+from kilogram.arrays import local_rows
 from kilogram.arrays.frames import frame_dtype, is_series, series_to_array
 from kilogram.arrays.namespace import is_dask, is_sparse
 from kilogram.arrays.row_streams import as_block, length, split, stack_rows
@@ -84,6 +84,7 @@ def _blockwise(
 
 def row_blocks(X: Any, *others: Any, block_rows: int | None) -> Iterator[tuple[Any, ...]]:
     """Chunk after chunk, fetched one at a time."""
+    local_rows.check_block_rows(block_rows)
     columns = [[] if a is None else _chunks(a) for a in align(X, others)]
     for blocks in zip_longest(*columns):
         x, *rest = _checked(dask.compute(*blocks))
@@ -106,14 +107,14 @@ def take_rows(X: Any, indices: np.ndarray) -> Any:
     order = np.argsort(indices, kind="stable")
     wanted = indices[order]
     cuts = np.searchsorted(wanted, np.concatenate([[0], ends]))
-    pick, picked = delayed(rows.take_rows, pure=False), []
+    pick, picked = delayed(local_rows.take_rows, pure=False), []
     for b, block in enumerate(_chunks(X)):
         if cuts[b] < cuts[b + 1]:
             start = 0 if b == 0 else ends[b - 1]
             picked.append(pick(block, wanted[cuts[b] : cuts[b + 1]] - start))
     if not picked:
-        return rows.take_rows(_example(X), indices)
-    return rows.take_rows(stack_rows(list(dask.compute(*picked))), np.argsort(order))
+        return local_rows.take_rows(_example(X), indices)
+    return local_rows.take_rows(stack_rows(list(dask.compute(*picked))), np.argsort(order))
 
 
 def known_rows(X: Any) -> Any:
@@ -197,12 +198,12 @@ def _reduce_chunk(statistic: Callable[..., Any], block_rows: int | None, *blocks
     here = _checked(blocks)
     if length(here[0]) == 0:
         return None
-    return rows.reduce_rows(statistic, *here, block_rows=block_rows)
+    return local_rows.reduce_rows(statistic, *here, block_rows=block_rows)
 
 
 def _map_chunk(f: Callable[..., Any], block_rows: int | None, empty: Any, *blocks: Any) -> Any:
     here = _checked(blocks)
-    return rows.map_rows(f, *here, block_rows=block_rows) if length(here[0]) else empty
+    return local_rows.map_rows(f, *here, block_rows=block_rows) if length(here[0]) else empty
 
 
 def _merge(parts: list[Any]) -> Any:

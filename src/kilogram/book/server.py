@@ -37,7 +37,6 @@ def make_app(worker: Worker) -> Any:
     """The FastAPI application; `worker` runs the fits."""
     fastapi = _import("fastapi")
     from fastapi.responses import FileResponse, JSONResponse
-    from starlette.concurrency import run_in_threadpool
 
     app = fastapi.FastAPI(title="Kilogram, the live book", docs_url=None, redoc_url=None)
 
@@ -76,6 +75,23 @@ def make_app(worker: Worker) -> Any:
 
         return page_costs(find_page(slug))
 
+    app.add_route("/api/run", _run_route(worker), methods=["POST"])
+
+    @app.get("/{name:path}")
+    def files(name: str) -> Any:
+        found = (STATIC / (name or "index.html")).resolve()
+        if not found.is_file() or STATIC.resolve() not in found.parents:
+            return JSONResponse({"error": "There is no such file."}, 404)
+        return FileResponse(found, headers={"Cache-Control": "no-cache"})
+
+    return app
+
+
+def _run_route(worker: Worker) -> Callable[[Any], Any]:
+    """The route that runs the fit of a page."""
+    from fastapi.responses import JSONResponse
+    from starlette.concurrency import run_in_threadpool
+
     async def run(request: Any) -> Any:
         try:
             if int(request.headers.get("content-length") or 0) > MAX_BYTES:
@@ -93,16 +109,7 @@ def make_app(worker: Worker) -> Any:
             )
             return JSONResponse({"error": sentence}, 400)
 
-    app.add_route("/api/run", run, methods=["POST"])
-
-    @app.get("/{name:path}")
-    def files(name: str) -> Any:
-        found = (STATIC / (name or "index.html")).resolve()
-        if not found.is_file() or STATIC.resolve() not in found.parents:
-            return JSONResponse({"error": "There is no such file."}, 404)
-        return FileResponse(found, headers={"Cache-Control": "no-cache"})
-
-    return app
+    return run
 
 
 def serve(

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# Where reports are written unless --out names a folder.
+REPORTS = Path("kilogram-report")
+
+
 class TaskName(StrEnum):
     regression = "regression"
     classification = "classification"
@@ -112,6 +116,7 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=110, soft_wrap=True)
 
 
-def slug(text: str) -> str:
-    """A folder name of lower-case letters and digits."""
+def report_name(table: Path, subject: str | None) -> str:
+    """A folder name of lower-case letters and digits: `penguins-body-mass`."""
+    text = f"{table.name.split('.')[0]} {subject or ''}"
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "table"

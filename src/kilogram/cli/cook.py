@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kilogram.cli.common import (
+    REPORTS,
     Accept,
     MaxTime,
     Seed,
@@ -19,7 +20,7 @@ from kilogram.cli.common import (
     console,
     guarded,
     progress_bar,
-    slug,
+    report_name,
 )
 from kilogram.cli.options import FILE, HEADER, KINDS, ORDER, about_the_table
 
@@ -37,7 +38,7 @@ class SearchName(StrEnum):
 
 
 # Options that may be combined with --recipe; everything else is in the recipe.
-_BESIDE = {"recipe", "table", "out", "quiet", "fresh"}
+_WITH_RECIPE = {"recipe", "table", "out", "quiet", "fresh"}
 
 
 @about_the_table(KINDS, ORDER, HEADER, FILE)
@@ -133,18 +134,25 @@ def cook(
         } | repeated  # fmt: skip
         names = _targets(table, target, settings)
         if len(names) > 1:
-            for name in names:
-                others = tuple(other for other in names if other != name)
-                place = (out or Path("kilogram-report")) / slug(
-                    f"{table.name.split('.')[0]} {name}")  # fmt: skip
-                if not quiet:
-                    console().rule(f"target {name}", style="dim", align="left")
-                own = {"drop": (*settings["drop"], *others),
-                       "max_time": settings["max_time"] / len(names)}  # fmt: skip
-                _run(table, name, place, settings | own, fresh=fresh, quiet=quiet)
-            return
-        folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} {target or ''}")
-        _run(table, target, folder, settings, fresh=fresh, quiet=quiet)
+            _run_each(table, names, out or REPORTS, settings, fresh=fresh, quiet=quiet)
+        else:
+            folder = out or REPORTS / report_name(table, target)
+            _run(table, target, folder, settings, fresh=fresh, quiet=quiet)
+
+
+def _run_each(
+    table: Path, targets: tuple[str, ...], folder: Path, settings: dict[str, Any], *, fresh: bool,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """One run for each target, without the other targets, in an equal part of the time."""
+    for name in targets:
+        others = tuple(other for other in targets if other != name)
+        own = {"drop": (*settings["drop"], *others),
+               "max_time": settings["max_time"] / len(targets)}  # fmt: skip
+        if not quiet:
+            console().rule(f"target {name}", style="dim", align="left")
+        place = folder / report_name(table, name)
+        _run(table, name, place, settings | own, fresh=fresh, quiet=quiet)
 
 
 def _run(
@@ -218,7 +226,7 @@ def _from_recipe(
 
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    odd = sorted(given - _BESIDE)
+    odd = sorted(given - _WITH_RECIPE)
     if odd:
         raise KitchenError(
             f"--{odd[0].replace('_', '-')} cannot be combined with --recipe, which holds all "

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from kilogram.cli.common import Seed, TablePath, console, guarded, progress_bar, slug
+from kilogram.cli.common import (
+    REPORTS,
+    Seed,
+    TablePath,
+    console,
+    guarded,
+    progress_bar,
+    report_name,
+)
 from kilogram.cli.options import FILE, HEADER, KINDS, about_the_table
 
 
@@ -34,7 +42,7 @@ def explore(
         from kilogram.kitchen.explore.show import show
         from kilogram.kitchen.files import writable_folder
 
-        folder = out or Path("kilogram-report") / slug(f"{table.name.split('.')[0]} explored")
+        folder = out or REPORTS / report_name(table, "explored")
         about.pop("image", None)
         with progress_bar(as_json) as bar:
             notify = bar and (lambda what: bar(0, 1, what))

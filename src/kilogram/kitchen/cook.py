@@ -39,7 +39,7 @@ from kilogram.kitchen.costs import as_literal
 from kilogram.kitchen.errors import CannotWriteError, KitchenError
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable
-from kilogram.kitchen.features.overrides import orders
+from kilogram.kitchen.features.overrides import order_texts, orders
 from kilogram.kitchen.files import write_files
 from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
@@ -254,33 +254,14 @@ def cook(
         if measure is not None:
             raise KitchenError("Give a quantile or a measure, not both: a quantile has its own.")
         task, measure = "regression", f"{QUANTILE_LOSS}{quantile:g}"
-    levels_given = tuple(f"{name}={','.join(levels)}" for name, levels in orders(ordinal).items())
     settings = Settings(
-        task,
-        measure,
-        folds,
-        repeats,
-        seed,
-        max_time,
-        max_rows,
-        keep,
-        tuple(numeric),
-        tuple(categorical),
-        (*ignore, *drop),
-        levels_given,
-        tuple(text),
-        tuple(date),
-        tuple(image),
-        group,
-        time,
-        tuple(accept),
-        drop_duplicates,
-        examples,
-        search,
-        tuple(recipes),
-        outer_folds,
-        cost,
-    )
+        task=task, measure=measure, folds=folds, repeats=repeats, seed=seed, max_time=max_time,
+        max_rows=max_rows, keep=keep, numeric=tuple(numeric), categorical=tuple(categorical),
+        ignore=(*ignore, *drop), ordinal=order_texts(ordinal), text=tuple(text), date=tuple(date),
+        image=tuple(image), group=group, time=time, accept=tuple(accept),
+        drop_duplicates=drop_duplicates, examples=examples, search=search, recipes=tuple(recipes),
+        outer_folds=outer_folds, cost=cost,
+    )  # fmt: skip
     check(settings)
     if table is None:
         table, target = BUNDLED, BUNDLED_TARGET if target is None else target

@@ -267,6 +267,16 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
     )  # fmt: skip
 
 
+def _posterior(
+    model: GaussianProcessRegressor, places: np.ndarray, noise: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation and draws of the function at the places."""
+    mean, covariance = model.predict(places, return_cov=True)
+    values, vectors = np.linalg.eigh(covariance)
+    draws = mean[:, None] + (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T @ noise
+    return mean, np.sqrt(np.maximum(np.diag(covariance), 0)), draws
+
+
 def _process(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
     kernel, words = kernel_of(c)
@@ -286,45 +296,29 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
             mean, sd = np.zeros(len(places)), np.sqrt(np.diag(K))
             draws = root @ noise
         else:
-            part = (
-                model
-                if count == len(y)
-                else GaussianProcessRegressor(
+            part = model
+            if count < len(y):
+                part = GaussianProcessRegressor(
                     kernel=kernel, alpha=c["noise"] ** 2, optimizer=None
-                ).fit(X[:count], y[:count])
-            )
-            mean, covariance = part.predict(places, return_cov=True)
-            sd = np.sqrt(np.maximum(np.diag(covariance), 0))
-            values, vectors = np.linalg.eigh(covariance)
-            draws = mean[:, None] + (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T @ noise
+                )
+                part.fit(X[:count], y[:count])
+            mean, sd, draws = _posterior(part, places, noise)
         reach = 1.96 * np.sqrt(sd**2 + extra)
         layers = [band(places, mean - reach, mean + reach)]
-        inside = np.abs(y - np.interp(data.x, places.ravel(), mean)) <= np.interp(
-            data.x, places.ravel(), reach
-        )
-        layers += [
-            line(places, draws[:, j], color=f"c{j + 1}", width=1, faint=True) for j in range(4)
-        ]
+        missed = np.abs(y - np.interp(data.x, places.ravel(), mean))
+        inside = missed <= np.interp(data.x, places.ravel(), reach)
+        layers += [line(places, draws[:, j], color=f"c{j + 1}", width=1, faint=True)
+                   for j in range(4)]  # fmt: skip
         layers += [
             line(places, mean, color="accent", width=2.6),
             data_points(c=[0 if i < count else -1 for i in range(len(y))]),
         ]
-        step = (
-            "the prior, before any point"
-            if count == 0
-            else f"given {count} point{'s' * (count != 1)}"
-        )
-        frames.append(
-            Frame(
-                step,
-                {"data": layers},
-                None,
-                [
-                    ("widest band, ± 1.96 sd", short(float(reach.max()))),
-                    ("points inside the band", f"{int(inside.sum())} of {len(y)}"),
-                ],
-            )
-        )
+        known = f"given {count} point{'s' * (count != 1)}"
+        frames.append(Frame(
+            known if count else "the prior, before any point", {"data": layers}, None,
+            [("widest band, ± 1.96 sd", short(float(reach.max()))),
+             ("points inside the band", f"{int(inside.sum())} of {len(y)}")],
+        ))  # fmt: skip
     panel = plane(data, "data", "Gaussian process", equal=False, describe="mean, 95 % band and four draws",
                   legend=(("accent", "mean and 95 % band"), ("c1", "draws")))  # fmt: skip
     n = len(y)

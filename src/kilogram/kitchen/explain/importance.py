@@ -153,3 +153,8 @@ def _strength(cells: np.ndarray, Y: np.ndarray) -> float:
         return 0.0
     z = np.where(known, z - z[known].mean(), 0.0)
     return float(np.abs(z @ Y).max() / (np.sqrt(z @ z) + 1e-300))
+
+
+def significant_columns(found: ColumnImportance) -> list[tuple[int, Interval]]:
+    """Columns whose interval is above zero."""
+    return [(k, loss) for k, loss in zip(found.columns, found.losses, strict=True) if loss.low > 0]

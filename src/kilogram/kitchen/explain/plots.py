@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from matplotlib.ticker import MaxNLocator
 
 from kilogram.kitchen.artifact.model import measure_of
-from kilogram.kitchen.explain.explanation import Explanation
 from kilogram.kitchen.formatting import signed
 from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.explain.explanation import Explanation
 
 TOP = 15  # bars that a reader compares
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from kilogram.kitchen.artifact.model import measure_of
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
-from kilogram.kitchen.explain.explanation import Explanation, significant_columns
+from kilogram.kitchen.explain.importance import significant_columns
 from kilogram.kitchen.explain.plots import drawn, of_importance
 from kilogram.kitchen.formatting import ends, figure, signed
 from kilogram.kitchen.measures import of_predictions
@@ -17,6 +17,9 @@ from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.svg import short
 from kilogram.kitchen.report.templates import render
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.explain.explanation import Explanation
 
 MAX_SHOWN = 8  # columns of a row's explanation
 MAX_LISTED = 60  # rows of the table of columns

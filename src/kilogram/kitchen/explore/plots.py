@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,11 +10,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from kilogram.kitchen.explore.dependence import Pair
-from kilogram.kitchen.explore.exploration import Exploration
 from kilogram.kitchen.explore.structure import FoundClusters, FoundComponents
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
 from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.explore.exploration import Exploration
 
 COLOURS = ("linear", "kernel", "good", "trees", "baseline")
 MAX_SHOWN, MAX_MISSING, MAX_POINTS, MAX_PAIRS = 22, 16, 500, 6

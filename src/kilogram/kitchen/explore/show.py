@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kilogram.kitchen.explore.exploration import Exploration
 from kilogram.kitchen.explore.plots import plots
 from kilogram.kitchen.formatting import figure, seconds
 from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.overview import drawn
 from kilogram.kitchen.report.templates import render
+
+if TYPE_CHECKING:
+    from kilogram.kitchen.explore.exploration import Exploration
 
 MAX_COLUMNS, MAX_PAIRS = 120, 15
 

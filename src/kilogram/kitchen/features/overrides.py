@@ -56,6 +56,11 @@ class ColumnOverrides:
         ]  # fmt: skip
 
 
+def order_texts(given: Iterable[str] | Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """The same levels as texts such as "size=S,M,L"."""
+    return tuple(f"{name}={','.join(levels)}" for name, levels in orders(given).items())
+
+
 def orders(given: Iterable[str] | Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     """Levels by column from `{"size": ["S", "M", "L"]}` or from `["size=S,M,L"]`."""
     if isinstance(given, Mapping):

@@ -160,36 +160,29 @@ positive, max_iter, tol, sample_weight, selection, random_state
     check_parameter("max_iter", max_iter, Integer(1))
     check_parameter("selection", selection, OneOf("cyclic", "random"))
     X = X if is_sparse(X) else np.asarray(to_numpy(X), dtype=_float_type(X))
-    y = np.asarray(to_numpy(y), dtype=np.float64)
-    if y.ndim not in (1, 2) or X.shape[0] != len(y):
-        raise ValueError(
-            f"y must have shape ({X.shape[0]},) or ({X.shape[0]}, n_targets), got {y.shape}."
-        )
-    if positive and y.ndim == 2:
-        raise ValueError(
-            f"positive=True needs one target, got y of shape {y.shape}. Give y with one axis."
-        )
+    y = _targets(y, X.shape[0], positive)
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=np.float64)
     start = None if coef_init is None else _start(coef_init, X.shape[1], y.shape[1:])
     design, _ = from_rows(X, y, w, fit_intercept=False)
-    shared = y.ndim == 2
-    options = ElasticNetOptions(positive=positive, tol=tol, max_iter=max_iter)
-    grouped = GroupOptions(Grouping.single(X.shape[1]), tol, max_iter)
+    groups = Grouping.single(X.shape[1]) if y.ndim == 2 else None
     if alphas is None or isinstance(alphas, (int, np.integer)):
         length = n_alphas if alphas is None else int(alphas)
         check_parameter("alphas", length, Integer(1))
-        if shared:
-            top = group_strength_max(design, grouped.groups)
-        else:
-            top = strength_max(design, None, positive)
+        top = (
+            strength_max(design, None, positive)
+            if groups is None
+            else group_strength_max(design, groups)
+        )
         grid = logarithmic_grid(top, l1_ratio, length, eps)
     else:
         grid = np.sort(np.asarray(to_numpy(alphas), dtype=np.float64))[::-1]
     strengths = [(a * l1_ratio, a * (1 - l1_ratio)) for a in grid.tolist()]
-    if shared:
-        points = group_path(design, strengths, grouped, start=None if start is None else start.T)
-    else:
+    if groups is None:
+        options = ElasticNetOptions(positive=positive, tol=tol, max_iter=max_iter)
         points = elastic_net_path(design, strengths, options, start=start)
+    else:
+        shared = GroupOptions(groups, tol, max_iter)
+        points = group_path(design, strengths, shared, start=None if start is None else start.T)
     coefs: Array = np.stack([point.coef.T for point in points], axis=-1).astype(
         _float_type(X), copy=False
     )
@@ -198,6 +191,19 @@ positive, max_iter, tol, sample_weight, selection, random_state
         _report(grid, points)
     found = (grid, coefs, gaps)
     return (*found, [point.n_iter for point in points]) if return_n_iter else found
+
+
+def _targets(y: Any, n_samples: int, positive: bool) -> Array:
+    y = np.asarray(to_numpy(y), dtype=np.float64)
+    if y.ndim not in (1, 2) or len(y) != n_samples:
+        raise ValueError(
+            f"y must have shape ({n_samples},) or ({n_samples}, n_targets), got {y.shape}."
+        )
+    if positive and y.ndim == 2:
+        raise ValueError(
+            f"positive=True needs one target, got y of shape {y.shape}. Give y with one axis."
+        )
+    return y
 
 
 def _start(coef_init: Any, n_features: int, targets: tuple[int, ...]) -> Array:

@@ -105,28 +105,17 @@ def penalized_path(
     check_parameter("loss", loss, OneOf(*REGRESSION, *CLASSIFICATION))
     check_parameter("eps", eps, Real(0, 1, closed="neither"))
     check_parameter("n_alphas", n_alphas, Integer(1))
-    classifies = loss in CLASSIFICATION
     shared: dict[str, Any] = dict(
         penalty=penalty, l1_ratio=l1_ratio, gamma=gamma, groups=groups, weights=weights,
         fit_intercept=fit_intercept, max_iter=max_iter, tol=tol, max_time=max_time,
     )  # fmt: skip
-    if classifies:
-        model: Any = PenalizedClassifier(loss, **shared)
-        X, y, w = model._in_memory(validate_labels(model, X, y, sample_weight))
-        classes = distinct_classes(y)
-        if len(classes) > 2:
-            raise ValueError(
-                f"penalized_path needs two classes, got {len(classes)}. Take one class against the "
-                "rest."
-            )
-        y, w = signs(y, classes)[:, 0], model._row_weights(classes, y, w)
+    model: PenalizedClassifier | PenalizedRegressor
+    if loss in CLASSIFICATION:
+        model = PenalizedClassifier(loss, **shared)
+        X, y, w = _two_classes(model, X, y, sample_weight)
     else:
         model = PenalizedRegressor(loss, epsilon=epsilon, **shared)
-        rows = validate_regression_data(model, X, y, sample_weight)
-        rows = gather_regression_data(model, rows)
-        X, y = rows.X, column_or_1d(to_numpy(rows.Y))
-        w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
-        ensure_targets(y, w, loss, "penalized_path")
+        X, y, w = _targets(model, X, y, sample_weight)
     settings = model._settings()
     data = weighted_rows(X, y, w, bool(fit_intercept))
     with ticking(model, "step", Budget(max_time).deadline) as tick:
@@ -149,6 +138,31 @@ def penalized_path(
         np.array([point.violation for point in points]),
         np.array([point.n_iter for point in points]),
     )
+
+
+def _two_classes(
+    model: PenalizedClassifier, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Array, Any]:
+    """X, signs of the two classes, and weights, validated."""
+    X, y, w = model._in_memory(validate_labels(model, X, y, sample_weight))
+    classes = distinct_classes(y)
+    if len(classes) > 2:
+        raise ValueError(
+            f"penalized_path needs two classes, got {len(classes)}. Take one class against the "
+            "rest."
+        )
+    return X, signs(y, classes)[:, 0], model._row_weights(classes, y, w)
+
+
+def _targets(
+    model: PenalizedRegressor, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Array, Any]:
+    """X, one target that the loss takes, and weights, validated."""
+    rows = gather_regression_data(model, validate_regression_data(model, X, y, sample_weight))
+    y = column_or_1d(to_numpy(rows.Y))
+    w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
+    ensure_targets(y, w, model.loss, "penalized_path")
+    return rows.X, y, w
 
 
 def _grid(top: float, ratio: float, alphas: Any, eps: float, n_alphas: int) -> Array:
