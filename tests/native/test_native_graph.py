@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
-from kilogram.native.graph import nearest_rows, shortest_paths
+from kilogram.native.graph import shortest_paths
+from kilogram.native.neighbors import nearest_rows
 
 SIZES = [(2, 1, 1), (7, 3, 6), (250, 5, 3), (301, 13, 40), (249, 140, 9)]
 

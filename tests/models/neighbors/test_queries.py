@@ -16,6 +16,7 @@ from kilogram import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
+from kilogram.models.neighbors import base
 
 
 def test_the_power_of_minkowski_may_be_infinite():
@@ -124,3 +125,26 @@ def test_copies_make_local_outlier_factors_warn():
     X = np.concatenate([np.full((30, 1), 0.1), [[1.0], [2.0]]])
     with pytest.warns(UserWarning, match="Duplicate values"):
         LocalOutlierFactor(5).fit(X)
+
+
+def test_sparse_training_rows_as_queries_are_near_themselves():
+    rows = scipy.sparse.csr_array(np.eye(4))
+    model = NearestNeighbors(radius=0.5).fit(rows)
+    assert [i.tolist() for i in model.radius_neighbors(rows)[1]] == [[0], [1], [2], [3]]
+    assert [i.tolist() for i in model.radius_neighbors(None)[1]] == [[], [], [], []]
+
+
+def test_predictions_within_a_radius_by_blocks_of_queries(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, targets = rng.normal(size=(200, 2)), rng.normal(size=200)
+    labels = (targets > 0).astype(int)
+    models = [
+        RadiusNeighborsRegressor(0.8, weights="distance").fit(rows, targets),
+        RadiusNeighborsClassifier(0.8, outlier_label=0).fit(rows, labels),
+    ]
+    for model in models:
+        for queries in (rng.normal(size=(90, 2)) / 2, None):
+            monkeypatch.setattr(base, "FOUND_AT_ONCE", 2**24)
+            whole = model.predict(queries)
+            monkeypatch.setattr(base, "FOUND_AT_ONCE", 1000)
+            np.testing.assert_allclose(model.predict(queries), whole)

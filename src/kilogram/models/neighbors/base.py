@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,12 @@ from kilogram.models.neighbors.metrics import (
     make_search,
 )
 from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
+from kilogram.native.neighbors import Within
 from kilogram.operators.cost import rates
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+FOUND_AT_ONCE = 2**24  # rows within the radius of a block of queries: 200 MB
 NO_WEIGHT = "a neighbour counts once: scikit-learn's fit takes no weights either"
 
 
@@ -181,15 +184,11 @@ class NeighborsBase(Estimator):
                 f"{n}, n_samples = {n if queries is None else queries.shape[0]}: there are "
                 f"{most}{own} rows to choose from."
             )
-        if queries is not None:
-            distances, places = self._search.nearest(queries, k)
-            self._refuse_infinite(distances)
-            return distances, places
-        distances, places = self._search.nearest(self._fit_X, k + 1)
+        others = queries is None
+        rows = self._fit_X if others else queries
+        distances, places = self._search.nearest(rows, k, others=others)
         self._refuse_infinite(distances)
-        own = places == np.arange(n)[:, None]
-        own[:, -1] |= ~own.any(axis=1)  # hidden behind copies of itself: the last one goes
-        return distances[~own].reshape(n, k), places[~own].reshape(n, k)
+        return distances, places
 
     def _refuse_infinite(self, distances: Array) -> None:
         """An error for distances that overflow: rows of finite values are at finite distances."""
@@ -274,13 +273,30 @@ class RadiusNeighborsMixin:
 
     radius: float
 
-    def _rows_within(self: Any, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+    def _rows_within(self: Any, queries: Any, radius: float, by_distance: bool = False) -> Within:
         """Of queries, or of the training rows without themselves if `queries` is None."""
-        if queries is not None:
-            yield from self._search.within(queries, radius)
+        others = queries is None
+        rows = self._fit_X if others else queries
+        found: Within = self._search.within(rows, radius, others=others, by_distance=by_distance)
+        return found
+
+    def _blocks_within(self: Any, queries: Any, radius: float) -> Iterator[tuple[slice, Within]]:
+        """The same for blocks of queries: predictions need not keep all rows found."""
+        m = self.n_samples_fit_ if queries is None else queries.shape[0]
+        if m * self.n_samples_fit_ <= FOUND_AT_ONCE:
+            yield slice(0, m), self._rows_within(queries, radius)
             return
-        for i, (d, near) in enumerate(self._search.within(self._fit_X, radius)):
-            yield d[near != i], near[near != i]
+        rows = self._fit_X if queries is None else queries
+        a, step = 0, max(1, FOUND_AT_ONCE // self.n_samples_fit_)
+        while a < m:
+            block = slice(a, min(m, a + step))
+            found: Within = self._search.within(rows[block], radius)
+            if queries is None:
+                found = _without_own(found, a)
+            yield block, found
+            a = block.stop
+            each = max(1.0, len(found.indices) / len(found.start))
+            step = max(1, min(4 * step, int(FOUND_AT_ONCE / each)))
 
     def radius_neighbors(
         self: Any,
@@ -311,15 +327,10 @@ class RadiusNeighborsMixin:
         check_parameter("radius", reach, Real(0))
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
-        distances, indices = [], []
-        for d, near in self._rows_within(None if X is None else self._queries(X), float(reach)):
-            if sort_results:
-                order = np.argsort(d, kind="stable")
-                d, near = d[order], near[order]
-            distances.append(d)
-            indices.append(near)
-        found = _ragged(distances), _ragged(indices)
-        return found if return_distance else found[1]
+        queries = None if X is None else self._queries(X)
+        start, near, distances = self._rows_within(queries, float(reach), sort_results)
+        indices = _ragged(near.astype(np.int64), start)
+        return (_ragged(distances, start), indices) if return_distance else indices
 
     def radius_neighbors_graph(
         self: Any,
@@ -330,12 +341,13 @@ class RadiusNeighborsMixin:
     ) -> sp.csr_matrix:
         """The same as a sparse matrix (m, n) of ones or distances."""
         check_parameter("mode", mode, OneOf("connectivity", "distance"))
-        distances, places = self.radius_neighbors(X, radius, True, sort_results)
-        start = np.concatenate([[0], np.cumsum([len(p) for p in places])])
-        flat = np.concatenate(distances) if len(distances) else np.empty(0)
-        values = flat if mode == "distance" else np.ones_like(flat)
-        columns = np.concatenate(places) if len(places) else np.empty(0, dtype=np.int64)
-        return sp.csr_matrix((values, columns, start), (len(places), self.n_samples_fit_))
+        check_is_fitted(self)
+        reach = self.radius if radius is None else radius
+        check_parameter("radius", reach, Real(0))
+        queries = None if X is None else self._queries(X)
+        start, near, distances = self._rows_within(queries, float(reach), sort_results)
+        values = distances if mode == "distance" else np.ones_like(distances)
+        return sp.csr_matrix((values, near, start), (len(start) - 1, self.n_samples_fit_))
 
 
 def vote_weights(weights: Any, distances: Array) -> Array | None:
@@ -348,6 +360,24 @@ def vote_weights(weights: Any, distances: Array) -> Array | None:
         exact = np.isinf(votes)  # 0, or so near that 1 / distance overflows
         return np.where(exact.any(axis=-1, keepdims=True), exact.astype(np.float64), votes)
     return _votes_by(weights, distances)
+
+
+def votes_within(weights: Any, found: Within) -> Array:
+    """The votes of all rows found, query by query, as `vote_weights` for the rows of one query."""
+    if weights in (None, "uniform"):
+        return np.ones(len(found.indices))
+    query = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
+    if weights == "distance":
+        with np.errstate(divide="ignore", over="ignore"):
+            votes = 1.0 / found.distances
+        exact = np.isinf(votes)
+        some = np.bincount(query, weights=exact, minlength=len(found.start) - 1) > 0
+        return np.where(some[query], exact.astype(np.float64), votes)
+    votes = np.empty(len(found.indices))
+    for a, b in pairwise(found.start.tolist()):
+        if b > a:
+            votes[a:b] = _votes_by(weights, found.distances[None, a:b])[0]
+    return votes
 
 
 def _votes_by(weights: Any, distances: Array) -> Array:
@@ -390,8 +420,19 @@ def warn_empty(count: int, radius: float) -> None:
     )
 
 
-def _ragged(parts: list[Array]) -> Array:
-    out = np.empty(len(parts), dtype=object)
-    for i, part in enumerate(parts):
-        out[i] = part
+def _ragged(values: Array, start: Array) -> Array:
+    """An array of arrays, the values between neighbouring starts."""
+    out = np.empty(len(start) - 1, dtype=object)
+    for i, (a, b) in enumerate(pairwise(start.tolist())):
+        out[i] = values[a:b]
     return out
+
+
+def _without_own(found: Within, first: int) -> Within:
+    """Without row first + i among those found for query i."""
+    counts = np.diff(found.start)
+    query = np.repeat(np.arange(len(counts)), counts)
+    kept = found.indices != first + query
+    counts = np.bincount(query[kept], minlength=len(counts))
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return Within(start, found.indices[kept], found.distances[kept])

@@ -35,6 +35,7 @@ from kilogram.models.neighbors.base import (
     RadiusNeighborsMixin,
     vote_weights,
     votes_of_first,
+    votes_within,
 )
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -328,14 +329,20 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
         lists = self._class_lists()
         m = self.n_samples_fit_ if queries is None else queries.shape[0]
         scores = [np.zeros((m, len(classes))) for classes in lists]
-        alone = []
-        for i, (d, near) in enumerate(self._rows_within(queries, float(self.radius))):
-            if not len(near):
-                alone.append(i)
-                continue
-            votes = vote_weights(self.weights, d[None, :])
+        empty = [np.empty(0, np.int64)]
+        for block, found in self._blocks_within(queries, float(self.radius)):
+            counts = np.diff(found.start)
+            empty.append(block.start + np.flatnonzero(counts == 0))
+            query, votes = (
+                np.repeat(np.arange(len(counts)), counts),
+                votes_within(self.weights, found),
+            )
             for t, classes in enumerate(lists):
-                scores[t][i] = _votes(self._codes[near, t][None, :], votes, len(classes))[0]
+                size = len(classes)
+                entry = query * size + self._codes[found.indices, t]
+                sums = np.bincount(entry, weights=votes, minlength=len(counts) * size)
+                scores[t][block] = sums.reshape(-1, size)
+        alone = np.concatenate(empty).tolist()
         if alone:
             self._place_outliers(scores, alone)
         return scores

@@ -20,6 +20,7 @@ from kilogram.base.constraints import Integer, Null, OneOf, RandomState, Real, c
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.random_state import as_generator
 from kilogram.models.neighbors.base import NO_WEIGHT, KNeighborsMixin, NeighborsBase
+from kilogram.models.neighbors.metrics import without_themselves
 from kilogram.native.neighbors import hashed_nearest
 from kilogram.solvers.neighbors.nearest import EuclideanIndex
 
@@ -178,8 +179,10 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         """Number of training rows."""
         return self.n_samples_fit_
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
         """Distances and positions (m, k) among the candidates of each query, nearest first."""
+        if others:
+            return without_themselves(*self.nearest(queries, k + 1))
         check_parameter("n_neighbors", k, Integer(1))
         Q = np.ascontiguousarray(self._prepared(np.asarray(queries, dtype=self._rows.dtype)))
         count = min(self.n_samples_fit_, max(self.n_candidates_, k))

@@ -8,8 +8,7 @@
     nan_euclidean, haversine           scikit-learn's blocks of distances
     precomputed                        the distances are given; of a sparse matrix, those stored
 
-Ties: of rows at equal distance the one that comes first is taken, except by a k-d tree, whose
-choice among equals is not defined.
+Ties: of rows at equal distance the one that comes first is taken.
 """
 
 from __future__ import annotations
@@ -21,14 +20,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
 from kilogram.arrays.namespace import is_sparse
-from kilogram.arrays.threads import n_threads
 from kilogram.base.constraints import Real, check_parameter
-from kilogram.native.neighbors import metric_nearest
+from kilogram.native.neighbors import KDTree, Within, metric_nearest, metric_within
 from kilogram.solvers.neighbors.nearest import TREE_ROWS, EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -41,15 +38,20 @@ NAMES = {"manhattan": "cityblock", "l1": "cityblock", "infinity": "chebyshev"}
 
 
 class NeighborSearch(Protocol):
-    """Neighbours of queries among the training rows."""
+    """Neighbours of queries among the training rows.
+
+    `others`: the queries are the training rows themselves, and none is a neighbour of its own.
+    """
 
     n: int
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
         """Distances (m, k), nearest first, and positions (m, k)."""
 
-    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
-        """For each query the distances and positions of the rows at most `radius` away."""
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
+        """The rows at most `radius` away, in their order or nearest first."""
 
 
 class EuclideanSearch:
@@ -64,46 +66,42 @@ class EuclideanSearch:
     ):
         self.prepare, self.back, self.forth = prepare, back, forth
         self.index = EuclideanIndex(prepare(X))
-        self.X, self.n = self.index.X, self.index.n
+        self.n = self.index.n
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        found = self.index.nearest(k, self.prepare(queries))
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        found = self.index.nearest(k, None if others else self.prepare(queries))
         return self.back(found.distances), found.indices.astype(np.int64)
 
-    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
-        reach = self.forth(radius)
-        Q = self.prepare(queries)
-        for distances in _euclidean_blocks(Q, self.X):
-            for row in distances:
-                near = np.flatnonzero(row <= reach)
-                yield self.back(row[near]), near
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
+        new = None if others else self.prepare(queries)
+        found = self.index.within(self.forth(radius), new, by_distance=by_distance)
+        return found._replace(distances=self.back(found.distances))
 
 
 class KDTreeSearch:
     """A k-d tree under a Minkowski metric."""
 
     def __init__(self, X: Array, p: float):
-        self.tree, self.p, self.n = cKDTree(X), p, len(X)
+        self.tree, self.p, self.n = KDTree.of(X), p, len(X)
+        self.metric = {1.0: "cityblock", 2.0: "sqeuclidean", np.inf: "chebyshev"}.get(p, "powers")
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        distances, places = self.tree.query(
-            _dense(queries), np.arange(1, k + 1), p=self.p, workers=n_threads()
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        sums, places = self.tree.nearest(
+            _dense(queries), k, metric=self.metric, p=self.p, others=others
         )
-        return distances, places.astype(np.int64)
+        if self.metric in ("sqeuclidean", "powers"):
+            sums = _root(sums, self.p)
+        return sums, places.astype(np.int64)
 
-    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
-        queries = _dense(queries)
-        found = self.tree.query_ball_point(
-            queries, radius, p=self.p, workers=n_threads(), return_sorted=True
-        )
-        for query, places in zip(queries, found, strict=True):
-            near = np.asarray(places, dtype=np.int64)
-            gaps = np.abs(self.tree.data[near] - query)
-            if np.isinf(self.p):
-                yield gaps.max(axis=1, initial=0.0), near
-                continue
-            with np.errstate(over="ignore"):  # infinite distances are refused by the caller
-                yield np.sum(gaps**self.p, axis=1) ** (1 / self.p), near
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
+        return self.tree.within(
+            _dense(queries), radius, metric=self.metric, p=self.p, others=others,
+            by_distance=by_distance,
+        )  # fmt: skip
 
 
 class BlockSearch:
@@ -112,46 +110,67 @@ class BlockSearch:
     def __init__(self, X: Any, pairwise: Callable[[Any, Any], Array]):
         self.X, self.pairwise, self.n = X, pairwise, X.shape[0]
 
-    def _blocks(self, queries: Any) -> Iterator[Array]:
+    def _blocks(self, queries: Any) -> Iterator[tuple[int, Array]]:
         step = max(1, BLOCK_ENTRIES // max(1, self.n))
         for a in range(0, queries.shape[0], step):
-            yield np.asarray(self.pairwise(queries[a : a + step], self.X), dtype=np.float64)
+            yield a, np.asarray(self.pairwise(queries[a : a + step], self.X), dtype=np.float64)
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        parts = [_smallest(block, k) for block in self._blocks(queries)]
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        if others:
+            return without_themselves(*self.nearest(queries, k + 1))
+        parts = [_smallest(block, k) for _, block in self._blocks(queries)]
         if not parts:
             return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
         return np.vstack([d for d, _ in parts]), np.vstack([i for _, i in parts])
 
-    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
-        for block in self._blocks(queries):
-            for row in block:
-                near = np.flatnonzero(row <= radius)
-                yield row[near], near
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
+        found = []
+        for a, block in self._blocks(queries):
+            near = block <= radius
+            if others:
+                own = np.arange(len(block))
+                near[own, a + own] = False
+            i, j = np.nonzero(near)
+            found.append((i + a, j, block[i, j]))
+        return _gathered(found, queries.shape[0], by_distance)
 
 
 class DirectSearch(BlockSearch):
     """Distances one by one, each abandoned once it exceeds the k-th best so far."""
 
-    def __init__(
-        self,
-        X: Array,
-        metric: str,
-        pairwise: Callable[[Any, Any], Array],
-        back: Callable[[Array], Array] = lambda d: d,
-        *,
-        p: float = 2.0,
-        numbers: int = 0,
-    ):
-        super().__init__(np.ascontiguousarray(X), pairwise)
-        self.metric, self.back, self.p, self.numbers = metric, back, p, numbers
+    def __init__(self, X: Array, metric: str, *, p: float = 2.0, numbers: int = 0):
+        super().__init__(np.ascontiguousarray(X), cdist)
+        self.metric, self.p, self.numbers = metric, p, numbers
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        queries = np.asarray(_dense(queries), dtype=self.X.dtype)
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        if others:
+            return without_themselves(*self.nearest(queries, k + 1))
         found, places = metric_nearest(
-            self.metric, queries, self.X, k, p=self.p, numbers=self.numbers
+            self.metric, self._like(queries), self.X, k, p=self.p, numbers=self.numbers
         )
-        return self.back(found), places.astype(np.int64)
+        return self._distances(found), places.astype(np.int64)
+
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
+        unequal = self.metric == "unequal"
+        # a fraction of the columns, and its rounding
+        reach = radius * self.X.shape[1] * (1 + 1e-12) if unequal else radius
+        found = metric_within(
+            self.metric, self._like(queries), None if others else self.X, reach, p=self.p,
+            numbers=self.numbers, by_distance=by_distance,
+        )  # fmt: skip
+        return found._replace(distances=found.distances / self.X.shape[1]) if unequal else found
+
+    def _like(self, queries: Any) -> Array:
+        return np.asarray(_dense(queries), dtype=self.X.dtype)
+
+    def _distances(self, sums: Array) -> Array:
+        if self.metric == "unequal":
+            return sums / self.X.shape[1]
+        return _root(sums, self.p) if self.metric == "powers" else sums
 
 
 class PrecomputedSearch(BlockSearch):
@@ -160,7 +179,9 @@ class PrecomputedSearch(BlockSearch):
     def __init__(self, n: int):
         super().__init__(_Columns(n), lambda D, _: D)
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
+    def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        if others:
+            return without_themselves(*self.nearest(queries, k + 1))
         if not is_sparse(queries):
             return super().nearest(queries, k)
         rows = list(_stored_rows(queries))
@@ -174,14 +195,35 @@ class PrecomputedSearch(BlockSearch):
             return np.empty((0, k)), np.empty((0, k), dtype=np.int64)
         return np.array([d[:k] for d, _ in rows]), np.array([near[:k] for _, near in rows])
 
-    def within(self, queries: Any, radius: float) -> Iterator[tuple[Array, Array]]:
+    def within(
+        self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
+    ) -> Within:
         if not is_sparse(queries):
-            yield from super().within(queries, radius)
-            return
-        for distances, near in _stored_rows(queries):
-            reached = distances <= radius
-            order = np.argsort(near[reached])  # that of the training rows
-            yield distances[reached][order], near[reached][order]
+            return super().within(queries, radius, others=others, by_distance=by_distance)
+        stored = sp.coo_array(queries)
+        near = np.asarray(stored.data, dtype=np.float64) <= radius
+        if others:
+            near &= stored.row != stored.col
+        found = (stored.row[near], stored.col[near], stored.data[near].astype(np.float64))
+        return _gathered([found], queries.shape[0], by_distance)
+
+
+def without_themselves(distances: Array, places: Array) -> tuple[Array, Array]:
+    """Neighbours of the training rows among the others: k of k + 1."""
+    n, k = len(places), places.shape[1] - 1
+    own = places == np.arange(n)[:, None]
+    own[:, -1] |= ~own.any(axis=1)  # hidden behind copies of itself: the last one goes
+    return distances[~own].reshape(n, k), places[~own].reshape(n, k)
+
+
+def _gathered(parts: list[tuple[Array, Array, Array]], m: int, by_distance: bool) -> Within:
+    """Pairs of a query and a row with their distances, query by query."""
+    if not parts:
+        return Within(np.zeros(m + 1, np.int64), np.empty(0, np.int32), np.empty(0))
+    i, j, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.lexsort((j, distances, i) if by_distance else (j, i))
+    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=m))])
+    return Within(start, j[order].astype(np.int32), distances[order])
 
 
 def _stored_rows(graph: Any) -> Iterator[tuple[Array, Array]]:
@@ -246,7 +288,7 @@ def make_search(
             return _weighted_minkowski(X, p, np.asarray(params["w"], dtype=np.float64))
         metric = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
         if metric == "minkowski":
-            return _tree_or_direct(X, p, lambda A, B: cdist(A, B, "minkowski", p=p), algorithm)
+            return _tree_or_direct(X, p, algorithm)
     if metric in EUCLIDEAN:
         if algorithm in ("kd_tree", "ball_tree") and not is_sparse(X):
             return KDTreeSearch(_dense(X), 2.0)
@@ -254,15 +296,11 @@ def make_search(
     if metric in TRANSFORMED:
         return _transformed(X, metric, params)
     if metric in TREE_POWERS:
-        name = NAMES.get(metric, metric)
-        return _tree_or_direct(X, TREE_POWERS[metric], lambda A, B: cdist(A, B, name), algorithm)
+        return _tree_or_direct(X, TREE_POWERS[metric], algorithm)
     if metric == "gower":
         return _gower(_dense(X), params)
     if metric in ("hamming", "matching") and not params:
-        rows = _dense(X)
-        return DirectSearch(
-            rows, "unequal", lambda A, B: cdist(A, B, "hamming"), partial(_share, d=rows.shape[1])
-        )
+        return DirectSearch(_dense(X), "unequal")
     name = NAMES.get(metric, metric)
     _check_metric(name, params)
     return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
@@ -311,9 +349,7 @@ def _check_metric(name: str, params: dict[str, Any]) -> None:
         ) from None
 
 
-def _tree_or_direct(
-    X: Any, p: float, pairwise: Callable[[Any, Any], Array], algorithm: str
-) -> NeighborSearch:
+def _tree_or_direct(X: Any, p: float, algorithm: str) -> NeighborSearch:
     rows = _dense(X)
     n, d = rows.shape
     tree = algorithm in ("kd_tree", "ball_tree") or (
@@ -322,17 +358,13 @@ def _tree_or_direct(
     if tree and p >= 1:  # below, the triangle inequality does not hold
         return KDTreeSearch(rows, p)
     if p in (1.0, np.inf):
-        return DirectSearch(rows, "cityblock" if p == 1.0 else "chebyshev", pairwise)
-    return DirectSearch(rows, "powers", pairwise, partial(_root, p=p), p=p)
+        return DirectSearch(rows, "cityblock" if p == 1.0 else "chebyshev")
+    return DirectSearch(rows, "powers", p=p)
 
 
 def _root(sums: Array, p: float) -> Array:
     with np.errstate(over="ignore"):  # infinite distances are refused where they are used
         return np.asarray(sums ** (1.0 / p))
-
-
-def _share(counts: Array, d: int) -> Array:
-    return counts / d
 
 
 def _transformed(X: Any, metric: str, params: dict[str, Any]) -> NeighborSearch:
@@ -385,18 +417,11 @@ class GowerSearch(DirectSearch):
     """Rows of numbers over their ranges, then codes of categories; NaN is unknown."""
 
     def __init__(self, X: Array, numbers: int, prepare: Callable[[Any], Array]):
-        super().__init__(X, "gower", self._pairwise, numbers=numbers)
+        super().__init__(X, "gower", numbers=numbers)
         self.prepare = prepare
 
-    def nearest(self, queries: Any, k: int) -> tuple[Array, Array]:
-        return super().nearest(self.prepare(queries), k)
-
-    def _pairwise(self, A: Any, B: Array) -> Array:
-        """All distances, from a search for as many neighbours as there are rows."""
-        distances, places = super().nearest(self.prepare(A), len(B))
-        out = np.empty_like(distances)
-        np.put_along_axis(out, places, distances, axis=1)
-        return out
+    def _like(self, queries: Any) -> Array:
+        return self.prepare(queries)
 
 
 class _Columns:
@@ -420,14 +445,6 @@ def _smallest(D: Array, k: int) -> tuple[Array, Array]:
     distances = np.take_along_axis(D, places, axis=1)
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(places, order, axis=1)
-
-
-def _euclidean_blocks(Q: Any, X: Any) -> Iterator[Array]:
-    """Blocks of Euclidean distances, exact to rounding of the differences."""
-    Q, X = _dense(Q), _dense(X)
-    step = max(1, BLOCK_ENTRIES // max(1, len(X)))
-    for a in range(0, len(Q), step):
-        yield cdist(Q[a : a + step], X)
 
 
 def _unit_rows(Q: Any) -> Any:

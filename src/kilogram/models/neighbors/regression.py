@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
@@ -21,6 +22,7 @@ from kilogram.models.neighbors.base import (
     RadiusNeighborsMixin,
     vote_weights,
     votes_of_first,
+    votes_within,
     warn_empty,
 )
 
@@ -260,12 +262,14 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
         m = len(Y) if queries is None else queries.shape[0]
         out = np.full((m, Y.shape[1]), np.nan)
         empty = 0
-        for i, (d, near) in enumerate(self._rows_within(queries, float(self.radius))):
-            if not len(near):
-                empty += 1
-                continue
-            votes = vote_weights(self.weights, d[None, :])
-            out[i] = np.average(Y[near], axis=0, weights=None if votes is None else votes[0])
+        for block, found in self._blocks_within(queries, float(self.radius)):
+            size = (block.stop - block.start, len(Y))
+            votes = votes_within(self.weights, found)
+            votes = sp.csr_array((votes, found.indices, found.start), size)
+            some = np.diff(found.start) > 0
+            empty += int((~some).sum())
+            mass = np.asarray(votes.sum(axis=1)).reshape(-1, 1)
+            out[block][some] = (votes @ Y)[some] / mass[some]
         if empty:
             warn_empty(empty, float(self.radius))
         return out

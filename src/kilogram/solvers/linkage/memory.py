@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from kilogram.native.graph import nearest_rows
+from kilogram.native.neighbors import nearest_rows
 from kilogram.solvers.lloyd.pairwise_distances import BLOCK, Distance
 
 FEW_COLUMNS = 64  # beyond, one product of matrices is cheaper than distances taken singly

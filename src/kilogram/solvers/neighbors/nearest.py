@@ -2,6 +2,7 @@
 
     nearest     distances and positions of the k nearest rows, no n by n matrix:
                 few columns and many rows by a tree, everything else by tiles of products
+    within      all rows within a radius, in the same two ways
     graph       one entry for each neighbour, a row at a time: not symmetric, as nearness is not
     components  rows that a path connects
     joined      the shortest edges that connect all components, so that every path exists
@@ -17,13 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
-from scipy.spatial import cKDTree
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
-from kilogram.arrays.threads import n_threads
 from kilogram.functions.distances import common_scale, divided
-from kilogram.native.graph import ShiftedNorms, nearest_rows
-from kilogram.native.neighbors import metric_nearest
+from kilogram.native.neighbors import (
+    KDTree,
+    ShiftedNorms,
+    Within,
+    metric_nearest,
+    nearest_rows,
+    rows_within,
+)
 
 # A tree looks at 2^d cells and more around each row, the tiles at all rows, but quickly: measured
 # on 2 to 16 columns, the tree wins from this many rows on, times 2^d.
@@ -58,7 +63,7 @@ class EuclideanIndex:
             self.X = np.ascontiguousarray(self.X)
         self.n, self.d = self.X.shape
         self._scale = common_scale(self.X)
-        self._tree: Any = None
+        self._tree: KDTree | None = None
         self._norms: ShiftedNorms | None = None
 
     def nearest(self, k: int, new: Any = None) -> Neighbours:
@@ -80,15 +85,53 @@ class EuclideanIndex:
     def _suits_tree(self) -> bool:
         return self.n >= TREE_ROWS * 2.0**self.d
 
+    def within(self, radius: float, new: Any = None, *, by_distance: bool = False) -> Within:
+        """All of these rows at most `radius` from every row of `new`; None: from each, others.
+
+        Distances are float64, in the order of the rows or nearest first.
+        """
+        new = to_numpy(new)
+        X = self.X
+        if is_sparse(X) or is_sparse(new):
+            scale, others = common_scale(X, new), new is None
+            Z = divided(X, scale)
+            start, indices, distances = _within_by_blocks(
+                Z, Z if others else divided(new, scale), radius / scale, others, by_distance
+            )
+            return Within(start, indices, distances * scale)
+        new = None if new is None else np.asarray(new, dtype=X.dtype)
+        scale = common_scale(X, new)
+        if scale != 1.0:
+            inside = EuclideanIndex(divided(X, scale))
+            new = None if new is None else np.asarray(divided(new, scale), dtype=X.dtype)
+            found = inside.within(radius / scale, new, by_distance=by_distance)
+            return found._replace(distances=found.distances * scale)
+        if self._suits_tree():
+            queries = X if new is None else new
+            return self._made_tree().within(
+                queries, radius, others=new is None, by_distance=by_distance
+            )
+        x, y = (X, None) if new is None else (new, X)
+        return rows_within(x, y, radius, self._made_norms(), by_distance=by_distance)
+
+    def _made_tree(self) -> KDTree:
+        self._tree = KDTree.of(self.X) if self._tree is None else self._tree
+        return self._tree
+
+    def _made_norms(self) -> ShiftedNorms:
+        self._norms = ShiftedNorms.of(self.X) if self._norms is None else self._norms
+        return self._norms
+
     def _searched(self, k: int, new: Any) -> Neighbours:
         """Dense rows whose squares are in range."""
         if self._suits_tree():
-            self._tree = cKDTree(self.X) if self._tree is None else self._tree
-            return _by_tree(self._tree, self.X, new, k)
-        if self._norms is None:
-            self._norms = ShiftedNorms.of(self.X)
+            queries = self.X if new is None else new
+            squares, indices = self._made_tree().nearest(queries, k, others=new is None)
+            return Neighbours(
+                np.sqrt(squares, out=squares).astype(self.X.dtype, copy=False), indices
+            )
         x, y = (self.X, None) if new is None else (new, self.X)
-        squares, indices = nearest_rows(x, y, k, self._norms)
+        squares, indices = nearest_rows(x, y, k, self._made_norms())
         return Neighbours(np.sqrt(squares), indices)
 
     def _scaled(self, k: int, new: Any) -> Neighbours:
@@ -112,18 +155,6 @@ class EuclideanIndex:
                 "their scale first (StandardScaler does)."
             )
         return Neighbours(distances, found.indices)
-
-
-def _by_tree(tree: Any, X: np.ndarray, new: np.ndarray | None, k: int) -> Neighbours:
-    others = new is not None
-    distances, indices = tree.query(new if others else X, np.arange(1, k + 1 + (not others)),
-                                    workers=n_threads())  # fmt: skip
-    if not others:
-        # the row itself is among its copies somewhere, or beyond them: then the last one goes
-        own = indices == np.arange(len(X))[:, None]
-        own[:, -1] |= ~own.any(axis=1)
-        distances, indices = (a[~own].reshape(len(X), k) for a in (distances, indices))
-    return Neighbours(distances.astype(X.dtype), indices.astype(np.int32))
 
 
 def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
@@ -153,6 +184,38 @@ def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
         indices[a : a + step] = np.take_along_axis(near, order, axis=1)
         distances[a : a + step] = np.sqrt(np.take_along_axis(kept, order, axis=1))
     return Neighbours(distances.astype(dtype), indices)
+
+
+def _within_by_blocks(X: Any, new: Any, radius: float, itself: bool, by_distance: bool) -> Within:
+    """Sparse rows: blocks of inner products; where rounding leaves doubt, rows are measured."""
+    X, new = (scipy.sparse.csr_array(A).astype(np.float64, copy=False) for A in (X, new))
+    squares = X.multiply(X).sum(axis=1).ravel()
+    step, doubt = max(1, BLOCK_ENTRIES // X.shape[0]), DOUBT * float(np.finfo(np.float64).eps)
+    rows, places, gaps = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for a in range(0, new.shape[0], step):
+        B = new[a : a + step]
+        lengths = B.multiply(B).sum(axis=1).reshape(-1, 1)
+        D = squares - 2 * (B @ X.T).toarray() + lengths
+        off = doubt * (lengths + squares)
+        if itself:
+            own = np.arange(B.shape[0])
+            D[own, a + own] = np.inf
+        i, j = np.nonzero(radius * radius + off >= D)
+        found, off = D[i, j], off[i, j]
+        unsure = np.flatnonzero((found <= off) | (np.abs(found - radius * radius) <= off))
+        found[unsure] = _subtracted(B, X, i[unsure], j[unsure])
+        found = np.sqrt(found)
+        near = found <= radius
+        rows.append(a + i[near])
+        places.append(j[near])
+        gaps.append(found[near])
+    i, j = np.concatenate(rows), np.concatenate(places)
+    distances = np.concatenate(gaps)
+    if by_distance:
+        order = np.lexsort((j, distances, i))
+        i, j, distances = i[order], j[order], distances[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=new.shape[0]))])
+    return Within(start, j.astype(np.int32), distances)
 
 
 def _subtracted(A: Any, B: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 // Exact search under a metric, one distance at a time, and approximate search by binary codes.
 #pragma once
-#include "common/rows.hpp"
+#include "neighbors/chunks.hpp"
 #include "neighbors/loops.hpp"
 
 namespace kg {
@@ -17,6 +17,15 @@ template <class T> struct DenseRows {
 template <class T>
 void metric_nearest(const Metric& metric, const DenseRows<T>& X, const DenseRows<T>& Y, i64 k,
                     std::int32_t* index, double* distances, int threads);
+
+// The sums of a metric's powers are what searches compare.
+double to_distance(const Metric& metric, double sum);
+double from_distance(const Metric& metric, double distance);
+
+// All rows of Y at most `radius` from each row of X; the distances are no sums but distances.
+template <class T>
+Ragged metric_within(const Metric& metric, const DenseRows<T>& X, const DenseRows<T>& Y, double radius,
+                     bool skip_self, Order by, int threads);
 
 // Codes of rows, (n, words).
 struct Codes {
