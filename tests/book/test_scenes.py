@@ -160,10 +160,87 @@ def test_regions_are_those_of_every_fine_cell():
     layer = grid.regions(lambda Z: (Z[:, 0] + 0.3 * Z[:, 1] > 0.1).astype(int) + (Z[:, 1] > 2))
     pairs = np.frombuffer(base64.b64decode(layer["data"]), np.uint8).reshape(-1, 2)
     labels = np.repeat(pairs[:, 0], pairs[:, 1])
-    places = grid.finer(4).places
+    places = grid.finer(2).places
     np.testing.assert_array_equal(
         labels, (places[:, 0] + 0.3 * places[:, 1] > 0.1).astype(int) + (places[:, 1] > 2)
     )
+
+
+def test_borders_of_regions_lie_on_the_line():
+    """Each cut between two places is on the border, within half of the last bisection."""
+    from kilogram.book.recording import BISECTIONS, Grid
+
+    grid = Grid(-3, 3, -3, 3, 16, 16)
+    layer = grid.regions(lambda Z: Z[:, 0] + 0.3 * Z[:, 1] > 0.1)
+    pairs = np.frombuffer(base64.b64decode(layer["data"]), np.uint8).reshape(-1, 2)
+    labels = np.repeat(pairs[:, 0], pairs[:, 1]).reshape(32, 32)
+    cuts = np.frombuffer(base64.b64decode(layer["cuts"]), np.uint8) / 255
+    across, up = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
+    assert len(cuts) == across.sum() + up.sum() > 32
+    places = grid.finer(2).places.reshape(32, 32, 2)
+    starts = np.concatenate([places[:, :-1][across], places[:-1][up]])
+    ends = np.concatenate([places[:, 1:][across], places[1:][up]])
+    found = starts + cuts[:, None] * (ends - starts)
+    step = 6 / 32 * (2.0 ** -(BISECTIONS + 1) + 1 / 255)
+    assert np.abs(found[:, 0] + 0.3 * found[:, 1] - 0.1).max() <= step
+
+
+def test_nothing_of_a_panel_or_frame_is_lost_because_it_equals_nothing():
+    from kilogram.book.recording import Frame, Panel, _plain
+
+    assert _plain(Panel("a", "A", (0, 1), (0, 1), axes=False))["axes"] is False
+    assert _plain(Frame("first", {}, 0))["line"] == 0
+
+
+@pytest.mark.parametrize("scene", ["lasso", "cca", "manifolds", "nmf"])
+def test_rows_of_a_table_are_moved_deleted_and_added(scene):
+    """The points of the sample give the sample; others are fitted anew."""
+    points, _ = run_scene(scene, {})
+    rows = [[*xy, c] for xy, c in zip(points.xy.tolist(), points.labels.tolist(), strict=True)]
+    first = answer({"scene": scene})
+    assert answer({"scene": scene, "points": rows})["frames"] == first["frames"]
+    moved = [[1.5, -2.0, rows[0][2]], *rows[1:]]
+    for changed in (moved, rows[1:], [*rows, [0.7, 0.3, 0]]):
+        reply = answer({"scene": scene, "points": changed})
+        assert "error" not in reply
+        assert len(reply["points"]) == len(changed)
+        assert reply["frames"] != first["frames"]
+
+
+def test_a_moved_row_keeps_its_other_columns():
+    from kilogram.book.tables import columns_at, correlated_columns
+
+    X, y, _ = correlated_columns(0, 1.5, 0.3)
+    table = np.column_stack([X[:, 2], y, np.arange(1, 61)])
+    table[4, :2] = 2.5, -3.0
+    found, target = columns_at(np.vstack([table[3:6], [[0.5, 1.0, 0]]]), 3, 0, 1.5, 0.3)
+    expected = X[3:6].copy()
+    expected[1, 2] = 2.5
+    np.testing.assert_allclose(found[:3], expected)
+    np.testing.assert_allclose(found[3], np.where(np.arange(8) == 2, 0.5, X.mean(axis=0)))
+    np.testing.assert_allclose(target, [y[3], -3.0, y[5], 1.0] - np.mean([y[3], -3.0, y[5], 1.0]))
+
+
+@pytest.mark.parametrize("scene", ["polynomial", "ridge", "neighbors", "kitchen_sinks", "lasso"])
+def test_python_lines_follow_the_step(scene, tmp_path, monkeypatch):
+    """Where every step is a fit of its own, its lines fit that one."""
+    points, recording = run_scene(scene, {})
+    np.savetxt(tmp_path / "points.csv", np.column_stack([points.xy, points.labels]), delimiter=",")
+    monkeypatch.chdir(tmp_path)
+    lines = [frame.python for frame in recording.frames]
+    assert len(set(lines)) == len(lines)
+    for text in (lines[0], lines[-1]):
+        names: dict[str, object] = {}
+        exec(text, names)
+        assert hasattr(names["model"], "predict")
+
+
+def test_clusters_have_the_colours_of_those_they_match():
+    from kilogram.book.drawing import matched_labels
+
+    like = np.array([0, 0, 0, 1, 1, 2, 2, 2])
+    labels = np.array([2, 2, 2, 0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(matched_labels(labels, like)[labels], like)
 
 
 def test_signed_fields_are_fine_near_zero():

@@ -94,6 +94,7 @@ async function drag(context, slug, id, moves) {
   }
   await page.mouse.up();
   const after = Number(await page.locator('.scene').getAttribute('data-fits'));
+  await page.waitForFunction(() => location.hash.includes('d='), null, { timeout: 5000 }).catch(() => {}); // it follows when the pointer rests
   seen.drags[id] = { fits: after - before, latencies, edited: page.url().includes('d='), alert: await alert(page) };
   await page.close();
 }
@@ -212,7 +213,7 @@ try {
   await ready(evening);
   seen.axe.dark = await violations(evening);
   await dark.close();
-  for (const [slug, id] of [['svm', 'svm'], ['gaussian_process', 'gaussian_process'], ['clusters', 'kmeans'], ['svm', 'textbook_svm']]) await drag(context, slug, id, 3);
+  for (const [slug, id] of [['svm', 'svm'], ['gaussian_process', 'gaussian_process'], ['clusters', 'kmeans'], ['svm', 'textbook_svm'], ['sparse', 'lasso'], ['cca', 'cca'], ['factors', 'nmf'], ['manifolds', 'manifolds']]) await drag(context, slug, id, 3);
   await keyboard(context, 'clusters/kmeans');
   mark('keyboard');
   await badInput(context);

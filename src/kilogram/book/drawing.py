@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
 
 from kilogram.book.recording import Grid, Layer, Panel, limits, line, number, points
 from kilogram.book.scene import Points
@@ -16,8 +17,9 @@ CELLS = 48  # of a field, each way; regions have four times as many
 
 _LOAD = {
     "cloud": 'X = np.loadtxt("points.csv", delimiter=",")[:, :2]',
-    "classes": 'T = np.loadtxt("points.csv", delimiter=","); X, y = T[:, :2], T[:, 2].astype(int)',
-    "curve": 'T = np.loadtxt("points.csv", delimiter=","); X, y = T[:, :1], T[:, 1]',
+    "classes": 'T = np.loadtxt("points.csv", delimiter=",")\nX, y = T[:, :2], T[:, 2].astype(int)',
+    "rows": 'T = np.loadtxt("points.csv", delimiter=",")',
+    "curve": 'T = np.loadtxt("points.csv", delimiter=",")\nX, y = T[:, :1], T[:, 1]',
 }
 
 
@@ -61,7 +63,7 @@ def objective_panel(
     xs, ys = [i for i, _ in shown], [v for _, v in shown]
     panel = Panel(
         id, title, (-0.5, max(len(values) - 0.5, 1)), limits(ys or [0, 1], 0.1),
-        [line(xs, ys, color="muted")], x_label="step", **{"small": True, **more},
+        [line(xs, ys, color="muted")], **{"x_label": "step", "small": True, "whole": True, **more},
     )  # fmt: skip
 
     def mark(frame: int) -> list[Layer]:
@@ -88,6 +90,22 @@ def probability_field(grid: Grid, probability: ArrayLike, **style: Any) -> Layer
     """The probability of class 1, with its lines at a quarter, a half and three quarters."""
     values = np.asarray(probability, float).ravel() - 0.5
     return grid.values(values, levels=style.pop("levels", (-0.25, 0.0, 0.25)), limit=0.5, **style)
+
+
+def faint_curves(x: ArrayLike, *curves: ArrayLike) -> list[Layer]:
+    """Whole curves behind those that grow while the scene plays, in the colours 0, 1, ..."""
+    return [
+        line(x, curve, color=f"c{j % 8}", width=1.2, faint=True) for j, curve in enumerate(curves)
+    ]
+
+
+def matched_labels(labels: ArrayLike, like: ArrayLike) -> NDArray[np.int64]:
+    """The label of `like` that each label stands for, so that equal clusters have one colour."""
+    own, other = np.asarray(labels), np.asarray(like)
+    size = int(max(own.max(initial=0), other.max(initial=0))) + 1
+    shared = np.zeros((size, size), dtype=int)
+    np.add.at(shared, (own[own >= 0], other[own >= 0]), 1)
+    return np.asarray(linear_sum_assignment(-shared)[1])
 
 
 def percent(value: float) -> str:

@@ -56,7 +56,7 @@ def page(name: str, X: Any = None, y: Any = None, *, height: int = 900) -> Noteb
 
 def _scene(name: str, slug: str) -> Scene:
     """The scene called `name`, or the first of the page that takes data."""
-    able = [s for s in scenes().values() if s.page == slug and s.data != "none"]
+    able = [s for s in scenes().values() if s.page == slug and s.data not in ("none", "rows")]
     if not able:
         raise BookError(f"The page {slug!r} has no scene that takes data.")
     return next((s for s in able if s.id == name), able[0])

@@ -158,7 +158,12 @@ def _step(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(x < -1, -1.2, np.where(x < 1, 1.0, -0.3))
 
 
+def _drawn_by_the_scene(rng: np.random.Generator) -> Drawn:
+    return np.zeros((0, 2)), np.zeros(0, dtype=int)
+
+
 PRESETS: dict[str, Preset] = {
+    "sample": Preset("the sample", _drawn_by_the_scene),
     "blobs": Preset("three groups", _blobs),
     "two": Preset("two groups", _two),
     "small": Preset("two small groups", _small),

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Layer = dict[str, Any]
+
+BISECTIONS = 3  # a border is drawn within a sixteenth of a cell: a fifth of a pixel
 
 
 def numbers(values: ArrayLike, digits: int = 5) -> list[Any]:
@@ -38,7 +40,10 @@ def _bytes(grid: NDArray[Any], lo: float, hi: float) -> str:
     scale = 255 / (hi - lo) if hi - lo > 1e-300 else 0.0
     with np.errstate(over="ignore"):  # values far outside are clipped
         filled = np.nan_to_num((grid - lo) * scale, nan=0.0, posinf=255, neginf=0)
-    cells = np.clip(np.rint(filled), 0, 255).astype(np.uint8)
+    return _encoded(np.clip(np.rint(filled), 0, 255).astype(np.uint8))
+
+
+def _encoded(cells: NDArray[np.uint8]) -> str:
     return base64.b64encode(cells.tobytes()).decode("ascii")
 
 
@@ -73,8 +78,7 @@ def _runs(labels: NDArray[np.uint8]) -> str:
     count = full + (rest > 0)
     sizes = np.full(count.sum(), 255, dtype=np.uint8)
     sizes[np.cumsum(count) - 1] = np.where(rest > 0, rest, 255)
-    pairs = np.stack([np.repeat(labels[starts], count), sizes], axis=1).astype(np.uint8)
-    return base64.b64encode(pairs.tobytes()).decode("ascii")
+    return _encoded(np.stack([np.repeat(labels[starts], count), sizes], axis=1).astype(np.uint8))
 
 
 def points(x: ArrayLike, y: ArrayLike, **style: Any) -> Layer:
@@ -165,16 +169,41 @@ class Grid:
     def regions(self, predict: Callable[[NDArray[np.float64]], ArrayLike], **style: Any) -> Layer:
         """Regions of classes 0, 1, 2, ...: `predict` at every place, more densely at borders.
 
-        The labels are sent as runs: pairs of class and length, row by row.
+        The labels are sent as runs: pairs of class and length, row by row. `cuts` says where each
+        border crosses the line between two neighbouring places, so that straight borders are drawn
+        straight.
         """
         labels = np.asarray(predict(self.places), dtype=np.uint8).reshape(self.ny, self.nx)
-        for times in (2, 4):
-            grid = self.finer(times)
-            at_border = np.repeat(np.repeat(_borders(labels), 2, axis=0), 2, axis=1)
-            labels = np.repeat(np.repeat(labels, 2, axis=0), 2, axis=1)
-            if at_border.any():
-                labels[at_border] = predict(grid.at(*np.nonzero(at_border)))
-        return self.finer(4)._layer("regions", data=_runs(labels.ravel()), **style)
+        grid = self.finer(2)
+        at_border = np.repeat(np.repeat(_borders(labels), 2, axis=0), 2, axis=1)
+        labels = np.repeat(np.repeat(labels, 2, axis=0), 2, axis=1)
+        if at_border.any():
+            labels[at_border] = predict(grid.at(*np.nonzero(at_border)))
+        cuts = _encoded(grid._cuts(labels, predict))
+        return grid._layer("regions", data=_runs(labels.ravel()), cuts=cuts, **style)
+
+    def _cuts(
+        self, labels: NDArray[np.uint8], predict: Callable[[NDArray[np.float64]], ArrayLike]
+    ) -> NDArray[np.uint8]:
+        """Where the class changes between neighbours of different classes, as bytes of the way.
+
+        First the pairs along the rows, then those along the columns, each row by row from the
+        bottom. Found by bisection.
+        """
+        row, column = np.nonzero(labels[:, 1:] != labels[:, :-1])
+        up_row, up_column = np.nonzero(labels[1:] != labels[:-1])
+        rows, columns = np.append(row, up_row), np.append(column, up_column)
+        if not len(rows):
+            return np.zeros(0, dtype=np.uint8)
+        along = np.arange(len(rows)) < len(row)
+        start, end = self.at(rows, columns), self.at(rows + ~along, columns + along)
+        own = labels[rows, columns]
+        low, high = np.zeros(len(rows)), np.ones(len(rows))
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            same = np.asarray(predict(start + middle[:, None] * (end - start))) == own
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return np.rint(255 * (low + high) / 2).astype(np.uint8)
 
     def values(
         self, values: ArrayLike, *, levels: Iterable[float] = (), limit: float | None = None,
@@ -224,16 +253,22 @@ class Panel:
     small: bool = False
     legend: Sequence[tuple[str, str]] = ()
     describe: str = ""
+    whole: bool = False  # the x axis counts: its ticks are integers
+    mirrored: bool = False  # counts of one class point down: no minus at their ticks
 
 
 @dataclass
 class Frame:
-    """One moment: the step's name, the lit line of the code, the layers of each panel."""
+    """One moment: the step's name, the lit line of the code, the layers of each panel.
+
+    `python` replaces that of the recording where each frame is a fit with its own parameters.
+    """
 
     step: str
     layers: Mapping[str, Sequence[Layer]]
     line: int | None = None
     readouts: Sequence[tuple[str, Any]] = ()
+    python: str = ""
 
 
 @dataclass
@@ -264,7 +299,12 @@ class Recording:
 
 
 def _plain(thing: Panel | Frame) -> dict[str, Any]:
-    shown = {key: value for key, value in vars(thing).items() if value not in ((), "", None)}
+    usual = {f.name: f.default for f in fields(thing)}
+    shown = {
+        key: value
+        for key, value in vars(thing).items()
+        if value != usual[key] or type(value) is not type(usual[key])
+    }
     for key in ("x", "y"):
         if key in shown:
             shown[key] = numbers(shown[key])

@@ -121,7 +121,7 @@ class Scene:
     title: str
     lead: str
     run: Callable[[Points, Mapping[str, Any]], Recording]
-    data: str = "none"  # classes, cloud, curve or none
+    data: str = "none"  # classes, cloud, curve, rows or none
     presets: tuple[str, ...] = ()
     controls: tuple[Control, ...] = ()
     breaks: tuple[Break, ...] = ()
@@ -131,6 +131,10 @@ class Scene:
     min_points: int = 2
     algorithms: tuple[str, ...] = ()  # textbook versions shown besides those of the page
     classes: int = 2
+    # the points where no preset draws them; those of "rows" have a table behind them, and their
+    # class is the number of the row, 0 for a new one
+    draw: Callable[[Mapping[str, Any]], Points] | None = None
+    redraws: tuple[str, ...] = ()  # controls that need points drawn anew
 
     def description(self) -> dict[str, Any]:
         """What the browser needs to offer the scene before it has run."""
@@ -142,6 +146,7 @@ class Scene:
             **plain,
             "names": list(self.names),
             "presets": [[key, PRESETS[key].title] for key in self.presets],
+            "redraws": list(self.redraws),
             "controls": [vars(control) for control in self.controls],
             "breaks": [vars(found) for found in self.breaks],
         }
@@ -155,7 +160,12 @@ class Scene:
         return {c.name: c.read(given.get(c.name, c.default)) for c in self.controls}
 
 
-def load_points(scene: Scene, preset: str, given: Sequence[Sequence[float]] | None) -> Points:
+def load_points(
+    scene: Scene,
+    preset: str,
+    given: Sequence[Sequence[float]] | None,
+    settings: Mapping[str, Any],
+) -> Points:
     """The points the reader has, or those of a preset."""
     if scene.data == "none":
         return Points(np.zeros((0, 2)), np.zeros(0, dtype=int))
@@ -163,6 +173,9 @@ def load_points(scene: Scene, preset: str, given: Sequence[Sequence[float]] | No
         if preset not in scene.presets:
             allowed = ", ".join(scene.presets)
             raise BookError(f"There is no data set called {preset!r} here; there are {allowed}.")
+        if scene.draw is not None:
+            found = scene.draw(settings)
+            return Points(np.round(found.xy, 3), found.labels)
         xy, labels = PRESETS[preset].draw()
         return Points(np.round(xy, 3), np.minimum(labels, scene.classes - 1))
     return _given_points(scene, given)
@@ -190,7 +203,8 @@ def _given_points(scene: Scene, given: Sequence[Sequence[float]]) -> Points:
     if scene.data == "classes" and len(set(labels.tolist())) < 2:
         raise BookError("All points have the same class: add points of another one.")
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= max(scene.classes, 1):
-        raise BookError(f"A class must be between 0 and {scene.classes - 1}.")
+        name = "row number" if scene.data == "rows" else "class"
+        raise BookError(f"A {name} must be between 0 and {scene.classes - 1}.")
     return Points(table[:, :2], labels)
 
 
@@ -230,8 +244,8 @@ def run_scene(
         raise BookError(f"There is no scene called {scene_id!r}.")
     scene = scenes()[scene_id]
     chosen = preset or (scene.presets[0] if scene.presets else "")
-    data = load_points(scene, chosen, given)
     settings = scene.settings(controls)
+    data = load_points(scene, chosen, given, settings)
     try:
         return data, _lit(scene.run(data, settings), settings)
     except BookError:

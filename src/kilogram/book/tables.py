@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 
@@ -16,6 +18,53 @@ def correlated_columns(
     truth = np.array([2.0, -1.5, 0, 0, 1.0, 0, 0, 0])
     y = X @ truth + noise * rng.standard_normal(60)
     return X, y - y.mean(), truth
+
+
+Points = Sequence[Sequence[float]] | np.ndarray
+
+
+def _rows(points: Points, columns: np.ndarray) -> np.ndarray:
+    """The rows of `columns` that points stand for: their third value, counted from 1; 0 is new."""
+    numbers = np.asarray(points, float).reshape(-1, 3)[:, 2].astype(int)
+    return np.where(numbers[:, None] > 0, columns[numbers - 1], columns.mean(axis=0))
+
+
+def columns_at(
+    points: Points, column: int, seed: int, noise: float, correlation: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The correlated columns with one of them and the target where the points (x, y, row) are."""
+    table = np.asarray(points, float).reshape(-1, 3)
+    X = _rows(table, correlated_columns(seed, noise, correlation)[0])
+    X[:, column - 1] = table[:, 0]
+    return X, table[:, 1] - table[:, 1].mean()
+
+
+def views_at(points: Points, kind: str, view: str) -> tuple[np.ndarray, np.ndarray]:
+    """The two views with the rows of one of them where the points (x, y, row) are."""
+    X, Y, _ = two_views(kind)
+    X, Y = _rows(points, X), _rows(points, Y)
+    (X if view == "x" else Y)[:] = np.asarray(points, float).reshape(-1, 3)[:, :2]
+    return X, Y
+
+
+#: the view on a sheet in space: what each coordinate adds to the right and upwards
+VIEW = np.array([[1.0, 0.0], [0.4, 0.3], [0.0, 1.0]])
+
+
+def sheet_at(points: Points, kind: str) -> np.ndarray:
+    """The bent sheet with its rows moved across the line of sight to the points (x, y, row)."""
+    X = _rows(points, bent_sheet(kind)[0])
+    X[:, [0, 2]] = np.asarray(points, float).reshape(-1, 3)[:, :2] - X[:, [1]] * VIEW[1]
+    return X
+
+
+def drawing(points: Points, side: int) -> np.ndarray:
+    """A picture of side x side pixels, dark where there is a point of the square from -3 to 3."""
+    table = np.asarray(points, float).reshape(-1, 3)
+    pixels = np.zeros((side, side))
+    at = np.clip(np.floor((table[:, :2] + 3) / 6 * side), 0, side - 1).astype(int)
+    pixels[side - 1 - at[:, 1], at[:, 0]] = 1.0
+    return pixels.ravel()
 
 
 def two_views(kind: str, n: int = 160, seed: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,7 +111,7 @@ def faces(n: int = 240) -> np.ndarray:
     return X.reshape(n, -1)
 
 
-def bent_sheet(kind: str, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+def bent_sheet(kind: str, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
     """A sheet rolled up or bent in three dimensions, and the position along it."""
     rng = np.random.default_rng(4)
     t = np.sort(rng.uniform(0, 1, n))

@@ -54,8 +54,8 @@ export function pieces(text: string): { text: string; code: boolean }[] {
   return text.split('`').map((piece, i) => ({ text: piece, code: i % 2 === 1 })).filter((p) => p.text);
 }
 
-/** Points of a pasted or chosen CSV: two numeric columns and, where there is one, a class. */
-export function readCsv(text: string, classes: number): [number, number, number][] {
+/** Points of a pasted or chosen CSV: two numeric columns and, where there is one, a class or the number of a row. */
+export function readCsv(text: string, classes: number, numbered = false): [number, number, number][] {
   const rows = text.split(/\r?\n/).map((row) => row.trim()).filter(Boolean);
   const cells = rows.map((row) => row.split(/[,;\t]|\s+/).map((cell) => cell.trim()).filter(Boolean));
   const body = cells.length && cells[0].some((cell) => Number.isNaN(Number(cell))) ? cells.slice(1) : cells;
@@ -66,6 +66,10 @@ export function readCsv(text: string, classes: number): [number, number, number]
     const [x, y] = [Number(row[0]), Number(row[1])];
     if (!Number.isFinite(x) || !Number.isFinite(y))
       throw new Error(`Row ${i + 1} of the file has no number where one is needed: "${row.slice(0, 2).join(', ')}".`);
+    if (numbered) {
+      const number = Number(row[2] ?? 0);
+      return [x, y, Number.isInteger(number) && number >= 0 && number < classes ? number : 0] as [number, number, number];
+    }
     let c = row.length > 2 ? names.indexOf(row[2]) : 0;
     if (c < 0) c = names.push(row[2]) - 1;
     return [x, y, c] as [number, number, number];
@@ -73,7 +77,7 @@ export function readCsv(text: string, classes: number): [number, number, number]
   if (names.length > Math.max(classes, 1) && classes > 1)
     throw new Error(`The third column has ${names.length} classes; this page takes at most ${classes}.`);
   if (points.length > 1000) throw new Error(`A page takes at most 1000 points; the file has ${points.length}.`);
-  return standardised(points.map(([x, y, c]) => [x, y, classes > 1 ? c : 0]));
+  return numbered ? points : standardised(points.map(([x, y, c]) => [x, y, classes > 1 ? c : 0]));
 }
 
 /** Columns that leave the square are brought into it, and the page says so. */

@@ -34,7 +34,8 @@ export function fraction(byte: number, signed: boolean): number {
   return 0.5 + 0.5 * root * Math.abs(root);
 }
 
-type Gridded = Extract<Layer, { kind: 'regions' | 'field' | 'picture' }>;
+type Gridded = Extract<Layer, { kind: 'field' | 'picture' }>;
+type Regions = Extract<Layer, { kind: 'regions' }>;
 
 export function paint(
   canvas: HTMLCanvasElement, layers: Layer[], sx: Scale, sy: Scale, width: number, height: number,
@@ -59,20 +60,38 @@ export function paint(
   }
 }
 
-/** One class after the other, as filled areas with smooth borders. */
-function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boolean }, sx: Scale, sy: Scale): void {
-  const data = labels(layer.data, layer.nx * layer.ny);
-  const x = (u: number) => sx(layer.x0 + ((u - 1) / layer.nx) * (layer.x1 - layer.x0));
-  const y = (v: number) => sy(layer.y0 + ((v - 1) / layer.ny) * (layer.y1 - layer.y0));
-  const make = contours().size([layer.nx + 2, layer.ny + 2]).smooth(true);
-  const present = new Set(data);
-  for (const c of present) {
+/** Where the borders cross the lines between neighbouring cells: along the rows, then up the columns. */
+function cuts(layer: Regions, data: Uint8Array): { along: Float32Array; up: Float32Array } {
+  const { nx, ny } = layer;
+  const sent = bytes(layer.cuts);
+  const [along, up] = [new Float32Array(nx * ny), new Float32Array(nx * ny)];
+  let next = 0;
+  for (let i = 0; i < nx * ny; i++) if ((i + 1) % nx && data[i] !== data[i + 1]) along[i] = sent[next++] / 255;
+  for (let i = 0; i < nx * (ny - 1); i++) if (data[i] !== data[i + nx]) up[i] = sent[next++] / 255;
+  return { along, up };
+}
+
+/** One class after the other, as filled areas whose borders lie where the classes change. */
+function regions(pen: CanvasRenderingContext2D, layer: Regions, sx: Scale, sy: Scale): void {
+  const { nx, ny } = layer;
+  const data = labels(layer.data, nx * ny);
+  const { along, up } = cuts(layer, data);
+  const near = (i: number, n: number) => Math.min(n - 1, Math.max(0, i));
+  const x = (u: number) => sx(layer.x0 + ((u - 1) / nx) * (layer.x1 - layer.x0));
+  const y = (v: number) => sy(layer.y0 + ((v - 1) / ny) * (layer.y1 - layer.y0));
+  // cells are numbered with one more on every side, a copy of its neighbour: areas close outside the panel
+  const place = ([u, v]: number[]): [number, number] => {
+    if (u % 1 === 0 && u > 1 && u <= nx) return [x(u - 0.5 + along[near(Math.floor(v) - 1, ny) * nx + u - 2]), y(v)];
+    if (v % 1 === 0 && v > 1 && v <= ny) return [x(u), y(v - 0.5 + up[(v - 2) * nx + near(Math.floor(u) - 1, nx)])];
+    return [x(u), y(v)];
+  };
+  const make = contours().size([nx + 2, ny + 2]).smooth(false);
+  for (const c of new Set(data)) {
     const [r, g, b] = rgb(`c${c % CLASSES}`);
-    const shape = make.contour(padded(blurred(data, c, layer.nx, layer.ny), layer.nx, layer.ny), 0.5);
     pen.beginPath();
-    for (const polygon of shape.coordinates)
+    for (const polygon of make.contour(padded(data, c, nx, ny), 0.5).coordinates)
       for (const ring of polygon)
-        ring.forEach(([u, v], i) => (i ? pen.lineTo(x(u), y(v)) : pen.moveTo(x(u), y(v))));
+        ring.forEach((corner, i) => (i ? pen.lineTo(...place(corner)) : pen.moveTo(...place(corner))));
     pen.fillStyle = `rgba(${r},${g},${b},${layer.faint ? 0.13 : 0.24})`;
     pen.fill('evenodd');
     pen.strokeStyle = `rgba(${r},${g},${b},0.55)`;
@@ -81,27 +100,14 @@ function regions(pen: CanvasRenderingContext2D, layer: Gridded & { faint?: boole
   }
 }
 
-/** One more cell on every side, a copy of its neighbour: contours close outside the panel. */
-function padded(values: Float32Array, nx: number, ny: number): number[] {
+/** The cells of a class, with one more on every side that is a copy of its neighbour. */
+function padded(data: Uint8Array, c: number, nx: number, ny: number): number[] {
   const inside = (i: number, n: number) => Math.min(n - 1, Math.max(0, i - 1));
   const found = new Array<number>((nx + 2) * (ny + 2));
   for (let row = 0, i = 0; row < ny + 2; row++)
-    for (let column = 0; column < nx + 2; column++, i++) found[i] = values[inside(row, ny) * nx + inside(column, nx)];
+    for (let column = 0; column < nx + 2; column++, i++)
+      found[i] = data[inside(row, ny) * nx + inside(column, nx)] === c ? 1 : 0;
   return found;
-}
-
-/** Where a class lies, averaged over three by three cells, so that its border is no staircase. */
-function blurred(data: Uint8Array, c: number, nx: number, ny: number): Float32Array {
-  const own = Float32Array.from(data, (found) => (found === c ? 1 : 0));
-  const along = new Float32Array(own.length);
-  const both = new Float32Array(own.length);
-  for (let row = 0, i = 0; row < ny; row++)
-    for (let column = 0; column < nx; column++, i++)
-      along[i] = (own[i] + own[column ? i - 1 : i] + own[column < nx - 1 ? i + 1 : i]) / 3;
-  for (let row = 0, i = 0; row < ny; row++)
-    for (let column = 0; column < nx; column++, i++)
-      both[i] = (along[i] + along[row ? i - nx : i] + along[row < ny - 1 ? i + nx : i]) / 3;
-  return both;
 }
 
 function smooth(

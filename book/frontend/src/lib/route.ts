@@ -28,9 +28,9 @@ export function snap(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Points as text: five letters each inside the square, plain numbers otherwise. */
+/** Points as text: five letters each inside the square and for classes up to 9, plain numbers otherwise. */
 export function pack(points: Point[]): string {
-  const inside = points.every(([x, y]) => Math.abs(x) <= 3 && Math.abs(y) <= 3);
+  const inside = points.every(([x, y, c]) => Math.abs(x) <= 3 && Math.abs(y) <= 3 && c <= 9);
   if (!inside) return '~' + points.map(([x, y, c]) => `${x},${y},${c}`).join('~');
   const letter = (value: number) => {
     const n = Math.round(((value - LOWEST) / SIDE) * STEPS);

@@ -4,7 +4,7 @@ export type Num = number | null;
 
 interface Grid { x0: number; x1: number; y0: number; y1: number; nx: number; ny: number; data: string }
 export type Layer =
-  | ({ kind: 'regions'; faint?: boolean } & Grid)
+  | ({ kind: 'regions'; cuts: string; faint?: boolean } & Grid)
   | ({ kind: 'field'; lo: number; hi: number; levels: number[]; signed: boolean; strong?: number[]; colors?: string } & Grid)
   | ({ kind: 'picture'; lo: number; hi: number; colors?: string } & Grid)
   | { kind: 'points'; x: Num[]; y: Num[]; c?: number[]; r?: number | number[]; color?: string; shape?: string; label?: string }
@@ -19,9 +19,9 @@ export type Layer =
 export interface Panel {
   id: string; title: string; x: [number, number]; y: [number, number]; layers?: Layer[];
   x_label?: string; y_label?: string; editable?: boolean; equal?: boolean; axes?: boolean; small?: boolean;
-  legend?: [string, string][]; describe?: string;
+  legend?: [string, string][]; describe?: string; whole?: boolean; mirrored?: boolean;
 }
-export interface Frame { step: string; layers: Record<string, Layer[]>; line?: number; readouts?: [string, unknown][] }
+export interface Frame { step: string; layers: Record<string, Layer[]>; line?: number; readouts?: [string, unknown][]; python?: string }
 export interface Recording {
   panels: Panel[]; frames: Frame[]; readouts: [string, unknown][]; notes: string[];
   python: string; code: string; start: number | null; points: Point[]; seconds: number; error?: string;
@@ -33,7 +33,7 @@ export interface Control {
 }
 export interface Break { label: string; preset: string; controls: Record<string, Value> }
 export interface Scene {
-  id: string; page: string; title: string; lead: string; data: 'classes' | 'cloud' | 'curve' | 'none';
+  id: string; page: string; title: string; lead: string; data: 'classes' | 'cloud' | 'curve' | 'rows' | 'none'; redraws: string[];
   question: string; answer: string; classes: number; names: string[]; presets: [string, string][];
   controls: Control[]; breaks: Break[];
 }

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from kilogram.book.drawing import (
     data_grid,
+    faint_curves,
     fresh_points,
     objective_panel,
     percent,
@@ -132,7 +133,7 @@ def _logistic(data: Points, c: Mapping[str, Any]) -> Recording:
     panel, mark = objective_panel([s.state.objective for s in steps], title="Loss")
     trail = np.array([s.state["w"] for s in steps])
     weights = Panel("weights", "Weights w₁, w₂", limits([0, *trail[:, 1]], 0.15), limits([0, *trail[:, 2]], 0.15),
-                    [line(trail[:, 1], trail[:, 2], color="muted", width=1)], x_label="w₁", y_label="w₂")  # fmt: skip
+                    [line(trail[:, 1], trail[:, 2], color="muted", width=1), points(trail[:, 1], trail[:, 2], color="muted", r=3)], x_label="w₁", y_label="w₂")  # fmt: skip
     ones = np.column_stack([np.ones(len(grid.places)), grid.places])
     frames = []
     for i, step in enumerate(steps):
@@ -251,6 +252,7 @@ def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
     )
     classes = np.unique(y)
     frames, train, left = [], [], []
+    fit = "model = kg.KNeighborsClassifier({}, weights={!r}).fit(X, y)"
     model = KNeighborsClassifier(n_neighbors=ks[0]).fit(X, y)
     for k in ks:
         model = KNeighborsClassifier(n_neighbors=k, weights=c["weights"]).fit(X, y)
@@ -266,16 +268,18 @@ def _neighbours(data: Points, c: Mapping[str, Any]) -> Recording:
         marks = [
             line(xs, train, color="c0"),
             line(xs, left, color="c1"),
+            points(xs[-1:], train[-1:], color="c0", r=4.5),
             points(xs[-1:], left[-1:], color="c1", r=4.5),
         ]
         frames.append(Frame(f"k = {k}", {"data": layers, "errors": marks}, None,
-                            [("k", k), ("training error", percent(train[-1])), ("leave-one-out error", percent(left[-1]))]))  # fmt: skip
+                            [("k", k), ("training error", percent(train[-1])), ("leave-one-out error", percent(left[-1]))],
+                            python_lines("classes", fit.format(k, c["weights"]))))  # fmt: skip
     top = max(*train, *left, 0.05) * 1.15
-    panel = Panel("errors", "Error and k", (-0.2, float(np.log2(ks[-1])) + 0.2), (0, top), x_label="log2 k",
+    panel = Panel("errors", "Error and k", (-0.2, float(np.log2(ks[-1])) + 0.2), (0, top), faint_curves(np.log2(ks), train, left), x_label="log2 k",
                   legend=(("c0", "training"), ("c1", "leave one out")), small=True)  # fmt: skip
     return Recording(
         [plane(data, "data", "Nearest neighbours", describe="the class of the neighbours at every place"), panel], frames,
-        python=python_lines("classes", f"model = kg.KNeighborsClassifier({ks[-1]}, weights={c['weights']!r}).fit(X, y)"),
+        python=python_lines("classes", fit.format(ks[-1], c["weights"])),
         code="nearest_neighbours", fitted={"n_samples_fit_": n}, start=int(np.argmin(left)),
     )  # fmt: skip
 

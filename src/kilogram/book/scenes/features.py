@@ -11,7 +11,9 @@ from sklearn.model_selection import KFold
 
 from kilogram.book.drawing import (
     curve_places,
+    data_box,
     data_grid,
+    faint_curves,
     objective_panel,
     plane,
     python_lines,
@@ -28,10 +30,11 @@ from kilogram.book.recording import (
     line,
     points,
     segments,
+    text,
 )
-from kilogram.book.scene import Break, Points, Scene, log_slider, slider, switch
+from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.scenes.classification import errors
-from kilogram.book.tables import correlated_columns
+from kilogram.book.tables import columns_at, correlated_columns
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.features.fourier import FourierFeatures
@@ -65,7 +68,7 @@ def _tree(data: Points, c: Mapping[str, Any]) -> Recording:
         shown = {
             "data": [region, data_points()],
             "objective": mark(i),
-            "tree": _drawn_tree(step.state["nodes"]),
+            "tree": _drawn_tree(classes, *grown),
         }
         frames.append(
             Frame(
@@ -109,9 +112,9 @@ def _descend(nodes: Any, values: Any, X: np.ndarray) -> np.ndarray:
         at = np.where(inner, np.where(left, table[at, 2], table[at, 3]).astype(int), at)
 
 
-def _drawn_tree(nodes: Any) -> list[dict[str, Any]]:
-    """The tree as lines: leaves side by side, the root on top."""
-    table = np.asarray(nodes, float)
+def _drawn_tree(classes: np.ndarray, nodes: Any, values: Any) -> list[dict[str, Any]]:
+    """The tree as lines: leaves side by side in the colours of their classes, the root on top."""
+    table, shares = np.asarray(nodes, float), np.asarray(values)
     place: dict[int, tuple[float, int]] = {}
     leaves = 0
 
@@ -129,7 +132,7 @@ def _drawn_tree(nodes: Any) -> list[dict[str, Any]]:
     deepest = max(depth for _, depth in place.values()) or 1
 
     def spot(node: int) -> tuple[float, float]:
-        return 0.06 + 0.88 * (place[node][0] + 0.5) / leaves, 0.94 - 0.86 * place[node][1] / deepest
+        return 0.06 + 0.88 * (place[node][0] + 0.5) / leaves, 0.9 - 0.82 * place[node][1] / deepest
 
     inner = [n for n in place if table[n, 0] >= 0]
     ends = [(spot(n), spot(int(child))) for n in inner for child in table[n, 2:4]]
@@ -143,17 +146,13 @@ def _drawn_tree(nodes: Any) -> list[dict[str, Any]]:
             width=1.4,
         )
     ]
-    leaf = np.array([spot(n) for n in place if table[n, 0] < 0])
-    layers.append(points(leaf[:, 0], leaf[:, 1], color="accent", r=3.5))
+    leaves_of = [n for n in place if table[n, 0] < 0]
+    leaf, colors = np.array([spot(n) for n in leaves_of]), classes[shares[leaves_of].argmax(axis=1)]
+    layers.append(points(leaf[:, 0], leaf[:, 1], c=colors, r=5.5))
     if len(inner) <= 12:
         layers += [
-            {
-                "kind": "text",
-                "x": spot(n)[0],
-                "y": spot(n)[1],
-                "text": f"x{'₁₂'[int(table[n, 0])]} ≤ {table[n, 1]:.2f}",
-            }
-            for n in inner
+            text(x, y + 0.025, f"x{'₁₂'[int(table[n, 0])]} ≤ {table[n, 1]:.2f}")
+            for n, (x, y) in ((n, spot(n)) for n in inner)
         ]
     return layers
 
@@ -164,8 +163,18 @@ def _split_anew(X: np.ndarray, y: np.ndarray, alpha: float) -> np.ndarray:
     return np.asarray(states[-1].state["w_last"])
 
 
+def _lasso_points(c: Mapping[str, Any]) -> Points:
+    """One column and the target, row by row."""
+    X, y, _ = correlated_columns(c["seed"], c["noise"], c["correlation"])
+    return Points(np.column_stack([X[:, c["column"] - 1], y]), np.arange(1, len(y) + 1))
+
+
 def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
-    X, y, truth = correlated_columns(c["seed"], c["noise"], c["correlation"])
+    settings = c["column"], c["seed"], c["noise"], c["correlation"]
+    X, y = columns_at(np.column_stack([data.xy, data.labels]), *settings)
+    truth = correlated_columns(*settings[1:])[2]
+    if not np.any(X.T @ y):
+        raise BookError("The target is constant here, so every coefficient is 0: move a point.")
     alphas, coefs, _ = lasso_path(X, y, n_alphas=40, eps=2e-3)
     alphas = np.asarray(alphas)
     order = np.argsort(alphas)[::-1]
@@ -179,7 +188,13 @@ def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
     test = [float(np.mean((target - fresh @ w) ** 2)) for w in coefs]
     train = [float(np.mean((y - X @ w) ** 2)) for w in coefs]
     frames = []
+    ends = np.array(data_box(data)[0])
+    lines = (
+        "from kilogram.book.tables import columns_at",
+        f"X, y = columns_at(T, {', '.join(map(str, settings))})",
+    )
     for i, a in enumerate(alphas):
+        slope = coefs[i, c["column"] - 1]
         shown = [line(logs[: i + 1], coefs[: i + 1, j], color=f"c{j}") for j in range(8)]
         others = [line(logs[: i + 1], ridges[: i + 1, j], color=f"c{j}") for j in range(8)]
         bar = [
@@ -191,25 +206,22 @@ def _lasso(data: Points, c: Mapping[str, Any]) -> Recording:
             line(logs[: i + 1], test[: i + 1], color="c1"),
             points([logs[i]], [test[i]], color="c1", r=5),
         ]
-        frames.append(Frame(f"α = {a:.3g}", {"path": shown, "ridge": others, "bars": bar, "errors": curve}, None,
-                            [("columns in use", int(np.sum(coefs[i] != 0))), ("training error", short(train[i])), ("test error", short(test[i]))]))  # fmt: skip
+        frames.append(Frame(f"α = {a:.3g}", {"data": [line(ends, slope * ends, color=f"c{c['column'] - 1}"), data_points()], "path": shown, "ridge": others, "bars": bar, "errors": curve}, None,
+                            [("columns in use", int(np.sum(coefs[i] != 0))), ("training error", short(train[i])), ("test error", short(test[i]))],
+                            python_lines("rows", *lines, f"model = kg.Lasso(alpha={a:.6g}).fit(X, y)")))  # fmt: skip
     model = Lasso(alpha=float(alphas[-1])).fit(X, y)
     box = (float(logs[-1]), float(logs[0]))
     high = limits([*coefs.ravel(), *truth], 0.1)
     panels = [
-        Panel("path", "As printed: u and v split anew" if c["printed"] else "Lasso: coefficients", box, high, x_label="log10 α", describe="coefficients along the path"),
-        Panel("ridge", "Ridge on the same data", box, high, x_label="log10 α"),
-        Panel("bars", "Coefficients now, truth ringed", (0.4, 8.6), high, x_label="column"),
-        Panel("errors", "Training and test error", box, (0, max(test[0], train[0]) * 1.05), x_label="log10 α", legend=(("c0", "training"), ("c1", "test"))),
+        plane(data, "data", f"Target over column {c['column']}", equal=False, describe="the rows; the other columns keep their values when a point moves"),
+        Panel("bars", "Coefficients now, truth ringed", (0.4, 8.6), high, x_label="column", whole=True),
+        Panel("path", "As printed: u and v split anew" if c["printed"] else "Lasso: coefficients", box, high, faint_curves(logs, *coefs.T), x_label="log10 α", describe="coefficients along the path"),
+        Panel("ridge", "Ridge on the same data", box, high, faint_curves(logs, *ridges.T), x_label="log10 α"),
+        Panel("errors", "Training and test error", box, (0, max(test[0], train[0]) * 1.05), faint_curves(logs, train, test), x_label="log10 α", legend=(("c0", "training"), ("c1", "test")), small=True),
     ]  # fmt: skip
-    setting = f"X, y, _ = correlated_columns({c['seed']}, {c['noise']}, {c['correlation']})"
-    lines = [
-        "import kilogram as kg",
-        f"from kilogram.book.tables import correlated_columns; {setting}",
-        f"model = kg.Lasso(alpha={float(alphas[-1])!r}).fit(X, y)",
-    ]
     return Recording(panels, frames, [("α of least test error", short(float(alphas[int(np.argmin(test))])))],
-                     python="\n".join(lines), code="lasso_sweeps", fitted={"coef_": model.coef_}, start=int(np.argmin(test)),
+                     notes=["The points have eight columns. One of them and the target can be moved here."],
+                     python=python_lines("rows", *lines, f"model = kg.Lasso(alpha={float(alphas[-1])!r}).fit(X, y)"), code="lasso_sweeps", fitted={"coef_": model.coef_}, start=int(np.argmin(test)),
     )  # fmt: skip
 
 
@@ -222,6 +234,7 @@ def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
     shape = np.exp(-(r**2) / (2 * c["sigma"] ** 2))
     counts = (2, 4, 8, 16, 32, 64, 128, 256, 512)
     frames, gaps = [], []
+    fit = f"model = kg.KitchenSinksRegressor(n_components={{}}, alpha={c['alpha']}, kernel=kg.Gaussian({c['sigma']}), random_state={c['seed']}).fit(X, y)"
     model = None
     for i, count in enumerate(counts):
         model = KitchenSinksRegressor(
@@ -245,18 +258,17 @@ def _sinks(data: Points, c: Mapping[str, Any]) -> Recording:
             {"data": [line(places, truth, color="c1", dash=True), line(places, guess, color="accent", width=2.6), data_points()],
              "shape": [line(r, np.ravel(near), color="accent")],
              "gap": [line(np.log2(counts[: i + 1]), np.log10(np.maximum(gaps, 1e-9)), color="accent"), points([np.log2(count)], [np.log10(max(gaps[-1], 1e-9))], color="accent", r=5)]},
-            None, [("distance from kernel ridge", short(gaps[-1]))],
+            None, [("distance from kernel ridge", short(gaps[-1]))], python_lines("curve", fit.format(count)),
         ))  # fmt: skip
     panels = [
         plane(data, "data", "Kitchen sinks and kernel ridge", equal=False, legend=(("accent", "random features"), ("c1", "exact kernel ridge")), describe="both fits"),
         Panel("shape", "The kernel and its approximation", (0, 4), (-0.6, 1.3), [line(r, shape, color="c1", dash=True)], x_label="distance"),
-        Panel("gap", "Distance from the exact fit", (0.5, 9.5), limits(np.log10(np.maximum(gaps, 1e-9)), 0.1), x_label="log2 features", y_label="log10 RMS", small=True),
+        Panel("gap", "Distance from the exact fit", (0.5, 9.5), limits(np.log10(np.maximum(gaps, 1e-9)), 0.1), faint_curves(np.log2(counts), np.log10(np.maximum(gaps, 1e-9))), x_label="log2 features", y_label="log10 RMS", small=True, whole=True),
     ]  # fmt: skip
-    fit = f"model = kg.KitchenSinksRegressor(n_components=512, alpha={c['alpha']}, kernel=kg.Gaussian({c['sigma']}), random_state={c['seed']}).fit(X, y)"
     return Recording(
         panels,
         frames,
-        python=python_lines("curve", fit),
+        python=python_lines("curve", fit.format(counts[-1])),
         code="random_kitchen_sinks",
         fitted={"n_features_in_": 1},
     )
@@ -307,7 +319,7 @@ def _validation(data: Points, c: Mapping[str, Any]) -> Recording:
     )
     panels = [
         plane(data, "data", f"Degree {c['degree']}", equal=False, legend=(("c0", "to fit"), ("c1", "left out")), describe="fit without one fold, and its errors"),
-        Panel("errors", title, (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[0]) * 1.2)), x_label="degree", legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
+        Panel("errors", title, (-0.3, 10.3), (0, max(2.5 * float(mean.min()), float(mean[:3].max()) * 1.25)), x_label="degree", whole=True, legend=(("c0", "training"), ("c1", "cross-validation ± se"))),
     ]  # fmt: skip
     lines = [
         "from sklearn.model_selection import GridSearchCV, KFold",
@@ -337,7 +349,8 @@ SCENES = (
     Scene(
         "lasso", "sparse", "Lasso path",
         "The penalty |w|₁ sets coefficients to exactly zero; as α falls they enter one after the other. Ridge shrinks them all and drops none.",
-        _lasso, controls=(slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 17, u and v split anew")),
+        _lasso, data="rows", presets=("sample",), classes=61, draw=_lasso_points, redraws=("noise", "correlation", "seed", "column"), min_points=3,
+        controls=(slider("column", "column shown", 1, 1, 8), slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 17, u and v split anew")),
         breaks=(Break("What the printed page gets wrong: no coefficient is zero", controls={"printed": True}), Break("Correlated columns: it picks one of them", controls={"correlation": 0.9}), Break("Much noise: false columns enter", controls={"noise": 3.0})),
         question="Three columns matter. Are they the first three to enter?",
         answer="With little correlation, yes. With strong correlation a stand-in may enter first, and leave again.",

@@ -93,6 +93,8 @@ def _histogram(id: str, title: str, scores: np.ndarray, labels: np.ndarray, **mo
         (lo, hi),
         (-top, top),
         [bars(middles, above, width, color="c1"), bars(middles, -below, width, color="c0")],
+        legend=(("c1", "class 1"), ("c0", "class 0")),
+        mirrored=True,
         **more,
     )
 
@@ -236,7 +238,7 @@ def _roc(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         [plane(data, "data", "What the threshold decides", legend=SIDES), roc, histogram], frames,
         [("area under the curve", short(area)), ("cheapest threshold", short(float(thresholds[int(np.argmin(costs))])))],
-        python=python_lines("classes", "model = kg.LinearDiscriminantAnalysis().fit(X, y)", "from kilogram.evaluation.ranking import auc; print(auc(y, model.decision_function(X)))"),
+        python=python_lines("classes", "model = kg.LinearDiscriminantAnalysis().fit(X, y)", "from kilogram.evaluation.ranking import auc", "print(auc(y, model.decision_function(X)))"),
         code="roc", fitted={"intercept_": model.intercept_}, start=int(np.argmin(costs)),
     )  # fmt: skip
 

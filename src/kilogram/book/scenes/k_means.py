@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.book.drawing import data_grid, objective_panel, plane, python_lines, short
+from kilogram.book.drawing import (
+    data_grid,
+    matched_labels,
+    objective_panel,
+    plane,
+    python_lines,
+    short,
+)
 from kilogram.book.recording import Frame, Recording, data_points, line, points
 from kilogram.book.scene import BookError, Break, Points, Scene, choice, log_slider, slider, switch
 from kilogram.book.textbook_steps import record, thinned
@@ -68,16 +75,20 @@ def _run(data: Points, c: Mapping[str, Any]) -> Recording:
         fitted={"inertia_": model.inertia_, "labels_": model.labels_},
     )  # fmt: skip
     if c["kernel"]:
-        _add_kernel(recording, data, c)
+        _add_kernel(recording, data, c, model.labels_)
     return recording
 
 
-def _add_kernel(recording: Recording, data: Points, c: Mapping[str, Any]) -> None:
+def _add_kernel(recording: Recording, data: Points, c: Mapping[str, Any], like: np.ndarray) -> None:
     """Kernel k-means on the same points, in a panel beside."""
     kernel = KernelKMeans(n_clusters=c["k"], kernel=Gaussian(c["sigma"]), random_state=c["seed"])
     labels = kernel.fit_predict(data.xy)
+    color = matched_labels(labels, like)
     grid = data_grid(data)
-    layers = [grid.regions(kernel.predict, faint=True), data_points(c=labels)]
+    layers = [
+        grid.regions(lambda Z: color[kernel.predict(Z)], faint=True),
+        data_points(c=color[labels]),
+    ]
     beside = plane(
         data, "kernel", f"Kernel k-means, σ = {c['sigma']:.2g}", layers=layers,
         describe="the same points, coloured by cluster of kernel k-means",

@@ -59,11 +59,11 @@ def _network(data: Points, c: Mapping[str, Any]) -> Recording:
                 [("loss", short(losses[-1]))],
             )
         )
-    panel, mark = objective_panel(losses, title="Training loss")
+    panel, mark = objective_panel(losses, title="Training loss", x_label="picture")
     rates = np.array(wrong)
     error = Panel(
-        "error", "Error by epoch", (-0.3, len(ROUNDS) - 0.7), (0, max(float(rates.max()) * 1.1, 0.05)),
-        x_label="picture", legend=(("c0", "training"), ("c1", "fresh points")), small=True,
+        "error", "Error", (-0.3, len(ROUNDS) - 0.7), (0, max(float(rates.max()) * 1.1, 0.05)),
+        x_label="picture", whole=True, legend=(("c0", "training"), ("c1", "fresh points")), small=True,
     )  # fmt: skip
     for i, frame in enumerate(frames):
         seen = np.arange(i + 1)

@@ -10,6 +10,7 @@ import numpy as np
 from kilogram.book.drawing import (
     curve_places,
     data_box,
+    faint_curves,
     objective_panel,
     plane,
     python_lines,
@@ -110,29 +111,39 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
             ("leave-one-out error", short(left_out[-1])),
             ("best degree so far", int(np.nanargmin(left_out)) if seen else 0),
         ]
-        frames.append(Frame(f"degree {degree}", {"data": layers, "errors": marks}, None, readouts))
+        frames.append(
+            Frame(
+                f"degree {degree}",
+                {"data": layers, "errors": marks},
+                None,
+                readouts,
+                python_lines("curve", *_polynomial_lines(degree, alpha)),
+            )
+        )
     top = 2.2 * max(train[0], 1e-6)
-    errors = Panel("errors", "Error and degree", (-0.3, 12.3), (0, top), x_label="degree", y_label="mean squared error",
+    errors = Panel("errors", "Error and degree", (-0.3, 12.3), (0, top), faint_curves(DEGREES, train, left_out), x_label="degree", y_label="mean squared error", whole=True,
                    legend=(("c0", "training"), ("c1", "leave one out")), describe="training and leave-one-out error by degree")  # fmt: skip
     title = "As printed: a variance for every point" if c["printed"] else "Polynomial fit"
     main = plane(data, "data", title, equal=False, legend=(("accent", "fit"), ("c1", "fits to resampled points")),
                  describe="the points and the fitted polynomial")  # fmt: skip
-    end = f"kg.Ridge(alpha={alpha})" if alpha else "kg.LinearRegression()"
     best = 3 if c["printed"] else int(np.argmin(left_out))
-    lines = (
-        f"Z = kg.PolynomialFeatures({max(best, 1)}, include_bias=False).fit_transform(X)",
-        f"model = {end}.fit(Z, y)",
-    )
     return Recording(
         [main, errors], frames,
-        python=python_lines("curve", *lines), code="ridge", start=best,
+        python=python_lines("curve", *_polynomial_lines(best, alpha)), code="ridge", start=best,
         fitted={"coef_": fits[best].coef_} if best else {},
     )  # fmt: skip
 
 
+def _polynomial_lines(degree: int, alpha: float) -> tuple[str, str]:
+    """The fit of a degree; of degree 0 on a column of zeros, so that only the offset is fitted."""
+    columns = f"kg.PolynomialFeatures({degree}, include_bias=False).fit_transform(X)"
+    model = f"kg.Ridge(alpha={alpha})" if alpha else "kg.LinearRegression()"
+    return f"Z = {columns if degree else '0 * X'}", f"model = {model}.fit(Z, y)"
+
+
 def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
-    alphas = np.geomspace(300, 1e-4, 16)
+    alphas = np.array([float(f"{a:.4g}") for a in np.geomspace(300, 1e-4, 16)])
     features = PolynomialFeatures(c["degree"], include_bias=False)
     scale = 3.0 ** np.arange(
         1, c["degree"] + 1
@@ -140,6 +151,7 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
     Z, places = features.fit_transform(X) / scale, curve_places(data, 120)
     Zp = features.transform(places) / scale
     kernel = Gaussian(c["sigma"])
+    fit = "model = kg.KernelRidge(alpha={:.4g}, kernel=kg.Gaussian({})).fit(X, y)"
     frames, coefs, shown = [], [], []
     if c["printed"]:  # a column of ones like any other
         Z, Zp = (np.column_stack([np.ones(len(A)), A]) for A in (Z, Zp))
@@ -171,19 +183,20 @@ def _ridge_path(data: Points, c: Mapping[str, Any]) -> Recording:
             None,
             [("ridge: training error", short(error)), ("ridge: leave-one-out", short(lows[i])),
              ("kernel: training error", short(error_kernel)), ("kernel: leave-one-out", short(lows_kernel[i]))],
+            python_lines("curve", fit.format(alpha, c["sigma"])),
         ))  # fmt: skip
     finite = [v for v in [*lows, *lows_kernel] if np.isfinite(v)]
     panels = [
         plane(data, "data", _ridge_title(c), equal=False, describe="points and ridge fit"),
         plane(data, "kernel", f"Kernel ridge, σ = {c['sigma']:.2g}", equal=False, describe="points and kernel ridge fit"),
-        Panel("path", "Coefficients of ridge", (logs[-1], logs[0]), limits(np.clip(paths, -12, 12)), x_label="log10 α"),
-        Panel("errors", "Leave-one-out error", (logs[-1], logs[0]), (0, min(max(finite), 4 * min(finite) + float(np.var(y)))),
+        Panel("path", "Coefficients of ridge", (logs[-1], logs[0]), limits(np.clip(paths, -12, 12)), faint_curves(logs, *paths.T), x_label="log10 α"),
+        Panel("errors", "Leave-one-out error", (logs[-1], logs[0]), (0, min(max(finite), 4 * min(finite) + float(np.var(y)))), faint_curves(logs, lows, lows_kernel),
               x_label="log10 α", legend=(("c0", "ridge"), ("c1", "kernel ridge"))),
     ]  # fmt: skip
     best = float(alphas[int(np.argmin(lows_kernel))])
     return Recording(
         panels, frames, [("best α, ridge", short(float(alphas[int(np.argmin(lows))]))), ("best α, kernel", short(best))],
-        python=python_lines("curve", f"model = kg.KernelRidge(alpha={alphas[-1]!r}, kernel=kg.Gaussian({c['sigma']})).fit(X, y)"),
+        python=python_lines("curve", fit.format(alphas[-1], c["sigma"])),
         code="ridge", fitted={"dual_coef_": KernelRidge(alpha=alphas[-1], kernel=kernel).fit(X, y).dual_coef_}, start=int(np.argmin(lows_kernel)),
     )  # fmt: skip
 
@@ -325,7 +338,7 @@ def _process(data: Points, c: Mapping[str, Any]) -> Recording:
     order = np.argsort(data.x)
     matrix = Panel("matrix", "Kernel matrix", (0, n), (0, n), [picture(np.asarray(kernel(X, X))[np.ix_(order, order)], 0, 0, n, n, colors="accent")],
                    equal=True, axes=False, small=True)  # fmt: skip
-    fit = f"model = kg.GaussianProcessRegressor({words}, alpha={c['noise'] ** 2!r}, optimizer={optimizer!r}).fit(X, y)"
+    fit = f"model = kg.GaussianProcessRegressor({words}, alpha={c['noise']}**2, optimizer={optimizer!r}).fit(X, y)"
     likelihood = float(model.log_marginal_likelihood_value_)
     return Recording(
         [panel, matrix], frames, [("log marginal likelihood", short(likelihood)), ("kernel", str(model.kernel_))],
@@ -359,7 +372,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
             layers.insert(0, band(ends, agreed - c["reach"], agreed + c["reach"], color="c2"))
             layers.append(line(ends, agreed, color="c2", width=2))
             layers.append(line(ends, mm.predict(ends[:, None]), color="c3", width=2.2))
-            marks = {"ring": ransac.inlier_mask_.astype(int)}
+            marks = {"ring": (~ransac.inlier_mask_).astype(int)}
         residuals = segments(data.x, data.y, data.x, beta[0] + beta[1] * data.x, color="muted")
         layers = [residuals, *layers, data_points(r=2.5 + 4 * np.clip(w, 0, 1), **marks)]
         frames.append(
@@ -375,7 +388,7 @@ def _robust(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(
         [main, panel], frames,
         [("slope, least squares", short(float(plain.coef_[0]))), ("slope, HuberRegressor", short(float(model.coef_[0]))), ("slope, RANSACRegressor", short(float(ransac.estimator_.coef_[0]))), ("slope, RobustRegressor (MM)", short(float(mm.coef_[0]))), ("inliers of RANSAC", f"{int(ransac.inlier_mask_.sum())} of {len(y)}"), ("outliers of MM", f"{int(mm.outliers_.sum())} of {len(y)}")],
-        notes=["A point’s size is its weight in the last weighted least squares; at the end, rings mark the points RANSAC agrees on, within its distance."],
+        notes=["A point’s size is its weight in the last weighted least squares; at the end, rings mark the points beyond RANSAC’s distance, which its line leaves out."],
         python=python_lines("curve", f"model = kg.HuberRegressor(epsilon={c['epsilon']}, alpha=0.0).fit(X, y)", f"ransac = kg.RANSACRegressor(residual_threshold={c['reach']}, random_state=0).fit(X, y)", "mm = kg.RobustRegressor(n_starts=50, random_state=0).fit(X, y)"),
         code="huber_regression", fitted={"coef_": model.coef_},
     )  # fmt: skip

@@ -12,6 +12,8 @@ from kilogram.book.drawing import (
     curve_places,
     data_box,
     data_grid,
+    faint_curves,
+    matched_labels,
     objective_panel,
     plane,
     python_lines,
@@ -81,6 +83,7 @@ def _pca(data: Points, c: Mapping[str, Any]) -> Recording:
         [bars([1, 2], fraction, 0.6)],
         x_label="component",
         small=True,
+        whole=True,
     )
     title = "Principal axes" if not c["printed"] else "As printed: without centring"
     notes = (
@@ -142,8 +145,11 @@ def _mixture(data: Points, c: Mapping[str, Any]) -> Recording:
             points(mu[:, 0], mu[:, 1], c=np.arange(k), shape="centre"),
         ]
         frames.append(Frame(step.name, {"data": layers, "objective": mark(i)}, step.line))
-    beside = plane(data, "best", "Best of three starts", layers=[grid.regions(model.predict, faint=True), data_points(c=model.predict(X)),
-                   ellipses(model.means_, model.covariances_, 2.0)], describe="the fit of GaussianMixture")  # fmt: skip
+    labels = model.predict(X)
+    color = matched_labels(labels, owner)
+    own = np.argsort(color)[:k]  # ellipses have the colours 0, 1, ...
+    beside = plane(data, "best", "Best of three starts", layers=[grid.regions(lambda Z: color[model.predict(Z)], faint=True), data_points(c=color[labels]),
+                   ellipses(model.means_[own], model.covariances_[own], 2.0)], describe="the fit of GaussianMixture")  # fmt: skip
     return Recording(
         [plane(data, "data", "EM, step by step", describe="points by component and the ellipses of the components"), beside, panel], frames,
         [("log likelihood, this start", short(next((v for v in reversed(reached) if v is not None), float("nan")))), ("best of three", short(float(model.score(X)) * len(X))), ("BIC", short(float(model.bic(X))))],
@@ -258,11 +264,12 @@ def _spectral(data: Points, c: Mapping[str, Any]) -> Recording:
             Frame(step.name, {"data": [data_points(c=labels)], "embed": place}, step.line)
         )
     beside = plane(
-        data, "plain", "K-means on the same points", layers=[data_points(c=plain.labels_)]
-    )
+        data, "plain", "K-means on the same points",
+        layers=[data_points(c=matched_labels(plain.labels_, model.labels_)[plain.labels_])],
+    )  # fmt: skip
     return Recording(
         [plane(data, "data", "As printed: without degrees" if c["printed"] else "Spectral clustering", describe="points by cluster"), beside, embed, matrix], frames,
-        python=python_lines("cloud", f"model = kg.SpectralClustering({k}, gamma={1 / (2 * c['sigma'] ** 2)!r}, random_state=0).fit(X)"),
+        python=python_lines("cloud", f"model = kg.SpectralClustering({k}, gamma=1 / (2 * {c['sigma']}**2), random_state=0).fit(X)"),
         code=run, fitted={"labels_": model.labels_},
     )  # fmt: skip
 
@@ -340,10 +347,19 @@ def _choose(data: Points, c: Mapping[str, Any]) -> Recording:
             "Within-cluster sum of squares",
             (0.5, 8.5),
             (0, 1.05),
+            faint_curves(ks, inertia),
             x_label="k",
             describe="elbow",
+            whole=True,
         ),
-        Panel("silhouette", "Silhouette", (0.5, 8.5), limits([0, 0.5, *silhouettes]), x_label="k"),
+        Panel(
+            "silhouette",
+            "Silhouette",
+            (0.5, 8.5),
+            limits([0, 0.5, *silhouettes]),
+            x_label="k",
+            whole=True,
+        ),
     ]
     return Recording(
         panels, frames, [("largest silhouette at k", best)],
