@@ -5,9 +5,10 @@ The oracle in `tests/native` finds the same splits with plain NumPy from float64
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
@@ -147,19 +148,53 @@ def add_trees(
 
 
 class SortedColumns:
-    """Sorted columns (d, n) of rows X and the rows in that order: sorted once for many stumps."""
+    """Columns sorted once for many stumps: their values and the rows in that order.
 
-    def __init__(self, X: Array):
-        columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        order = np.argsort(columns, axis=1, kind="stable")
-        self.values = np.take_along_axis(columns, order, axis=1)
-        self.order = order.astype(np.int32)
+    Of sparse rows only the entries that are not 0 are kept.
+    """
+
+    def __init__(self, X: Any):
+        self.rows = int(X.shape[0])
+        if scipy.sparse.issparse(X):
+            columns = scipy.sparse.csc_array(X)
+            starts, rows, values = columns.indptr, columns.indices, columns.data
+            column = np.repeat(np.arange(columns.shape[1]), np.diff(starts))
+            kept = values != 0  # a stored 0 is as one that is not stored
+            column, rows, values = column[kept], rows[kept], values[kept].astype(np.float64)
+            order = np.lexsort((rows, values, column))
+            counts = np.bincount(column, minlength=columns.shape[1])
+            self.values, self.order = values[order], rows[order].astype(np.int32)
+            self.starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        else:
+            columns = np.ascontiguousarray(X.T, dtype=np.float64)
+            order = np.argsort(columns, axis=1, kind="stable")
+            self.values = np.take_along_axis(columns, order, axis=1).ravel()
+            self.order = order.astype(np.int32).ravel()
+            self.starts = X.shape[0] * np.arange(X.shape[1] + 1)
 
     def best_stump(self, label: Array, w: Array, classes: int, gini: bool) -> Stump:
         """The stump of least Gini impurity or weighted error; column -1 if there is none."""
-        work = 4.0 * self.values.size
-        found = run(_core.best_stump, work, self.order, self.values, label, w, classes, gini)
-        return Stump(*found)
+        parts = (self.starts, self.order, self.values)
+        return Stump(
+            *run(_core.best_stump, 4.0 * self.values.size, *parts, label, w, classes, gini)
+        )
+
+    def best_squares_cut(self, y: Array, w: Array) -> tuple[int, float]:
+        """Column and threshold of the cut of least squares among rows with w > 0; column -1: none.
+
+        y is measured from its mean. Of cuts that are alike the first one of the first column is
+        taken; a threshold lies midway between two values.
+        """
+        parts = (self.starts, self.order, self.values)
+        column, threshold = run(_core.best_squares_cut, 4.0 * self.values.size, *parts, y, w)
+        return int(column), float(threshold)
+
+    def low_rows(self, column: int, threshold: float) -> Array:
+        """Whether the value of each row in a column is at most the threshold, (n,)."""
+        a, b = self.starts[column : column + 2]
+        low = np.full(self.rows, threshold >= 0)
+        low[self.order[a:b]] = self.values[a:b] <= threshold
+        return low
 
 
 class Stump(NamedTuple):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn import ensemble
 from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -79,3 +81,73 @@ def test_staged_scores_end_at_the_score():
     X = rng.normal(size=(80, 2))
     model = AdaBoostRegressor(n_estimators=8, random_state=0).fit(X, X[:, 0])
     assert list(model.staged_score(X, X[:, 0]))[-1] == pytest.approx(model.score(X, X[:, 0]))
+
+
+def sparse_table(n=300, d=40, classes=3):
+    """Rows with negative, absent and positive entries, some of them stored zeros."""
+    rng = np.random.default_rng(3)
+    dense = np.where(rng.random((n, d)) < 0.2, np.round(rng.normal(size=(n, d)), 1), 0.0)
+    f = dense[:, 0] - dense[:, 1] + dense[:, 2] * dense[:, 3]
+    y = np.digitize(f, np.quantile(f, np.arange(1, classes) / classes))
+    return dense, y % classes, f
+
+
+@pytest.mark.parametrize("criterion", ["gini", "error"])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+def test_stumps_of_sparse_rows_are_those_of_dense_rows(criterion, form):
+    X, y, _ = sparse_table()
+    rows = form(X)
+    rows.data[:5] = 0.0  # stored zeros
+    X = rows.toarray()
+    dense = AdaBoostClassifier(n_estimators=30, criterion=criterion).fit(X, y)
+    sparse = AdaBoostClassifier(n_estimators=30, criterion=criterion).fit(rows, y)
+    for one, other in zip(dense.estimators_, sparse.estimators_, strict=True):
+        assert one.stump.column == other.stump.column
+        assert one.stump.threshold == other.stump.threshold
+    np.testing.assert_allclose(sparse.decision_function(rows), dense.decision_function(X))
+    np.testing.assert_array_equal(sparse.predict(rows), dense.predict(X))
+
+
+def test_regression_trees_of_sparse_rows_are_those_of_dense_rows():
+    X, _, y = sparse_table()
+    dense = AdaBoostRegressor(n_estimators=20, random_state=0).fit(X, y)
+    sparse = AdaBoostRegressor(n_estimators=20, random_state=0).fit(sp.csr_array(X), y)
+    for one, other in zip(dense.estimators_, sparse.estimators_, strict=True):
+        np.testing.assert_array_equal(one.trees.links, other.trees.links)
+        np.testing.assert_allclose(one.trees.threshold, other.trees.threshold)
+        np.testing.assert_allclose(one.trees.value, other.trees.value)
+        np.testing.assert_allclose(one.trees.impurity, other.trees.impurity, atol=1e-12)
+    np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), dense.predict(X))
+
+
+def test_sparse_rows_that_no_memory_holds_when_dense(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((2000, 50_000), density=2e-4, rng=rng, format="csr")
+    y = (X[:, :2000].sum(axis=1) > 0.5).astype(int)
+
+    def refused(*args, **kwargs):
+        raise AssertionError("sparse rows were made dense")
+
+    monkeypatch.setattr("kilogram.models.boosting.adaboost_classifier.dense_rows", refused)
+    monkeypatch.setattr("kilogram.models.boosting.adaboost_regressor.dense_rows", refused)
+    monkeypatch.setattr("kilogram.models.boosting.rows.dense_rows", refused)
+    stumps = AdaBoostClassifier(n_estimators=5).fit(X, y)
+    assert stumps.score(X, y) >= max(y.mean(), 1 - y.mean())
+    trees = AdaBoostRegressor(n_estimators=3, random_state=0).fit(X, y)
+    assert np.isfinite(trees.predict(X)).all()
+    learner = AdaBoostClassifier(MultinomialNB(), n_estimators=3).fit(X, y)
+    assert learner.score(X, y) >= stumps.score(X, y)
+
+
+def test_learners_that_take_no_sparse_rows_see_dense_ones():
+    X, y, _ = sparse_table()
+    model = AdaBoostClassifier(GaussianNB(), n_estimators=3)
+    want = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.fit(sp.csr_array(X), y).predict(sp.csr_array(X)), want)
+
+
+def test_a_threshold_between_neighbouring_float32_values():
+    low = np.float32(1) + np.float32(2**-23)
+    X = np.array([low, np.nextafter(low, np.float32(2))], np.float32)[:, None]
+    model = AdaBoostClassifier(n_estimators=1).fit(X, [0, 1])
+    np.testing.assert_array_equal(model.predict(X), [0, 1])

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
@@ -37,7 +38,7 @@ from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.labels import codes_of, distinct_classes, largest
 from kilogram.base.random_state import as_generator
 from kilogram.models.boosting.rounds import Learner, adaboost_rounds
-from kilogram.models.boosting.rows import dense_rows, labelled_rows
+from kilogram.models.boosting.rows import dense_rows, labelled_rows, sparse_columns
 from kilogram.models.boosting.stumps import DecisionStump, stump_learner
 
 LARGEST_EXPONENT = 700.0  # its exp is finite, and a bound beyond 1 is reported as 1
@@ -51,7 +52,8 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        The weak learner; None is a decision stump, found on columns that are sorted once.
+        The weak learner; None is a decision stump, found on columns that are sorted once. Sparse
+        rows stay sparse if it takes them, as stumps do.
     n_estimators : int, default=50
         The most rounds. The fit ends before where a learner makes no error, or is no better than
         chance.
@@ -133,7 +135,7 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
-        X, y, weights = labelled_rows(self, X, y, sample_weight)
+        X, y, weights = labelled_rows(self, X, y, sample_weight, sparse=self._takes_sparse())
         if weights is not None and not (weights > 0).all():
             kept = weights > 0
             X, y, weights = X[kept], y[kept], weights[kept]
@@ -162,7 +164,17 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         self.training_error_bound_ = np.minimum(bounds, 1.0)
         return self
 
-    def _learner(self, X: np.ndarray, y: np.ndarray) -> Learner:
+    def _takes_sparse(self) -> bool:
+        """Whether the weak learner takes sparse rows; for others they are made dense."""
+        return self.estimator is None or bool(get_tags(self.estimator).input_tags.sparse)
+
+    def _rows(self, X: Any) -> Any:
+        """Rows, or sparse columns, as the learners take them."""
+        if not (is_sparse(X) and self._takes_sparse()):
+            return dense_rows(self, X)
+        return sparse_columns(X) if self.estimator is None else X
+
+    def _learner(self, X: Any, y: np.ndarray) -> Learner:
         """A function of weights: a fitted weak learner, and its classes (positions) of the rows."""
         codes = codes_of(y, self.classes_)
         if self.estimator is None:
@@ -180,10 +192,10 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
 
         return fitted
 
-    def _votes(self, X: np.ndarray) -> Iterator[np.ndarray]:
+    def _votes(self, X: Any) -> Iterator[np.ndarray]:
         """Sums of alpha by class, (n, n_classes), after every round; updated in place."""
-        votes = np.zeros((len(X), self.n_classes_))
-        rows = np.arange(len(X))
+        votes = np.zeros((X.shape[0], self.n_classes_))
+        rows = np.arange(X.shape[0])
         for made, alpha in zip(self.estimators_, self.estimator_weights_, strict=True):
             stump = isinstance(made, DecisionStump)
             codes = made.codes(X) if stump else codes_of(made.predict(X), self.classes_)
@@ -202,7 +214,7 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         X = self._validate(X, reset=False).X
 
         def scores(block: Any) -> Any:
-            *_, votes = self._votes(dense_rows(self, block))
+            *_, votes = self._votes(self._rows(block))
             found = self._decision(votes, float(self.estimator_weights_.sum()))
             return found if is_sparse(block) else like(found, block)
 
@@ -211,9 +223,9 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """Scores after every round."""
         check_is_fitted(self)
-        dense = dense_rows(self, rows_in_memory(self._validate(X, reset=False).X)[0])
+        rows = self._rows(rows_in_memory(self._validate(X, reset=False).X)[0])
         totals = np.cumsum(self.estimator_weights_)
-        for votes, total in zip(self._votes(dense), totals, strict=True):
+        for votes, total in zip(self._votes(rows), totals, strict=True):
             yield self._decision(votes, float(total))
 
     def predict(self, X: Any) -> Any:

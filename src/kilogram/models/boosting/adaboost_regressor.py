@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
@@ -31,8 +32,9 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.random_state import as_generator
-from kilogram.models.boosting.rows import dense_rows, target_rows
-from kilogram.models.boosting.stumps import ShallowTree
+from kilogram.models.boosting.rows import dense_rows, sparse_columns, target_rows
+from kilogram.models.boosting.stumps import ShallowTree, sparse_tree
+from kilogram.native.boosting import SortedColumns
 from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target, grow_tree
 
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
@@ -49,7 +51,8 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
     ----------
     estimator : regressor or None, default=None
         The weak learner; None is a regression tree of depth 3, grown on columns that are sorted
-        once. Every round fits it on rows drawn with replacement by the present weights.
+        once. Every round fits it on rows drawn with replacement by the present weights. Sparse rows
+        stay sparse if it takes them, as trees do.
     n_estimators : int, default=50
         The most rounds.
     learning_rate : float, default=1.0
@@ -120,7 +123,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         -------
         self
         """
-        X, target, weights = target_rows(self, X, y, sample_weight)
+        X, target, weights = target_rows(self, X, y, sample_weight, sparse=self._takes_sparse())
         self._float64_target = target.dtype != namespace(target).float32
         y = as_float64(target)
         self.estimator_ = ShallowTree() if self.estimator is None else self.estimator
@@ -157,13 +160,34 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
             return r * r
         return r if self.loss == "linear" else 1 - np.exp(-r)
 
-    def _learner(self, X: np.ndarray, y: np.ndarray) -> Learner:
+    def _takes_sparse(self) -> bool:
+        """Whether the weak learner takes sparse rows; for others they are made dense."""
+        return self.estimator is None or bool(get_tags(self.estimator).input_tags.sparse)
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the learners take them."""
+        if not (is_sparse(X) and self._takes_sparse()):
+            return dense_rows(self, X)
+        return sparse_columns(X) if self.estimator is None else X
+
+    def _learner(self, X: Any, y: np.ndarray) -> Learner:
         """A function of weights: a weak learner fitted on rows drawn, and its predictions."""
         generator = as_generator(self.random_state)
         n = len(y)
 
         def drawn(w: np.ndarray) -> np.ndarray:
             return generator.choice(n, n, p=w)
+
+        if self.estimator is None and is_sparse(X):
+            X = sparse_columns(X)
+            entries = SortedColumns(X)
+
+            def grown_on_entries(w: np.ndarray) -> tuple[Any, np.ndarray]:
+                counts = np.bincount(drawn(w), minlength=n).astype(np.float64)
+                made = sparse_tree(entries, y, counts, DEPTH)
+                return made, made.predict(X)
+
+            return grown_on_entries
 
         if self.estimator is None:
             columns, target = CodedColumns.of(X), Target.numbers(y)
@@ -188,13 +212,13 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
 
         return fitted
 
-    def _medians(self, X: np.ndarray, rounds: int) -> np.ndarray:
+    def _medians(self, X: Any, rounds: int) -> np.ndarray:
         """Weighted medians of the predictions of the first rounds."""
         each = np.stack([made.predict(X) for made in self.estimators_[:rounds]], axis=1)
         order = np.argsort(each, axis=1, kind="stable")
         reached = np.cumsum(self.estimator_weights_[order], axis=1)
         at = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
-        rows = np.arange(len(X))
+        rows = np.arange(X.shape[0])
         return each[rows, order[rows, at]]
 
     def predict(self, X: Any) -> Any:
@@ -203,10 +227,9 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         X = self._validate(X, reset=False).X
 
         def values(block: Any) -> Any:
-            dense = dense_rows(self, block)
-            found = self._medians(dense, len(self.estimators_))
+            found = self._medians(self._rows(block), len(self.estimators_))
             if is_sparse(block):
-                return found if self._float64_target else found.astype(dense.dtype)
+                return found if self._float64_target else found.astype(block.dtype)
             xp = namespace(block)
             wide = xp.astype(block[:0, :], sum_dtype(block, xp)) if self._float64_target else block
             return like(found, wide)
@@ -216,9 +239,9 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predictions after every round."""
         check_is_fitted(self)
-        dense = dense_rows(self, rows_in_memory(self._validate(X, reset=False).X)[0])
+        rows = self._rows(rows_in_memory(self._validate(X, reset=False).X)[0])
         for rounds in range(1, len(self.estimators_) + 1):
-            yield self._medians(dense, rounds)
+            yield self._medians(rows, rounds)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R^2 after every round."""

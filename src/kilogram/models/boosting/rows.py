@@ -1,10 +1,11 @@
-"""Validated rows of the boosting family in host memory: dense, with labels or targets."""
+"""Validated rows of the boosting family in host memory, with labels or targets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import column_or_1d
 
 from kilogram.arrays.memory import human_bytes, memory_limit
@@ -29,27 +30,39 @@ def dense_rows(model: Estimator, X: Any) -> np.ndarray:
     return np.asarray(X.toarray())
 
 
+def sparse_columns(X: Any) -> scipy.sparse.csc_array:
+    """Sparse rows by columns, each entry once; X itself is left as it is."""
+    columns = scipy.sparse.csc_array(X)
+    if not columns.has_canonical_format:
+        columns = columns.copy()
+        columns.sum_duplicates()
+    return columns
+
+
 def labelled_rows(
-    model: Estimator, X: Any, y: Any, w: Any, **checks: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Dense rows, labels and weights or None."""
+    model: Estimator, X: Any, y: Any, w: Any, *, sparse: bool = False, **checks: Any
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows, labels and weights or None. `sparse`: sparse rows stay so, in row order."""
     X, y, w = validate_labels(model, X, y, w, **checks)
     if is_streamed(X):
         names = getattr(model, "feature_names_in_", None)
         X, y, w = validate_labels(model, *rows_in_memory(X, y, w), **checks)
         if names is not None:
             model.feature_names_in_ = names
-    return dense_rows(model, X), y, None if w is None else as_float64(w)
+    rows = scipy.sparse.csr_array(X) if sparse and is_sparse(X) else dense_rows(model, X)
+    return rows, y, None if w is None else as_float64(w)
 
 
 def target_rows(
-    model: Estimator, X: Any, y: Any, w: Any, **checks: Any
-) -> tuple[np.ndarray, Any, np.ndarray | None]:
-    """Dense rows, targets (n,) as they came and weights or None."""
+    model: Estimator, X: Any, y: Any, w: Any, *, sparse: bool = False, **checks: Any
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Rows, targets (n,) as they came and weights or None. `sparse`: as in `labelled_rows`."""
     found = validate_regression_data(model, X, y, w, **checks)
     if is_streamed(found.X):
         found = gather_regression_data(model, found, **checks)
     if found.flat is False:
         column_or_1d(to_numpy(found.Y), warn=True)
     weights = None if found.w is None else as_float64(found.w)
-    return dense_rows(model, found.X), found.Y[:, 0], weights
+    X = found.X
+    rows = scipy.sparse.csr_array(X) if sparse and is_sparse(X) else dense_rows(model, X)
+    return rows, found.Y[:, 0], weights

@@ -23,6 +23,18 @@ void refuse(bool wrong, const char* why) {
   if (wrong) throw std::invalid_argument(why);
 }
 
+SortedEntries entries(const In<std::int64_t, 1>& starts, const In<std::int32_t, 1>& order,
+                      const In<double, 1>& values, i64 n) {
+  const i64 d = i64(starts.shape(0)) - 1, count = values.shape(0);
+  refuse(n < 1 || d < 1 || i64(order.shape(0)) != count || starts.data()[0] != 0 || starts.data()[d] != count,
+         "columns, values and rows do not fit together");
+  for (i64 k = 0; k < d; ++k) {
+    const i64 size = starts.data()[k + 1] - starts.data()[k];
+    refuse(size < 0 || size > n, "a column has more entries than there are rows");
+  }
+  return {n, d, starts.data(), order.data(), values.data()};
+}
+
 template <class T> Rows<T> view(const AnyRows<T>& X) {
   return {X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
 }
@@ -158,23 +170,33 @@ void bind_boosting(nb::module_& m) {
     return nb::make_tuple(bytes_of(tree.nodes), bytes_of(tree.sets), bytes_of(tree.gain),
                           bytes_of(tree.samples), tree.depth);
   });
-  m.def("best_stump", [](In<std::int32_t, 2> order, In<double, 2> values, In<std::int32_t, 1> label,
-                         In<double, 1> w, i64 classes, bool gini, int threads) {
-    const i64 d = values.shape(0), n = values.shape(1);
-    refuse(i64(order.shape(0)) != d || i64(order.shape(1)) != n || i64(label.shape(0)) != n ||
-               i64(w.shape(0)) != n || n < 1 || d < 1 || classes < 1,
-           "order, values, labels and weights do not fit together");
+  m.def("best_stump", [](In<std::int64_t, 1> starts, In<std::int32_t, 1> order, In<double, 1> values,
+                         In<std::int32_t, 1> label, In<double, 1> w, i64 classes, bool gini, int threads) {
+    const i64 n = label.shape(0);
+    const SortedEntries X = entries(starts, order, values, n);
+    refuse(i64(w.shape(0)) != n || classes < 1, "labels and weights do not fit together");
     for (i64 i = 0; i < n; ++i)
       refuse(label.data()[i] < 0 || label.data()[i] >= classes, "a class that is not there");
     Stump stump;
     {
       Release release;
-      stump = best_stump({n, d, order.data(), values.data(), label.data(), w.data()}, classes, gini,
-                         threads);
+      stump = best_stump(X, label.data(), w.data(), classes, gini, threads);
     }
     return nb::make_tuple(stump.column, stump.threshold, stump.left, stump.right);
-  }, "order"_a.noconvert(), "values"_a.noconvert(), "label"_a.noconvert(), "w"_a.noconvert(),
-     "classes"_a, "gini"_a, "threads"_a);
+  }, "starts"_a.noconvert(), "order"_a.noconvert(), "values"_a.noconvert(), "label"_a.noconvert(),
+     "w"_a.noconvert(), "classes"_a, "gini"_a, "threads"_a);
+  m.def("best_squares_cut", [](In<std::int64_t, 1> starts, In<std::int32_t, 1> order, In<double, 1> values,
+                               In<double, 1> y, In<double, 1> w, int threads) {
+    const SortedEntries X = entries(starts, order, values, y.shape(0));
+    refuse(w.shape(0) != y.shape(0), "numbers and weights do not fit together");
+    SquaresCut cut;
+    {
+      Release release;
+      cut = best_squares_cut(X, y.data(), w.data(), threads);
+    }
+    return nb::make_tuple(cut.column, cut.threshold);
+  }, "starts"_a.noconvert(), "order"_a.noconvert(), "values"_a.noconvert(), "y"_a.noconvert(),
+     "w"_a.noconvert(), "threads"_a);
   m.def("boost_gradients", [](int loss, double parameter, In<double, 1> y, In<double, 1> w,
                               In<double, 2> raw, Out<double, 2> g, Out<double, 2> h, int threads) {
     const i64 n = raw.shape(1), classes = raw.shape(0);

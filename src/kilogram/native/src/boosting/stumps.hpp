@@ -1,24 +1,32 @@
-// Decision stumps of least Gini impurity or least weighted error, on columns sorted once.
+// Decision stumps of least Gini impurity, least weighted error or least squares, on columns sorted once.
 #pragma once
 #include "common/rows.hpp"
 
 namespace kg {
 
+// Sorted columns: rows that a column does not name have the value 0 there.
+struct SortedEntries {
+  i64 n, d;
+  const i64* starts;          // (d + 1)
+  const std::int32_t* order;  // rows by increasing value of each column
+  const double* values;       // their values in that order
+};
+
 struct Stump {
-  double score;   // the lower the better: the error itself, or minus sum_sides |S|^2 / W
   i64 column;     // -1: no column has two values
   double threshold;
   std::int32_t left, right;  // classes for x <= threshold and beyond
 };
 
-struct StumpRows {
-  i64 n, d;
-  const std::int32_t* order;  // (d, n) rows by increasing value of each column
-  const double* values;       // (d, n) their values in that order
-  const std::int32_t* label;  // (n,) in 0 .. classes - 1
-  const double* w;            // (n,)
-};
+// Labels (n,) in 0 .. classes - 1 and weights (n,).
+Stump best_stump(const SortedEntries& X, const std::int32_t* label, const double* w, i64 classes, bool gini,
+                 int threads);
 
-Stump best_stump(const StumpRows& rows, i64 classes, bool gini, int threads);
+// The cut of least squares of y (n,) around the weighted means of its sides, among rows with w > 0.
+struct SquaresCut {
+  i64 column;  // -1: no column has two values, or no cut lowers the sum of squares
+  double threshold;
+};
+SquaresCut best_squares_cut(const SortedEntries& X, const double* y, const double* w, int threads);
 
 }  // namespace kg
