@@ -19,6 +19,7 @@ from kilogram.book.drawing import (
 from kilogram.book.misprints import huber_by_loss, printed_steps, variances_of_one_row
 from kilogram.book.recording import (
     Frame,
+    Layer,
     Panel,
     Recording,
     band,
@@ -90,36 +91,12 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
             left_out[-1] = float("nan")
         else:
             guess = model.predict(Zp)
-        layers = []
-        for chosen in () if c["printed"] else samples:
-            curve = _resampled(Z[chosen], y[chosen], alpha, Zp[::2])
-            layers.append(line(places[::2], np.clip(curve, -9, 9), color="c1", width=1, faint=True))
-        layers += [
-            line(places, np.clip(guess, -99, 99), color="accent", width=2.6),
-            data_points(),
-        ]
-        seen = [v for v in left_out if np.isfinite(v)]
-        marks = [line(range(degree + 1), train, color="c0"), line(range(degree + 1), left_out, color="c1"),
-                 points([degree], [train[-1]], color="c0", r=4.5)]  # fmt: skip
-        marks += (
-            [points([degree], [left_out[-1]], color="c1", r=4.5)]
-            if np.isfinite(left_out[-1])
-            else []
-        )
-        readouts = [
-            ("training error", short(train[-1])),
-            ("leave-one-out error", short(left_out[-1])),
-            ("best degree so far", int(np.nanargmin(left_out)) if seen else 0),
-        ]
-        frames.append(
-            Frame(
-                f"degree {degree}",
-                {"data": layers, "errors": marks},
-                None,
-                readouts,
-                python_lines("curve", *_polynomial_lines(degree, alpha)),
-            )
-        )
+        curves = [] if c["printed"] else [_resampled(Z[i], y[i], alpha, Zp[::2]) for i in samples]
+        layers = [
+            *[line(places[::2], np.clip(curve, -9, 9), color="c1", width=1, faint=True) for curve in curves],
+            line(places, np.clip(guess, -99, 99), color="accent", width=2.6), data_points(),
+        ]  # fmt: skip
+        frames.append(_degree_frame(layers, train, left_out, alpha))
     top = 2.2 * max(train[0], 1e-6)
     errors = Panel("errors", "Error and degree", (-0.3, 12.3), (0, top), faint_curves(DEGREES, train, left_out), x_label="degree", y_label="mean squared error", whole=True,
                    legend=(("c0", "training"), ("c1", "leave one out")), describe="training and leave-one-out error by degree")  # fmt: skip
@@ -132,6 +109,25 @@ def _polynomial(data: Points, c: Mapping[str, Any]) -> Recording:
         python=python_lines("curve", *_polynomial_lines(best, alpha)), code="ridge", start=best,
         fitted={"coef_": fits[best].coef_} if best else {},
     )  # fmt: skip
+
+
+def _degree_frame(
+    layers: list[Layer], train: list[float], left_out: list[float], alpha: float
+) -> Frame:
+    """The fit of one degree and the errors up to it."""
+    degree = len(train) - 1
+    marks = []
+    for color, values in (("c0", train), ("c1", left_out)):
+        marks.append(line(range(degree + 1), values, color=color))
+        if np.isfinite(values[-1]):
+            marks.append(points([degree], [values[-1]], color=color, r=4.5))
+    readouts = [
+        ("training error", short(train[-1])),
+        ("leave-one-out error", short(left_out[-1])),
+        ("best degree so far", int(np.nanargmin(left_out)) if np.isfinite(left_out).any() else 0),
+    ]
+    python = python_lines("curve", *_polynomial_lines(degree, alpha))
+    return Frame(f"degree {degree}", {"data": layers, "errors": marks}, None, readouts, python)
 
 
 def _polynomial_lines(degree: int, alpha: float) -> tuple[str, str]:

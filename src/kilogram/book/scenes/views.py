@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from kilogram.book.drawing import (
+    HI,
+    LO,
     objective_panel,
     percent,
     plane,
@@ -125,8 +128,13 @@ OWN = 12  # rows that the reader's picture fills: one of hundreds would change n
 NOISE = 2e-3  # of the largest variance: a smaller component of the drawn faces is their noise
 
 
-def _pictures(kind: str) -> np.ndarray:
+@cache
+def _drawn(kind: str) -> np.ndarray:
     return {"digits": digits, "faces": faces}[kind]()
+
+
+def _pictures(kind: str) -> np.ndarray:
+    return _drawn(kind).copy()
 
 
 def _own_picture(c: Mapping[str, Any]) -> Points:
@@ -152,12 +160,7 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     model = NMF(n_components=k, init="nndsvda", random_state=0, max_iter=500, tol=1e-3)
     W = model.fit_transform(X)
     parts = model.components_
-    components = PCA(n_components=k).fit(X)
-    spread = components.explained_variance_
-    axes = components.components_ * (spread > NOISE * spread[0])[:, None]
     across = 4 if k <= 16 else 5
-    high = -(-k // across) * 1.1
-    box = (-0.05, 1.1 * across - 0.05), (-high + 0.05, 0.05)
     panel, mark = objective_panel([s.state.objective for s in steps], title="|X − WH|²")
     frames = []
     for i, step in enumerate(steps):
@@ -170,34 +173,10 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
                 None if last else step.line,
             )
         )
-    signed = [dict(layer, colors="signed") for layer in _signed_mosaic(axes, across)]
-    shown = np.r_[0, OWN : OWN + 7]
-    seen = _mosaic(np.concatenate([X[shown], (W @ parts)[shown]]), 8)
-    own = plane(
-        data, "data", "Your picture, and rebuilt",
-        layers=[picture((W @ parts)[0].reshape(side, side), -3, -3, 3, 3, colors="accent", lo=0.0, hi=1.0), data_points(r=3)],
-        axes=False, describe="dark pixels that can be moved, deleted and painted, over their reconstruction",
-    )  # fmt: skip
+    title = "As printed: both factors at once" if c["printed"] else f"NMF: {k} parts"
     panels = [
-        own,
-        Panel(
-            "parts",
-            "As printed: both factors at once" if c["printed"] else f"NMF: {k} parts",
-            *box,
-            axes=False,
-            equal=True,
-            describe="non-negative parts of the pictures",
-        ),
-        Panel(
-            "seen",
-            "Pictures, and rebuilt from parts",
-            (-0.05, 8.75),
-            (-2.15, 0.05),
-            seen,
-            axes=False,
-            equal=True,
-        ),
-        Panel("pca", "PCA: components of both signs", *box, signed, axes=False, equal=True),
+        _own_panel(data, (W @ parts)[0]),
+        *_mosaic_panels(title, X, W @ parts, k, across),
         panel,
     ]
     lines = [f"from kilogram.book.tables import drawing, {c['pictures']}", f"X = {c['pictures']}()",
@@ -206,6 +185,35 @@ def _nmf(data: Points, c: Mapping[str, Any]) -> Recording:
     return Recording(panels, frames, [("reconstruction error", short(float(model.reconstruction_err_)))],
                      notes=[f"Your picture counts like {OWN} of the others. An empty square: a component of hardly any variance."],
                      python=python_lines("none", *lines), code="nmf", fitted={"reconstruction_err_": model.reconstruction_err_})  # fmt: skip
+
+
+def _own_panel(data: Points, rebuilt: np.ndarray) -> Panel:
+    """The reader's picture over its reconstruction."""
+    side = int(np.sqrt(len(rebuilt)))
+    shown = picture(rebuilt.reshape(side, side), LO, LO, HI, HI, colors="accent", lo=0.0, hi=1.0)
+    return plane(
+        data, "data", "Your picture, and rebuilt", layers=[shown, data_points(r=3)], axes=False,
+        describe="dark pixels that can be moved, deleted and painted, over their reconstruction",
+    )  # fmt: skip
+
+
+def _mosaic_panels(
+    title: str, X: np.ndarray, rebuilt: np.ndarray, k: int, across: int
+) -> list[Panel]:
+    """Parts (they come with the frames), some pictures with their reconstructions, components."""
+    box = (-0.05, 1.1 * across - 0.05), (0.05 - 1.1 * -(-k // across), 0.05)
+    shown = np.r_[0, OWN : OWN + 7]
+    seen = _mosaic(np.concatenate([X[shown], rebuilt[shown]]), 8)
+    components = PCA(n_components=k).fit(X)
+    spread = components.explained_variance_
+    axes = components.components_ * (spread > NOISE * spread[0])[:, None]
+    signed = [dict(layer, colors="signed") for layer in _signed_mosaic(axes, across)]
+    words = "non-negative parts of the pictures"
+    return [
+        Panel("parts", title, *box, axes=False, equal=True, describe=words),
+        Panel("seen", "Pictures, and rebuilt from parts", (-0.05, 8.75), (-2.15, 0.05), seen, axes=False, equal=True),
+        Panel("pca", "PCA: components of both signs", *box, signed, axes=False, equal=True),
+    ]  # fmt: skip
 
 
 def _signed_mosaic(rows: np.ndarray, across: int) -> list[dict[str, Any]]:
