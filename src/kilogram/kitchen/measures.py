@@ -43,6 +43,9 @@ from kilogram.kitchen.question import Question, Task
 MOSTLY = 0.8  # of the rows: accuracy would be that of the constant prediction
 TINY = 1e-12  # the logarithm of a probability of 0
 TOP = 3  # of top-3 accuracy
+# With more classes the area under the ROC curve, a ranking for each of them, is left out beside
+# other measures: with 500 classes it took most of the time of a run.
+MANY_CLASSES = 30
 # Measures in which every class weighs the same.
 BALANCED = ("balanced_accuracy", "f1")
 
@@ -360,9 +363,11 @@ def _named_measure(question: Question, name: str) -> Measure:
     return MEASURES[name]
 
 
-def side_measures(measure: Measure) -> tuple[Measure, ...]:
+def side_measures(measure: Measure, classes: int = 2) -> tuple[Measure, ...]:
     """Other measures of the same task, reported beside the main one."""
     names = (*ORDERED, *_SIDES) if measure.name in ORDERED else _SIDES
+    if classes > MANY_CLASSES:
+        names = tuple(name for name in names if name != "roc_auc")
     return tuple(m for m in (MEASURES[name] for name in names)
                  if m.task == measure.task and m.name != measure.name)  # fmt: skip
 

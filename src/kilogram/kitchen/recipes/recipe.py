@@ -58,6 +58,9 @@ FEW_OF_CLASS = 216
 MARGIN = 0.3
 # A target whose 5 % and 95 % quantiles differ by more than this ratio may be fitted by its log.
 SPREAD = 10.0
+# Rows times classes that a fold of the kernel version takes a second for; it may take so many times
+# the part of the time limit that one search is given.
+KERNEL_CELLS_PER_SECOND, SLOWEST = 200_000, 4
 # With more characters of text, counting character n-grams takes minutes.
 MANY_LETTERS = 4_000_000
 
@@ -85,12 +88,16 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A name, a description, and the unfitted pipeline, or the search for one."""
+    """A name, a description, and the unfitted pipeline, or the search for one.
+
+    `tuned_by` is the measure of its tuning where that is another than recipes are compared by.
+    """
 
     name: str
     title: str
     about: str
     pipeline: Any
+    tuned_by: str | None = None
 
 
 def recipes(
@@ -102,6 +109,8 @@ def recipes(
         return _quantile_recipes(layout, measure, measure.quantile, y, search)
     menu = default_menu(layout, measure, y, along=search.along)
     names = search.wanted or tuple(one.name for one in menu if one.used)
+    if not search.wanted and kernel_too_slow(measure, y, search):
+        names = tuple(name for name in names if name != "kernel")
     shared = TransformCache()
     found = {}
     for name in names:
@@ -113,6 +122,13 @@ def recipes(
             found[name] = _of_library(name, layout, measure, y, search)
     ordered = (found[name] for name in KEPT if name in found)
     return (_baseline(measure), *ordered)
+
+
+def kernel_too_slow(measure: Measure, y: np.ndarray, search: SearchSettings) -> bool:
+    """Has the kernel version too many rows and classes for the time limit, by a rule of thumb?"""
+    if measure.task == "regression" or search.max_time is None:
+        return False
+    return len(y) * len(np.unique(y)) > KERNEL_CELLS_PER_SECOND * SLOWEST * search.max_time
 
 
 def _baseline(measure: Measure) -> Recipe:
@@ -199,6 +215,9 @@ def left_out(layout: Layout, measure: Measure, y: np.ndarray, search: SearchSett
     if search.wanted or measure.quantile is not None:
         return notes
     menu = default_menu(layout, measure, y, along=search.along)
+    if kernel_too_slow(measure, y, search):
+        notes.append("The recipe 'Kernel version' was left out: with so many rows and classes it "
+                     "is too slow for the time limit.")  # fmt: skip
     return [*notes, *(f"The {one.name} recipe was left out: {one.why}."
                       for one in menu if not one.used)]  # fmt: skip
 
@@ -274,7 +293,9 @@ def _of_trees(name: str, layout: Layout, measure: Measure, search: SearchSetting
     if name == "trees":
         return Recipe("trees", "Forest", "A random forest; the size of the leaves is tuned.",
                       pipeline)  # fmt: skip
-    return Recipe("boosting", "Boosting", "Gradient boosted trees; parameters tuned.", pipeline)
+    by_loss = measure.task == "classification" and measure.name not in BALANCED
+    return Recipe("boosting", "Boosting", "Gradient boosted trees; parameters tuned.", pipeline,
+                  "log_loss" if by_loss else None)  # fmt: skip
 
 
 def _smallest_class(y: np.ndarray, measure: Measure) -> float:

@@ -45,6 +45,8 @@ SPARSE_ALPHAS = tuple(float(a) for a in np.logspace(-1, 1.5, 6))
 WIDTHS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # Beyond so many sparse rows one cut stands for three folds.
 MANY_ROWS = 2000
+# Beyond so many classes Fisher's rule is computed for few penalties.
+MANY_CLASSES = 30
 # Rows and landmarks that tell which widths are worth more.
 SAMPLE_ROWS, SAMPLE_LANDMARKS = 3000, 200
 
@@ -145,18 +147,33 @@ class RidgeSearch(BaseEstimator, ABC):
         if by_rule < losses[place, column].mean():
             self.rule_, self.best_score_ = "fisher", 1.0 - float(by_rule) / self._scale(y[rows])
             self.model_ = solvers[row].model(X, Y @ A + c, alpha, weights)
-            for k, there in enumerate(tried):  # what a report shows is what is used
-                left_out, sums = paths[k]
-                if sums is None and there != row:  # not worth fits of their own
-                    self.path_[there] = np.nan
-                    continue
-                if sums is None:
-                    sums = solvers[there].sums(X, Y, self.alphas_, weights)
-                scores = by_fisher(Y, sums, left_out, rows, weights)
-                lost = self._path_losses(y[rows], scores, held).mean(axis=1)
-                self.path_[there] = 1.0 - lost / self._scale(y[rows])
+            self._fisher_path(solvers, paths, tried, (row, column), (X, Y, y, rows, weights))
             self.path_[row, column] = self.best_score_
         return self
+
+    def _fisher_path(
+        self, solvers: list[RidgeSolver], paths: list[LeftOutPredictions], tried: Sequence[int],
+        best: tuple[int, int], data: tuple[Any, ...],
+    ) -> None:  # fmt: skip
+        """The path of scores by Fisher's rule: what a report shows is what is used.
+
+        It takes an eigendecomposition for every penalty: of many classes only beside the best.
+        """
+        X, Y, y, rows, weights = data
+        row, column = best
+        held = None if weights is None else weights[rows]
+        many = Y.shape[1] > MANY_CLASSES
+        near = slice(max(0, column - 1), column + 2) if many else slice(None)
+        for k, there in enumerate(tried):
+            left_out, sums = paths[k]
+            self.path_[there] = np.nan
+            if there != row and (sums is None or many):  # not worth fits of their own
+                continue
+            if sums is None:
+                sums = solvers[there].sums(X, Y, self.alphas_, weights)
+            scores = by_fisher(Y, sums[..., near], left_out[..., near], rows, weights)
+            lost = self._path_losses(y[rows], scores, held).mean(axis=1)
+            self.path_[there, near] = 1.0 - lost / self._scale(y[rows])
 
     def _decides_by_costs(self) -> bool:
         return False

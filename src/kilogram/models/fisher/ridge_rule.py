@@ -22,9 +22,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 # Directions that separate the classes by less than this fraction of the best are left out.
 LEAST_SEPARATION = 1e-3
+MANY_CLASSES = 30  # the indicators of more are nearly all zeros
 # A spread below this fraction of that between the classes is rounding.
 LEAST_SPREAD = 1e-6
 
@@ -32,7 +34,12 @@ LEAST_SPREAD = 1e-6
 def class_sums(Y: np.ndarray, fitted: Any, weights: Any = None) -> Any:
     """Y' W F, (K, ...): the values of the rows of each class, summed; the weights sum to one."""
     w = np.ones(len(Y)) if weights is None else weights
-    return (Y * (w / np.sum(w))[:, None]).T @ fitted
+    if Y.shape[1] <= MANY_CLASSES:
+        return (Y * (w / np.sum(w))[:, None]).T @ fitted
+    rows, classes = np.nonzero(Y)
+    values = Y[rows, classes] * (w / np.sum(w))[rows]
+    found = sp.csr_array((values, (classes, rows)), shape=Y.T.shape) @ fitted.reshape(len(Y), -1)
+    return found.reshape(Y.shape[1], *fitted.shape[1:])
 
 
 def fisher_rule(
