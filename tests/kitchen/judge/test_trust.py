@@ -3,15 +3,18 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 
 from kilogram.evaluation.probability_scaling import fit_scaling
+from kilogram.kitchen import cook
 from kilogram.kitchen.features.columns import Column
 from kilogram.kitchen.judge.trust import group_names
 from kilogram.kitchen.measures import MEASURES, quick
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.sentences import trust_lines
-from tests.kitchen.conftest import curved
+from tests.kitchen.conftest import QUICK, curved
 
 
 def test_numbers_have_intervals_that_hold(cooked):
@@ -39,6 +42,19 @@ def test_two_classes_have_areas_costs_and_probabilities(two_classes):
     dear_misses, dear_alarms = found.ranking.costs[1][2], found.ranking.costs[2][2]
     assert dear_misses.hits >= dear_alarms.hits
     assert found.calibration.brier < found.calibration.uncertainty
+
+
+def test_average_precision_is_that_of_the_rarer_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    answer = np.where(X[:, 0] + rng.normal(size=120) > 1.2, "bad", "good")
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(answer=answer)
+    cooked = cook(frame, "answer", recipes=["linear"], **QUICK)
+    found = cooked.evidence.trust.ranking
+    held = cooked.evidence.held_out
+    assert found.fraction == pytest.approx(np.mean(answer == "bad"))
+    expected = average_precision_score(held.truth == 0, -held.margin)
+    assert found.precision.mean == pytest.approx(expected)
 
 
 def test_three_classes_are_sure_of_their_prediction(sorted_classes):

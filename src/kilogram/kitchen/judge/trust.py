@@ -74,7 +74,10 @@ class ClassCounts:
 
 @dataclass(frozen=True)
 class RankingQuality:
-    """Two classes: areas with intervals, frequency of the second, thresholds by cost."""
+    """Two classes: areas with intervals, thresholds by cost; precision is that of the rarer one.
+
+    `fraction` of the rows are of the rarer class.
+    """
 
     roc: Interval
     precision: Interval
@@ -191,10 +194,11 @@ def _ranking(
     )
     return RankingQuality(
         _area(judged, y, margin, folds),
-        rows_interval(average_precision, y, margin, draws=200, seed=seed),
-        float(np.mean(y == 1)),
+        rows_interval(average_precision, (y == rare).astype(int), margin if rare else -margin,
+                      draws=200, seed=seed),
+        float(np.mean(y == rare)),
         costs,
-    )
+    )  # fmt: skip
 
 
 def _area(
