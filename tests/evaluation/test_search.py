@@ -203,3 +203,16 @@ def test_folds_inside_learn_from_two_classes_at_least():
         splits = inner_splits(model, y[:, None], y, 3, along, 0)
         assert splits
         assert all(len(np.unique(y[train])) == 2 for train, _ in splits)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_that_was_ended_is_repeated_by_its_trials(method):
+    space = {"n_neighbors": list(range(1, 20)), "weights": ["uniform", "distance"]}
+    whole = Search(KNeighborsRegressor(), space, method=method, n_iter=9).fit(X, Y)
+    cut = Search(KNeighborsRegressor(), space, method=method, n_iter=9, max_trials=4).fit(X, Y)
+    assert cut.cut_short_
+    assert not whole.cut_short_
+    first = [(one.params, one.score) for one in whole.trials_[:4]]
+    assert [(one.params, one.score) for one in cut.trials_] == first
+    with pytest.raises(ValueError, match="max_trials"):
+        Search(KNeighborsRegressor(), space, max_trials=0).fit(X, Y)

@@ -44,6 +44,7 @@ class Fold:
     """One outer fold: its score on unseen rows, and what the search inside it believed.
 
     `tried` counts the points of a `Search`; it is 1 for what tunes itself or is not tuned.
+    `stopped_at` is the number of points after which a limit ended the search, 0 where none did.
     `decision` may hold the decision values (n, classes) of the test rows.
     """
 
@@ -57,6 +58,7 @@ class Fold:
     model: Any = None
     tried: int = 1
     decision: np.ndarray | None = None
+    stopped_at: int = 0
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ def judge_fold(
         seconds=time.perf_counter() - started,
         model=model,
         tried=len(getattr(_search(model), "trials_", ())) or 1,
+        stopped_at=stopped_at(model),
     )
 
 
@@ -198,6 +201,14 @@ def inner_score(model: BaseEstimator) -> float | None:
     """The best score a fitted search gave itself, or None where nothing was searched."""
     score = getattr(_search(model), "best_score_", None)
     return None if score is None else float(score)
+
+
+def stopped_at(model: BaseEstimator) -> int:
+    """After how many points a limit ended a fitted search; 0 where none did."""
+    search = _search(model)
+    if not getattr(search, "cut_short_", False):
+        return 0
+    return len(getattr(search, "trials_", ())) or int(search.tried_)
 
 
 def winner(model: BaseEstimator) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.base.budget import Budget
-from kilogram.base.constraints import Integer, OneOf, check_parameter
+from kilogram.base.constraints import Integer, Null, OneOf, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.evaluation.grouped_fits import Along
 from kilogram.evaluation.nested import winner
@@ -58,6 +58,9 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     scoring : str, callable or None, default=None
     max_time : float or None, default=None
         Seconds after which no further point is begun.
+    max_trials : int or None, default=None
+        Ends the search after so many trials: with `len(trials_)` of a search that its time limit
+        ended, the same search again, whatever the machine.
     random_state : int, default=0
     start : sequence of dicts, default=()
         Points to try first, such as parameters known to serve.
@@ -71,7 +74,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : the winner fitted on all rows
     trials_ : tuple of Tried
     cut_short_ : bool
-        Whether the time limit ended the search.
+        Whether `max_time` or `max_trials` ended the search.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         cv: Any = None,
         scoring: Any = None,
         max_time: float | None = None,
+        max_trials: int | None = None,
         random_state: int = 0,
         start: Any = (),
         margin: float | Callable[[float], float] = 0.0,
@@ -108,6 +112,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.scoring = scoring
         self.max_time = max_time
+        self.max_trials = max_trials
         self.random_state = random_state
         self.start = start
         self.margin = margin
@@ -143,6 +148,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     def _checked(self) -> SearchSpace:
         check_parameter("method", self.method, OneOf(*METHODS))
         check_parameter("n_iter", self.n_iter, Integer(1))
+        check_parameter("max_trials", self.max_trials, Integer(1) | Null())
         return as_space(self.space)
 
     def _judge(self, space: SearchSpace, X: Any, y: np.ndarray, along: Along) -> Judge:
@@ -166,15 +172,17 @@ class Search(MetaEstimatorMixin, BaseEstimator):
         rng = as_generator(self.random_state)
         start = [{name: point[name] for name in space.axes} for point in self.start]
         strategy = METHODS[self.method](space, self.n_iter, rng, start)
-        trial = next(strategy)
+        trial, count = next(strategy), 0
         while True:
             found = judge.scored(trial)
             yield from found
+            count += len(found)
             try:
                 trial = strategy.send(max(one.score for one in found))
             except StopIteration:
                 return
-            if budget.left < found[0].seconds * trial.fraction / found[0].fraction:
+            enough = self.max_trials is not None and count >= self.max_trials
+            if enough or budget.left < found[0].seconds * trial.fraction / found[0].fraction:
                 self.cut_short_ = True
                 return
 

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import clone
 
 from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
 from kilogram.base.budget import Budget
@@ -41,7 +40,7 @@ from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable
 from kilogram.kitchen.features.overrides import order_texts, orders
 from kilogram.kitchen.files import write_files
-from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence
+from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence, evidence_stops
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
 from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
@@ -50,6 +49,7 @@ from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
 from kilogram.kitchen.question import Question, TaskName, ask
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.recipe import fitted_pipeline
+from kilogram.kitchen.recipes.search_limits import on_all_rows, stops_on_all_rows
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_card, as_html
@@ -64,6 +64,7 @@ from kilogram.kitchen.settings import MAX_ROWS, SearchMethod, Settings, check
 FEW_ROWS = 5000
 # Columns and rows of the plots of partial dependence.
 MAX_EFFECTS, MAX_EFFECT_ROWS = 6, 200
+EFFECTS = "partial_dependence"  # in `Settings.stopped_at`
 RARE_CLASS_WARNINGS = (
     "The least populated class in y", "A single label was found", "y_pred contains classes not in",
     "The number of unique classes is greater",
@@ -106,7 +107,6 @@ class Cooked(CookResult):
         names = tuple(one.name for one in self.judged[1:])
         folds = len(self.judged[0].nested.folds)
         whole = self.settings.repeats or rounds(len(self.judged[0].y))
-        cut = folds < whole * self.settings.folds and self.settings.time is None
         rows = len(self.judged[0].y)
         sampled = rows < len(self.question.rows)
         slow = any("too slow for the time limit" in note for note in self.notes)
@@ -114,8 +114,8 @@ class Cooked(CookResult):
         return replace(
             self.settings, max_time=math.inf, repeats=whole,
             max_rows=rows if sampled else self.settings.max_rows,
-            outer_folds=folds if cut else self.settings.outer_folds,
-            recipes=names if left_out else (),
+            outer_folds=folds if folds < self.planned_folds else self.settings.outer_folds,
+            recipes=names if left_out else (), stopped_at=self.stopped_at,
         )  # fmt: skip
 
     def compare(self) -> list[dict[str, Any]]:
@@ -190,6 +190,7 @@ def cook(
     accept: Collection[str] = (),
     drop_duplicates: bool = False,
     examples: bool = True,
+    stopped_at: Mapping[str, Collection[int]] | None = None,
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -244,6 +245,8 @@ def cook(
         Keep one of each set of equal rows.
     examples : bool, default=True
         Keep some rows of the table in the model file, to explain its predictions with.
+    stopped_at : mapping, default=None
+        From a recipe.toml: how many settings each search tries, where a time limit had ended it.
     header, delimiter, encoding, sheet, max_memory
         Format of the file, where detected wrongly, and the memory that reading may use.
     resume : path, default=None
@@ -261,6 +264,7 @@ def cook(
         image=tuple(image), group=group, time=time, accept=tuple(accept),
         drop_duplicates=drop_duplicates, examples=examples, search=search, recipes=tuple(recipes),
         outer_folds=outer_folds, cost=cost,
+        stopped_at={name: tuple(counts) for name, counts in (stopped_at or {}).items()},
     )  # fmt: skip
     check(settings)
     if table is None:
@@ -329,17 +333,25 @@ def cook_table(
         judged, undone = judge(
             work.menu, work.X, work.y, measure, work.splits, first_round=settings.folds,
             budget=budget, notify=notify, along=work.along, journal=work.journal,
+            stopped=settings.stopped_at,
         )  # fmt: skip
         judged = _with_ensemble(judged, settings)
         chosen = choose(judged)
         kept = _kept(judged, chosen, settings.keep)
         notify("fitting the model on all rows")
-        fitted = fit_rows(clone(kept.recipe.pipeline), work.X, work.y, work.along)
+        last = {name: counts[-1] for name, counts in settings.stopped_at.items() if counts}
+        unfitted = on_all_rows(kept.recipe.pipeline, kept.name, last)
+        fitted = fit_rows(unfitted, work.X, work.y, work.along)
         evidence = collect_evidence(judged, chosen, work.X, layout, settings, budget, notify,
                                     question.classes)  # fmt: skip
         model = _model(table, layout, question, kept, fitted, work.X, examples=settings.examples)
         notify("partial dependence")
-        shown = _effects(model, kept, evidence, work.X, budget, settings.seed)
+        most = settings.stopped_at.get(EFFECTS, (MAX_EFFECTS,))[0]
+        shown = _effects(model, kept, evidence, work.X, budget, settings.seed, most)
+    stops = _stops(judged, stops_on_all_rows(fitted, kept.name))
+    stops |= evidence_stops(evidence, judged, chosen, settings.stopped_at)
+    if (len(shown) < most and budget.expired) or EFFECTS in settings.stopped_at:
+        stops[EFFECTS] = (len(shown),)
     conclusion = verdict(judged, target, suspicious_columns(evidence.importance))
     return Cooked(
         table=table, question=question, measure=measure, measure_reason=why, judged=judged,
@@ -347,8 +359,25 @@ def cook_table(
         model=model, settings=settings,
         notes=(*table.notes, *question.notes, *work.notes, *undone), audit=found,
         seconds=time.perf_counter() - budget.started, rows=work.rows, effects=shown,
-        journal=work.journal,
+        journal=work.journal, planned_folds=len(work.splits), stopped_at=stops,
     )  # fmt: skip
+
+
+def _stops(
+    judged: tuple[EvaluatedRecipe, ...], on_all: dict[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """After how many settings each search was ended: by recipe those of the folds, then the last.
+
+    Only recipes with a search that was.
+    """
+    found = {}
+    for one in judged:
+        if one.name == "ensemble":  # it searches nothing itself
+            continue
+        counts = (*(fold.stopped_at for fold in one.nested.folds), on_all.get(one.name, 0))
+        if any(counts):
+            found[one.name] = counts
+    return found
 
 
 @contextmanager
@@ -362,7 +391,7 @@ def _quiet() -> Iterator[None]:
 
 def _effects(
     model: Model, kept: EvaluatedRecipe, evidence: Evidence, X: np.ndarray, budget: Budget,
-    seed: int,
+    seed: int, most: int = MAX_EFFECTS,
 ) -> tuple[PartialDependence, ...]:  # fmt: skip
     """Partial dependence of the columns that matter most, while there is time."""
     matters = evidence.importance
@@ -371,7 +400,7 @@ def _effects(
     place = {column.name: k for k, column in enumerate(model.layout.used)}
     rows = X[np.random.default_rng(seed).permutation(len(X))[:MAX_EFFECT_ROWS]]
     found = []
-    for k in matters.order[:MAX_EFFECTS]:
+    for k in matters.order[:most]:
         if budget.expired or matters.typical[k] <= 0:
             break
         one = dependence(model, rows, place[matters.columns[k]])

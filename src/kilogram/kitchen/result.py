@@ -41,6 +41,8 @@ class CookResult:
         The conclusion in three sentences.
     rows : (n,) positions in the table of the rows that were used
     effects : partial dependence of the most important columns
+    planned_folds : outer folds without a time limit
+    stopped_at : how far searches and evidence went where the time limit ended them
     """
 
     table: Table
@@ -61,6 +63,8 @@ class CookResult:
     reading: Mapping[str, Any] = field(default_factory=dict)
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     effects: tuple[PartialDependence, ...] = ()
+    planned_folds: int = 0
+    stopped_at: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     journal: Journal = field(default_factory=lambda: Journal(None, ""))
 
     def predict(self, source: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
@@ -33,7 +34,11 @@ CONSTRAINTS: dict[str, Constraint] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run; `ordinal` holds texts such as "size=S,M,L", `cost` a cost matrix."""
+    """The settings of one run; `ordinal` holds texts such as "size=S,M,L", `cost` a cost matrix.
+
+    `stopped_at` repeats what a time limit left: for a recipe the settings that its search tried in
+    each outer fold and at last on all rows, 0 where it tried all; for evidence how far it went.
+    """
 
     task: TaskName | None = None
     measure: str | None = None
@@ -59,6 +64,7 @@ class Settings:
     recipes: tuple[str, ...] = ()
     outer_folds: int | None = None
     cost: Any = None
+    stopped_at: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def overrides(self, target: str) -> ColumnOverrides:
         """The types of columns that were given; an order of the target is none of them."""

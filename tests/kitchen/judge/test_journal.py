@@ -47,6 +47,7 @@ from kilogram.cli import app
 from kilogram.kitchen.judge.journal import Journal
 
 how, left, keep = getattr(signal, sys.argv[1]), [int(sys.argv[2])], Journal.keep
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 
 def kept(self, *rest):
     keep(self, *rest)

@@ -3,7 +3,8 @@
 [table]     path relative to the recipe, fingerprint of the file, format
 [question]  target
 [settings]  every setting of the run that is not the default: what was done, without a time limit,
-            so that repeating it does not depend on the speed of the machine
+            so that repeating it does not depend on the speed of the machine; where a time limit
+            had ended searches, `stopped_at` has the number of settings that each tried
 [result]    the score that came out, to compare with
 """
 
@@ -23,8 +24,8 @@ from kilogram.kitchen.read.table import Table
 from kilogram.kitchen.settings import Settings
 
 FORMAT = "kilogram recipe 1"
-_TEXT, _COUNT, _NUMBER, _SWITCH, _TEXTS = "a string", "an integer", "a number", "a boolean", \
-    "a list of strings"  # fmt: skip
+_TEXT, _COUNT, _NUMBER, _SWITCH, _TEXTS, _COUNTS = "a string", "an integer", "a number", \
+    "a boolean", "a list of strings", "a table of lists of integers"  # fmt: skip
 # The type of every key that may stand in a recipe.
 TABLE_TYPES = {
     "path": _TEXT, "sha256": _TEXT, "bundled": _SWITCH, "header": _SWITCH, "delimiter": _TEXT,
@@ -36,6 +37,7 @@ SETTING_TYPES = {
     "categorical": _TEXTS, "ignore": _TEXTS, "ordinal": _TEXTS, "text": _TEXTS, "date": _TEXTS,
     "image": _TEXTS, "group": _TEXT, "time": _TEXT, "accept": _TEXTS, "drop_duplicates": _SWITCH,
     "examples": _SWITCH, "search": _TEXT, "recipes": _TEXTS, "outer_folds": _COUNT, "cost": _TEXT,
+    "stopped_at": _COUNTS,
 }  # fmt: skip
 READING = ("header", "delimiter", "encoding", "sheet", "max_memory")
 
@@ -148,6 +150,11 @@ def _section(
 def _has_type(value: Any, kind: str) -> bool:
     if kind == _TEXTS:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if kind == _COUNTS:
+        return isinstance(value, dict) and all(
+            isinstance(counts, list) and all(_has_type(count, _COUNT) for count in counts)
+            for counts in value.values()
+        )
     accepted: dict[str, tuple[type, ...]] = {
         _TEXT: (str,), _COUNT: (int,), _NUMBER: (int, float), _SWITCH: (bool,),
         "a string or an integer": (str, int),
@@ -176,6 +183,8 @@ def _pairs(values: dict[str, Any]) -> list[str]:
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_value(one)}" for name, one in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
     return _text(value) if isinstance(value, str) else repr(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, best_above_baseline
 from kilogram.kitchen.judge.evidence import (
+    FRACTIONS,
     HeldOutImportance,
     HeldOutPredictions,
     Tuning,
@@ -22,6 +23,9 @@ from kilogram.kitchen.judge.evidence import (
 )
 from kilogram.kitchen.judge.trust import TrustChecks, trust
 from kilogram.kitchen.settings import Settings
+
+# Names of evidence in `Settings.stopped_at`.
+IMPORTANCE, LEARNING = "permutation_importance", "learning_curve"
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,15 @@ def collect_evidence(
     classes: tuple[str, ...] = (),
 ) -> Evidence:
     """Evidence of the chosen recipe, or of the best one where the baseline was chosen."""
-    shown = chosen if chosen.name != "baseline" else best_above_baseline(judged)
+    shown = recipe_of_evidence(judged, chosen)
     names = tuple(column.name for column in layout.used)
     notify("permutation importance")
-    matters = importance(shown, X, names, seed=settings.seed, budget=budget)
-    curve = learning(shown, X, seed=settings.seed, budget=budget, notify=notify)
+    given = dict(settings.stopped_at)
+    most = given.get(IMPORTANCE, (None,))[0]
+    sizes = given.get(LEARNING, range(len(FRACTIONS)))
+    matters = importance(shown, X, names, seed=settings.seed, budget=budget, folds=most)
+    curve = learning(shown, X, seed=settings.seed, budget=budget, notify=notify,
+                     fractions=[FRACTIONS[k] for k in sizes])  # fmt: skip
     held_out = held_out_predictions(shown, X)
     return Evidence(
         held_out=held_out,
@@ -69,3 +77,28 @@ def collect_evidence(
             classes=classes,
         ),
     )
+
+
+def recipe_of_evidence(
+    judged: tuple[EvaluatedRecipe, ...], chosen: EvaluatedRecipe
+) -> EvaluatedRecipe:
+    """The chosen recipe, or the best one where the baseline was chosen."""
+    return chosen if chosen.name != "baseline" else best_above_baseline(judged)
+
+
+def evidence_stops(
+    found: Evidence, judged: tuple[EvaluatedRecipe, ...], chosen: EvaluatedRecipe,
+    given: Mapping[str, Sequence[int]],
+) -> dict[str, tuple[int, ...]]:  # fmt: skip
+    """How far the evidence went where it is incomplete: folds of importance, sizes of the curve."""
+    shown = recipe_of_evidence(judged, chosen)
+    stops = {name: tuple(given[name]) for name in (IMPORTANCE, LEARNING) if name in given}
+    folds = 0 if found.importance is None else found.importance.losses.shape[1]
+    if folds < len(shown.first_round):
+        stops[IMPORTANCE] = (folds,)
+    curve = found.learning
+    done = np.empty(0) if curve is None else curve.sizes[:-1] / shown.nested.rows[0]
+    if len(done) < len(FRACTIONS) and LEARNING not in stops:
+        near = [int(np.argmin(np.abs(np.array(FRACTIONS) - fraction))) for fraction in done]
+        stops[LEARNING] = tuple(near)
+    return stops

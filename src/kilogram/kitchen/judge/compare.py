@@ -10,7 +10,7 @@ are stored in a journal, if there is one, and taken from it when the run is resu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -18,7 +18,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from kilogram.base.budget import Budget
 from kilogram.evaluation.calibration import wilson
@@ -47,6 +46,7 @@ from kilogram.kitchen.measures import (
 )
 from kilogram.kitchen.recipes.library_models import class_scores
 from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
+from kilogram.kitchen.recipes.search_limits import ended_at
 
 Notify = Callable[[str], None]
 # So few folds make the t quantile, and with it the intervals, more than twice what many would.
@@ -104,7 +104,7 @@ class EvaluatedRecipe:
         None where nothing was tuned, or by another measure.
         """
         inner = self.nested.inner_scores
-        if inner is None or self.measure.name not in TUNED:
+        if inner is None or self.measure.name not in TUNED or self.recipe.tuned_by:
             return None
         return float(np.mean(inner)) - self.score.mean
 
@@ -214,7 +214,9 @@ class EvaluatedRecipe:
 
     @cached_property
     def _sides(self) -> dict[str, Interval]:
-        return {measure.name: self._interval(measure) for measure in side_measures(self.measure)}
+        classes = 1 if self.measure.task == "regression" else len(np.unique(self.y))
+        return {measure.name: self._interval(measure)
+                for measure in side_measures(self.measure, classes)}  # fmt: skip
 
     def side(self) -> dict[str, Interval]:
         """The other measures of the same predictions."""
@@ -257,14 +259,18 @@ def judge(
     notify: Notify,
     along: Along | None = None,
     journal: Journal | None = None,
+    stopped: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[tuple[EvaluatedRecipe, ...], list[str]]:
-    """Every recipe on every fold that the time limit allows, and notes on what was left out."""
+    """Every recipe on every fold that the time limit allows, and notes on what was left out.
+
+    `stopped` has for recipes the points after which their search in each fold ends, 0: after all.
+    """
     scorer = PredictionScorer(quick(of_predictions(measure)))
     journal = journal or Journal(None, "")
     left = {recipe.name: recipe for recipe in recipes}
     found: dict[str, list[Fold]] = {recipe.name: [] for recipe in recipes}
     notes: list[str] = []
-    cut: set[str] = set()
+    stopped = stopped or {}
     if budget.expired:
         raise KitchenError(
             "The time limit is too short to evaluate any recipe: "
@@ -286,10 +292,11 @@ def judge(
             notify(f"fold {k + 1} of {len(splits)}: {recipe.title.lower()}")
             fold = journal.finished(k, name, train, test)
             if fold is None:
-                fold = judge_fold(recipe.pipeline, X, y, train, test, scorer, along)
+                pipeline = recipe.pipeline
+                if name in stopped:
+                    pipeline = ended_at(pipeline, (*stopped[name], 0)[min(k, len(stopped[name]))])
+                fold = judge_fold(pipeline, X, y, train, test, scorer, along)
                 decision = decision_values(fold.model, X[test], len(np.unique(y)), measure)
-                if _cut_short(fold.model):
-                    cut.add(recipe.title.lower())
                 model = fitted_pipeline(fold.model) if k < first_round else None
                 fold = replace(fold, model=model, decision=decision)
                 journal.keep(k, name, fold)
@@ -297,20 +304,18 @@ def judge(
     if budget.expired and len(found[recipes[0].name]) == 2:
         notes.append("The time limit was exceeded: two folds of the simplest recipe took longer.")
     notes += _few_folds_note(len(found[recipes[0].name]))
+    cut = [left[name].title.lower() for name in left if any(f.stopped_at for f in found[name])]
     if cut:
-        names = ", ".join(sorted(cut))
-        notes.append(f"The time limit ended the search of parameters early ({names}): a slower or "
-                     "faster machine may find others.")  # fmt: skip
+        why = ("The search of parameters ended early, as the recipe file says" if stopped else
+               "The time limit ended the search of parameters early")  # fmt: skip
+        more = "" if stopped else (
+            ": a slower or faster machine may find others, --recipe recipe.toml repeats this search"
+        )  # fmt: skip
+        notes.append(f"{why} ({', '.join(cut)}){more}.")
     return tuple(
         EvaluatedRecipe(recipe, Nested(tuple(found[name])), measure, y, along)
         for name, recipe in left.items()
     ), notes
-
-
-def _cut_short(model: BaseEstimator) -> bool:
-    """Did the time limit end a search, of the pipeline or inside its last step?"""
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return bool(getattr(last, "cut_short_", False))
 
 
 def _too_slow(found: dict[str, list[Fold]], name: str, k: int, budget: Budget) -> bool:

@@ -77,6 +77,7 @@ def _fold(members: list[EvaluatedRecipe], k: int, rest: list[int]) -> Fold:
     return replace(
         mine[0], score=float(score(y[mine[0].test], prediction)), inner_score=inner, winner=used,
         prediction=prediction, decision=decision, model=model, tried=1,
+        stopped_at=min((f.stopped_at for f in mine if f.stopped_at), default=0),
         seconds=sum(f.seconds for f, w in zip(mine, weights, strict=True) if w > 0),
     )  # fmt: skip
 

@@ -11,12 +11,11 @@ can look unimportant alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from kilogram.base.budget import Budget
@@ -25,6 +24,7 @@ from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.pooled import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
+from kilogram.kitchen.recipes.search_limits import ended_at
 
 FRACTIONS = (0.125, 0.25, 0.5)
 MAX_COLUMNS = 60  # of a wide table: each costs predictions of every fold
@@ -98,13 +98,14 @@ def held_out_predictions(judged: EvaluatedRecipe, X: np.ndarray) -> HeldOutPredi
 
 
 def importance(
-    judged: EvaluatedRecipe, X: np.ndarray, names: tuple[str, ...], *, seed: int, budget: Budget
-) -> HeldOutImportance | None:
-    """Permutation importance on held-out rows of each fold, as far as time allows."""
+    judged: EvaluatedRecipe, X: np.ndarray, names: tuple[str, ...], *, seed: int, budget: Budget,
+    folds: int | None = None,
+) -> HeldOutImportance | None:  # fmt: skip
+    """Permutation importance on held-out rows of each fold (the first `folds`) as time allows."""
     looked = _most_correlated(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
     rng = np.random.default_rng(seed)
     losses = []
-    for k, fold in enumerate(judged.first_round):
+    for k, fold in enumerate(judged.first_round[:folds]):
         if budget.expired:
             break
         test = fold.test[:MAX_HELD_OUT]
@@ -164,11 +165,12 @@ def learning(
     seed: int,
     budget: Budget,
     notify: Callable[[str], None],
+    fractions: Sequence[float] = FRACTIONS,
 ) -> LearningCurve | None:
     """Scores of the recipe with fewer training rows; the last size is that of the folds."""
     folds = judged.first_round
     sizes, scores = [], []
-    for fraction in FRACTIONS:
+    for fraction in fractions:
         notify(f"learning curve: {fraction:.0%} of the rows")
         if budget.left < sum(fold.seconds for fold in folds) * fraction:
             continue
@@ -206,7 +208,8 @@ def _with_fewer(
     along = part(judged.along, rows)
     if along and "groups" in along and len(np.unique(along["groups"])) < 2:
         return None
-    model = fit_rows(clone(judged.recipe.pipeline), X[rows], y[rows], along)
+    # a search goes as far as that of the fold, however long it takes
+    model = fit_rows(ended_at(judged.recipe.pipeline, fold.stopped_at), X[rows], y[rows], along)
     return judged.predict_with(k, model, X[fold.test])
 
 

@@ -180,7 +180,8 @@ def fingerprint_of(X: np.ndarray, y: np.ndarray, splits: Iterable[Any], *setting
 
 def _packed(fold: Fold) -> bytes:
     facts = {"score": fold.score, "inner_score": fold.inner_score, "winner": fold.winner,
-             "seconds": fold.seconds, "tried": fold.tried}  # fmt: skip
+             "seconds": fold.seconds, "tried": fold.tried,
+             "stopped_at": fold.stopped_at}  # fmt: skip
     model = b"" if fold.model is None else dumps(fold.model)
     stream = io.BytesIO()
     np.savez(
@@ -210,5 +211,6 @@ def _unpacked(content: bytes, train: np.ndarray, test: np.ndarray) -> Fold | Non
             seconds=float(facts["seconds"]),
             model=loads(model) if model else None,
             tried=int(facts["tried"]),
+            stopped_at=int(facts["stopped_at"]),
             decision=stored["decision"] if stored["decision"].size else None,
         )

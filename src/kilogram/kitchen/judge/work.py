@@ -60,7 +60,7 @@ def prepare_work(
     notes += left_out(layout, measure, y, search)
     journal = Journal(resume, fingerprint_of(
         X, y, splits, layout, measure.name, settings.search, settings.seed, version("kilogram"),
-        [recipe.name for recipe in menu],
+        [recipe.name for recipe in menu], sorted(settings.stopped_at.items()),
     ))  # fmt: skip
     if journal.count():
         notes.append(f"Resumed: {journal.count()} folds were finished by an interrupted run.")

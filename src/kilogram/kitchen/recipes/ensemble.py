@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.evaluation.grouped_fits import fit_rows
+from kilogram.evaluation.nested import stopped_at
 from kilogram.evaluation.probability_scaling import TemperatureScaling, as_columns
 from kilogram.evaluation.search import Search
 from kilogram.kitchen.recipes.library_models import class_scores
@@ -66,6 +67,7 @@ class Ensemble(BaseEstimator):
     members_ : the fitted members of positive weight
     weights_ : their weights
     best_params_ : weight by name
+    stopped_at_ : points after which a limit ended the search of a member, by name
     """
 
     def __init__(self, members: Any = (), weights: Sequence[float] = ()):
@@ -80,6 +82,9 @@ class Ensemble(BaseEstimator):
             fit_rows(clone(member), X, y, along or None) if weight > 0 else None
             for (_, member), weight in zip(self.members, self.weights, strict=True)
         ]
+        names = [name for name, _ in self.members]
+        self.stopped_at_ = {name: stopped_at(one) for name, one in zip(names, fitted, strict=True)
+                            if one is not None and stopped_at(one)}  # fmt: skip
         return self.with_fitted(fitted, np.unique(y))
 
     def with_fitted(self, members: Sequence[Any], classes: np.ndarray) -> Self:
@@ -96,7 +101,9 @@ class Ensemble(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the unfitted members: a file holds what predicts."""
-        return super().__getstate__() | {"members": ()}
+        state = {name: value for name, value in super().__getstate__().items()
+                 if name != "stopped_at_"}  # fmt: skip
+        return state | {"members": ()}
 
 
 def _pipeline(model: BaseEstimator) -> BaseEstimator:

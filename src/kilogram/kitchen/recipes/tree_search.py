@@ -78,6 +78,8 @@ class TreeSearch(BaseEstimator):
         How the parameters of boosting are searched.
     max_time : float or None, default=None
         Seconds after which the search goes no further.
+    max_trials : int or None, default=None
+        Settings after which it goes no further.
     random_state : int, default=0
 
     Attributes
@@ -85,7 +87,7 @@ class TreeSearch(BaseEstimator):
     best_score_, best_params_ : of the winner
     model_ : the fitted winner; in a file it is `arrays_` instead
     tried_ : how many settings were tried
-    cut_short_ : whether the time limit ended the search
+    cut_short_ : whether a limit ended the search
     """
 
     loss: str
@@ -99,6 +101,7 @@ class TreeSearch(BaseEstimator):
         method: str = "random",
         trials: int = 4,
         max_time: float | None = None,
+        max_trials: int | None = None,
         random_state: int = 0,
     ):
         self.kind = kind
@@ -107,6 +110,7 @@ class TreeSearch(BaseEstimator):
         self.method = method
         self.trials = trials
         self.max_time = max_time
+        self.max_trials = max_trials
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, groups: Any = None, moments: Any = None) -> Self:
@@ -139,6 +143,7 @@ class TreeSearch(BaseEstimator):
             cv=1 if len(y) > MANY_ROWS and not dependent else 3,
             scoring=scoring,
             max_time=self.max_time,
+            max_trials=self.max_trials,
             random_state=self.random_state,
             start=(start,),
             margin=0.0 if self.forest_ else partial(tuning_margin, rows=len(y), scoring=kind),
@@ -268,10 +273,11 @@ class TreeSearchRegressor(RegressorMixin, TreeSearch):
         method: str = "random",
         trials: int = 4,
         max_time: float | None = None,
+        max_trials: int | None = None,
         random_state: int = 0,
     ):
         super().__init__(kind, method=method, trials=trials, max_time=max_time,
-                         random_state=random_state)  # fmt: skip
+                         max_trials=max_trials, random_state=random_state)  # fmt: skip
         self.loss = loss
 
     def predict(self, X: Any) -> np.ndarray:
