@@ -39,7 +39,9 @@ Target = Annotated[
 TaskOption = Annotated[
     TaskName | None, typer.Option(help="Override the detected task; ordinal: ordered classes.")
 ]
-Accept = Annotated[list[str] | None, typer.Option(help="Code of a serious finding to accept.")]
+Accept = Annotated[
+    list[str] | None, typer.Option(metavar="<str>", help="Code of a serious finding to accept.")
+]
 MaxTime = Annotated[
     float, typer.Option(help="Time limit in seconds; what it leaves out is reported.")
 ]
@@ -54,8 +56,6 @@ class Flags:
         for one in found:
             if getattr(one, "is_flag", False):
                 one.metavar = ""
-            elif getattr(one, "multiple", False) and one.metavar is None:
-                one.metavar = "<str>" if "int" not in one.bare_type() else "<int>"
         return found
 
 

@@ -30,7 +30,9 @@ def explain_model(
     ] = None,
     row: Annotated[
         list[int] | None,
-        typer.Option(help="Row of the table to show, counted from 0; repeat for several."),
+        typer.Option(
+            metavar="<int>", help="Row of the table to show, counted from 0; repeat for several."
+        ),
     ] = None,
     training: Annotated[
         Path | None, typer.Option(help="The training table, to find nearest neighbours in.")

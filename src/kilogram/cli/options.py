@@ -18,7 +18,7 @@ _KINDS = "Types of columns (repeat for several)"
 
 
 def _columns(help: str, *names: str) -> typer.models.OptionInfo:
-    return typer.Option(*names, help=help, rich_help_panel=_KINDS)
+    return typer.Option(*names, metavar="<str>", help=help, rich_help_panel=_KINDS)
 
 
 def _file(help: str) -> typer.models.OptionInfo:

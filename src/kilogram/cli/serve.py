@@ -25,7 +25,9 @@ def serve(
     timeout: Annotated[float, typer.Option(help="Time limit of a request in seconds.")] = 30.0,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Host name that requests may use, such as that of a proxy; repeat."),
+        typer.Option(
+            metavar="<str>", help="Host name that requests may use, such as that of a proxy; repeat."
+        ),
     ] = None,
 ) -> None:
     """Serve predictions over HTTP: POST rows to /predict, open / in a browser. Ctrl-C stops."""
