@@ -1,11 +1,16 @@
 """Law: float32 features do not round float64 targets."""
 
+import re
+
 import numpy as np
 import pytest
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 
-from tests.laws.cases import ESTIMATORS, data, make, target_for
+import kilogram as kg
+from kilogram.arrays.namespace import to_numpy
+from tests.laws.cases import ESTIMATORS, answer, assert_same, data, laws, make, target_for
 
+CLASSIFIERS = [name for name in ESTIMATORS if is_classifier(make(name))]
 REGRESSORS = [name for name in ESTIMATORS if is_regressor(make(name))]
 
 
@@ -48,3 +53,37 @@ def test_targets_beyond_the_range_of_float32(name):
         return
     want = _fit_predict(name, X.astype(np.float64), y)
     assert np.abs(got - want).max() <= 5e-3 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize(
+    "name", [n for n in ESTIMATORS if not isinstance(laws(n).backend, str) and n not in CLASSIFIERS]
+)
+def test_float64_targets_beside_float32_rows_of_a_library(name, library):
+    """The law holds for arrays of other libraries, which do not mix float types by themselves."""
+    put = pytest.importorskip(library).asarray
+    X, y = data(name=name, dtype=np.float32)
+    y = target_for(make(name), y.astype(np.float64))
+    y = y * 1e39 if name in REGRESSORS else y
+    w = np.linspace(0, 2, len(y))
+    weights = {} if isinstance(laws(name).weight, str) else {"sample_weight": w}
+    try:
+        want = make(name).fit(X, y, **weights)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error)[:20])):
+            make(name).fit(put(X), put(y), **{key: put(a) for key, a in weights.items()})
+        return
+    got = make(name).fit(put(X), put(y), **{key: put(a) for key, a in weights.items()})
+    assert_same(want, answer(got, put(X)), answer(want, X), 5e-3)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_wide_float32_rows_of_a_library_with_rows_of_no_weight(library):
+    """RidgeCV's residuals of rows that took no part, with more columns than rows."""
+    put = pytest.importorskip(library).asarray
+    X, y = data(12, 30, dtype=np.float32)
+    w = np.arange(12.0)
+    want = kg.RidgeCV(alphas=[0.1, 1.0]).fit(X, y.astype(np.float64), w)
+    got = kg.RidgeCV(alphas=[0.1, 1.0]).fit(put(X), put(y.astype(np.float64)), put(w))
+    assert got.alpha_ == want.alpha_
+    np.testing.assert_allclose(to_numpy(got.coef_), want.coef_, rtol=1e-5, atol=1e-8)

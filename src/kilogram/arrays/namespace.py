@@ -23,7 +23,7 @@ def namespace(*arrays: Any) -> Any:
     """The one array-API namespace of the arrays given; None and Python numbers belong to any."""
     if len(arrays) == 1 and type(arrays[0]) is np.ndarray:  # most calls: no list is made
         return numpy_namespace
-    foreign = [a for a in arrays if not isinstance(a, np.ndarray) and _is_foreign_array(a)]
+    foreign = [a for a in arrays if not isinstance(a, np.ndarray) and is_foreign(a)]
     if not foreign:
         return numpy_namespace
     host = [a for a in arrays if isinstance(a, np.ndarray)]
@@ -36,7 +36,7 @@ def namespace(*arrays: Any) -> Any:
     return array_api_compat.array_namespace(*foreign)
 
 
-def _is_foreign_array(x: Any) -> bool:
+def is_foreign(x: Any) -> bool:
     """True for arrays of a library other than NumPy that work in memory."""
     if x is None or isinstance(x, (list, tuple, int, float, complex, str, np.generic)):
         return False
@@ -57,7 +57,7 @@ def is_sparse(x: Any) -> bool:
 
 def is_array(x: Any) -> bool:
     """True for a dense in-process array of any library of the standard."""
-    return isinstance(x, np.ndarray) or _is_foreign_array(x)
+    return isinstance(x, np.ndarray) or is_foreign(x)
 
 
 def is_dask(x: Any) -> bool:
@@ -69,7 +69,7 @@ def to_numpy(x: Any) -> Any:
     """The array on the host, as NumPy; sparse matrices are there already and stay sparse."""
     if x is None or isinstance(x, np.ndarray) or is_sparse(x):
         return x
-    if not _is_foreign_array(x):
+    if not is_foreign(x):
         return np.asarray(x)
     if array_api_compat.is_torch_array(x):
         return x.detach().cpu().numpy()
@@ -90,7 +90,7 @@ def like(x: Any, ref: Any) -> Any:
         floats = x.dtype.kind == "f" and dtype is not None and np.dtype(dtype).kind == "f"
         return x.astype(dtype, copy=False) if floats else x
     device = array_api_compat.device(ref)
-    if not _is_foreign_array(x) or namespace(x) is not xp:
+    if not is_foreign(x) or namespace(x) is not xp:
         x = xp.asarray(np.ascontiguousarray(to_numpy(x)), device=device)
     else:
         x = array_api_compat.to_device(x, device)

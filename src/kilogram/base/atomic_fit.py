@@ -1,4 +1,4 @@
-"""Atomic fits: an estimator whose fit fails or is interrupted stays as it was."""
+"""Atomic fits: parameters are checked first, and a fit that fails changes nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 from kilogram.arrays.namespace import is_sparse
+from kilogram.base.constraints import check_parameters
 
 #: The methods that change a model.
 FITTING = ("fit", "partial_fit", "fit_transform", "fit_predict")
@@ -29,6 +30,7 @@ FAILURES = (
 def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method, which leaves its estimator unchanged if it raises, KeyboardInterrupt included.
 
+    Constructor parameters are checked before anything else; predictions do not use them.
     Attributes are restored, not copied: a fit replaces fitted arrays and does not write into them.
     Those that a class names in `kept_after_failure` say why the fit failed and stay.
     NumPy's floating-point warnings are off meanwhile: they name lines of Kilogram, and what is not
@@ -37,6 +39,7 @@ def atomic(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_parameters(self)
         before = dict(vars(self))
         try:
             with np.errstate(all="ignore"):

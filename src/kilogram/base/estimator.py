@@ -15,7 +15,8 @@ from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed
 from kilogram.base.atomic_fit import make_fits_atomic
 from kilogram.base.budget import Budget
-from kilogram.base.constraints import Constraint, check_parameters
+from kilogram.base.constraints import Constraint
+from kilogram.base.device_output import follow_rows
 from kilogram.base.estimate import Estimate
 from kilogram.base.laws import Laws
 from kilogram.base.progress import CallbackSupportMixin
@@ -34,14 +35,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         make_fits_atomic(cls)
+        follow_rows(cls)
         super().__init_subclass__(**kwargs)
 
     def _validate(
         self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any
     ) -> ValidatedData:
         """Validate X, y and weights; see `kilogram.base.validation.validate.validate`."""
-        if checks.get("reset", True):  # a fit: at prediction time the parameters are not used
-            check_parameters(self)
         return validate(self, X, y, sample_weight, **checks)
 
     def _ensure_finite(self, statistic: Any, X: Any) -> None:

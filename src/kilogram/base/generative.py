@@ -29,7 +29,6 @@ from kilogram.arrays.namespace import (
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows, take_rows
 from kilogram.arrays.threads import blas_threads, n_threads, one_team
 from kilogram.base import Estimator
-from kilogram.base.constraints import check_parameters
 from kilogram.base.estimate import Estimate
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.labels import all_classes, codes_of, refuse_unknown, validate_labels
@@ -133,7 +132,6 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
-        check_parameters(self)
         self._check_params()
         validated = validate_labels(self, X, y, sample_weight, **self._fit_checks)
         X, y, w = counted_rows(*validated)
@@ -166,7 +164,6 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
-        check_parameters(self)
         self._check_params()
         first = not hasattr(self, "statistic_")
         classes = getattr(self, "classes_", None) if first and classes is None else classes

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
-from kilogram.arrays.rows import is_streamed
+from kilogram.arrays.rows import is_streamed, row_slices
 from kilogram.base.constraints import Integer, check_parameter
 
 
@@ -48,12 +48,11 @@ def check_symmetric(A: Any, what: str) -> None:
     if is_sparse(A):
         gap, size = float(abs(A - A.T).max()), float(abs(A).max())
     else:
-        xp, n = namespace(A), A.shape[0]
-        step = max(1, BLOCK_ENTRIES // max(1, n))
+        xp = namespace(A)
         gap = size = 0.0
-        for a in range(0, n, step):
-            rows = A[a : a + step, :]
-            gap = max(gap, float(xp.max(xp.abs(rows - A[:, a : a + step].T))))
+        for some in row_slices(A, A.shape[0], BLOCK_ENTRIES):
+            rows = A[some, :]
+            gap = max(gap, float(xp.max(xp.abs(rows - A[:, some].T))))
             size = max(size, float(xp.max(xp.abs(rows))))
     if gap > 1e-6 * size:
         raise ValueError(f"{what} differ by up to {gap:.3g}. Use (A + A.T) / 2.")

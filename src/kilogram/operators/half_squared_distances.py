@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kilogram.arrays.namespace import namespace
+from kilogram.arrays.rows import row_slices
 from kilogram.operators.operator import Operator, rows_at
 
 BLOCK_ENTRIES = 2**22  # squared at once: 32 MiB, beside which D itself is large
@@ -36,8 +37,8 @@ class HalfSquaredDistances(Operator):
         return HalfSquaredDistances(self.D.T)
 
     def __matmul__(self, V: Any) -> Any:
-        step = max(1, BLOCK_ENTRIES // max(1, self.D.shape[1]))
-        parts = [half_squares(self.D[a : a + step, :]) @ V for a in range(0, self.D.shape[0], step)]
+        slices = row_slices(self.D, self.D.shape[1], BLOCK_ENTRIES)
+        parts = [half_squares(self.D[some, :]) @ V for some in slices]
         return namespace(V).concat(parts, axis=0)
 
     def rows(self, i: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from kilogram import native
 from kilogram.arrays.linalg import scatter, vanished
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
+from kilogram.arrays.rows import row_slices
 
 MIXED_ENTRIES = 2**20  # entries of float32 rows converted to float64 at once: 8 MiB
 
@@ -43,9 +44,7 @@ def _mixed_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, 
     Sxx, sx = scatter(X, w, p)
     Syy, sy = scatter(Y, w, q)
     cross = xp.zeros((X.shape[1], Y.shape[1]), dtype=Y.dtype, device=Y.device)
-    step = max(1, MIXED_ENTRIES // max(1, X.shape[1]))
-    for i in range(0, X.shape[0], step):
-        some = slice(i, i + step)
+    for some in row_slices(X, X.shape[1], MIXED_ENTRIES):
         near = Y[some, :] - q if w is None else (Y[some, :] - q) * w[some, None]
         cross = cross + (xp.astype(X[some, :], Y.dtype) - p).T @ near
     return Sxx, cross, Syy, sx, sy

@@ -37,7 +37,6 @@ from kilogram.base.constraints import (
     Integer,
     OneOf,
     Real,
-    check_parameters,
 )
 from kilogram.base.estimate import Estimate
 from kilogram.base.validation.validate import validate_inverse_input
@@ -165,7 +164,6 @@ class CCA(
         -------
         self
         """
-        check_parameters(self)
         alpha = penalties(self.alpha)
         if self.solver == "svd" and any(alpha):
             raise ValueError("solver='svd' is for alpha=0; regularised pairs come from 'moments'.")

@@ -144,6 +144,7 @@ def _ref(block: Any) -> Any:
 def correlations(U: Any, V: Any, w: Any = None) -> Any:
     """Correlation of each column of U (n, k) with its partner in V; 0 where one is constant."""
     xp = namespace(U, V)
+    U, V = (xp.astype(scores, sum_dtype(scores, xp), copy=False) for scores in (U, V))
     w = xp.ones(U.shape[0], dtype=U.dtype, device=U.device) if w is None else like(w, U)
     w = w / xp.sum(w)
     U, V = U - w @ U, V - w @ V

@@ -40,7 +40,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import stored
@@ -222,7 +221,6 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @with_callbacks
     def _fit(self, X: Any, y: Any, sample_weight: Any, W: Any, H: Any) -> Any:
         budget = Budget(self.max_time, None)
-        check_parameters(self)
         check_loss(self.beta_loss, self.solver)
         X, _, s = self._validate(X, None, sample_weight, finite=False)
         about = look(self, X, s, allow_missing=self.missing == "em")
@@ -287,7 +285,6 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
         The first batch chooses where to begin, so let it have more rows than there are parts.
         """
-        check_parameters(self)
         check_loss(self.beta_loss, self.solver)
         first = not hasattr(self, "components_")
         X, _, s = self._validate(X, None, sample_weight, finite=False, reset=first)

@@ -139,7 +139,7 @@ class KitchenSinks(Estimator):
     ) -> None:
         W, b = found.value
         if is_array(X):
-            wide = is_array(Y) and str(Y.dtype) == "float64" and self._keeps_target_precision
+            wide = is_array(Y) and "float64" in str(Y.dtype) and self._keeps_target_precision
             ref = Y if wide and namespace(Y) is namespace(X) else X
             W, b = like(W, ref), like(b, ref)
         self.kernel_, phi = drawn

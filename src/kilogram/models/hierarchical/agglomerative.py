@@ -32,7 +32,7 @@ from kilogram.arrays.namespace import is_sparse, like
 from kilogram.arrays.rows import is_streamed, map_rows, take_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws
 from kilogram.base.clustering import CentreMixin
-from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real, check_parameters
+from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.models.hierarchical.cut_tree import Clusters, check_cut, constrained_tree
 from kilogram.native.structure import MergeTree
 from kilogram.operators.cost import rates
@@ -151,7 +151,6 @@ class AgglomerativeClustering(CentreMixin, Estimator):
         -------
         self
         """
-        check_parameters(self)
         check_cut(self.n_clusters, self.distance_threshold, self.linkage, self.metric)
         budget = Budget(None, self.max_memory)
         X, y_, w = self._validate(X, None, sample_weight, min_samples=2)

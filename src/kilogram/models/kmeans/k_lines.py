@@ -31,7 +31,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -140,7 +139,6 @@ class KLines(CentreMixin, Estimator):
         -------
         self
         """
-        check_parameters(self)
         budget = Budget(self.max_time, None)
         X, y_, w = self._validate(X, None, sample_weight, sparse=False)
         if is_streamed(X):

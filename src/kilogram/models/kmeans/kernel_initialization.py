@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import namespace
+from kilogram.arrays.rows import row_slices
 from kilogram.base.clustering import first_labels
 from kilogram.base.graphs import check_symmetric
 from kilogram.models.features.fourier import FourierFeatures
@@ -49,11 +50,11 @@ def check_given(K: Any) -> None:
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"a precomputed kernel matrix is square (n, n), got {tuple(K.shape)}.")
     check_symmetric(K, "A precomputed kernel matrix is symmetric; k(i, j) and k(j, i)")
-    xp, n = namespace(K), K.shape[0]
-    own, step = xp.linalg.diagonal(K), max(1, BLOCK_ENTRIES // n)
+    xp = namespace(K)
+    own = xp.linalg.diagonal(K)
     least = min(
-        float(xp.min(own[i : i + step, None] - 2 * K[i : i + step, :] + own[None, :]))
-        for i in range(0, n, step)
+        float(xp.min(own[some, None] - 2 * K[some, :] + own[None, :]))
+        for some in row_slices(K, K.shape[0], BLOCK_ENTRIES)
     )
     if least < -ROUNDING * float(xp.max(xp.abs(K))):
         raise ValueError(

@@ -35,7 +35,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -178,7 +177,6 @@ class KernelKMeans(CentreMixin, Estimator):
         -------
         self
         """
-        check_parameters(self)
         budget = Budget(self.max_time, self.max_memory)
         X, y_, w = self._validate(X, None, sample_weight)
         check_row_count(X, y if y_ is None else y_, self.n_clusters)

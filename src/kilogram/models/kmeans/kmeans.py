@@ -41,7 +41,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -188,7 +187,6 @@ default="k-means++"
         -------
         self
         """
-        check_parameters(self)
         budget = Budget(self.max_time, None)
         X, y_, w = self._validate(X, None, sample_weight, finite=False, alone=True)
         check_row_count(X, y if y_ is None else y_, self.n_clusters)
@@ -251,7 +249,6 @@ default="k-means++"
         are drawn from the rows, the first call needs at least n_clusters rows; with given centres
         (`init` an array) any number will do.
         """
-        check_parameters(self)
         first = not hasattr(self, "cluster_centers_")
         if not first and len(self._centres) != self.n_clusters:
             raise ValueError(

@@ -38,7 +38,6 @@ from kilogram.base.constraints import (
     Null,
     OneOf,
     Real,
-    check_parameters,
 )
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.progress import ticking, with_callbacks
@@ -177,7 +176,6 @@ class LinearRegression(MomentPredictor):
         self
         """
         operator = isinstance(X, LinearOperator)
-        check_parameters(self)
         check_solver(
             self.solver, positive=self.positive, operator=operator, streamed=is_streamed(X)
         )

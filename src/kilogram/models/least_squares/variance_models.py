@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.solvers.least_squares.data import RegressionData, in_precision_of
 from kilogram.solvers.least_squares.least_squares import solve_moments
@@ -33,7 +33,7 @@ class LogLinear:
         """z (n, d + 1)."""
         X = X.toarray() if is_sparse(X) else X
         xp = namespace(X)
-        wide = xp.astype(X, xp.float64) if is_numpy(X) else X
+        wide = xp.astype(X, sum_dtype(X, xp), copy=False)
         Z = (wide - like(self.mean, wide)) * like(self.scale, wide)
         return xp.concat([xp.ones_like(Z[:, :1]), Z], axis=1)
 

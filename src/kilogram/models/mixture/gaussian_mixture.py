@@ -37,7 +37,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -208,7 +207,6 @@ default="kmeans"
         -------
         self
         """
-        check_parameters(self)
         budget, again = Budget(self.max_time, None), self.warm_start and hasattr(self, "weights_")
         if again:
             self._check_same(self.n_components, "warm_start=True")
@@ -295,7 +293,6 @@ default="kmeans"
         early batches, evaluated under rough components, are forgotten. After `fit` it continues
         from there.
         """
-        check_parameters(self)
         budget = Budget(self.max_time, None)
         first = not hasattr(self, "means_")
         if not first:

@@ -32,7 +32,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.host_rows import rows_in_memory
@@ -168,7 +167,6 @@ class MultilayerPerceptron(Estimator):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
     ) -> None:
-        check_parameters(self)
         budget, hidden = Budget(self.max_time), hidden_sizes(self.hidden_layer_sizes)
         if self.dropout and self.solver == "lbfgs":
             raise ValueError(

@@ -34,7 +34,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.labels import class_weights, distinct_classes, refuse_unknown, validate_labels
 from kilogram.base.linear import LinearClassifier
@@ -118,7 +117,6 @@ class OnlinePredictor(LinearClassifier):
         -------
         self
         """
-        check_parameters(self)
         first = not hasattr(self, "machines_")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")

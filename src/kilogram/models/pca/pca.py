@@ -33,7 +33,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.projection import LinearSubspace, signed, storage_reference, stored
@@ -300,7 +299,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         -------
         self
         """
-        check_parameters(self)
         first = self._begins_anew("moments_", "components_")
         X, _, w = self._validate(X, None, sample_weight, finite=False, reset=first)
         new = reduce_rows(Moments.of, X, w)

@@ -21,7 +21,6 @@ from kilogram.base.constraints import (
     Boolean,
     Constraint,
     Null,
-    check_parameters,
 )
 from kilogram.base.folds import split_rows
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
@@ -189,7 +188,6 @@ class KernelRidgeCV(KernelPredictor):
         -------
         self
         """
-        check_parameters(self)
         alphas = check_alphas(self.alphas, strictly=self.cv is None)
         kernels, scorer = self._kernels(), as_scorer(self, self.scoring)
         if self.cv is not None:

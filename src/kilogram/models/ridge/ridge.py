@@ -32,7 +32,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.progress import ticking, with_callbacks
@@ -183,7 +182,6 @@ default="auto"
         -------
         self
         """
-        check_parameters(self)
         check_solver(
             self.solver,
             positive=self.positive,

@@ -23,7 +23,6 @@ from kilogram.base.constraints import (
     Constraint,
     Null,
     OneOf,
-    check_parameters,
 )
 from kilogram.base.folds import split_rows
 from kilogram.base.linear import LinearPredictor
@@ -154,7 +153,6 @@ class RidgeCV(LinearPredictor):
         -------
         self
         """
-        check_parameters(self)
         alphas = check_alphas(self.alphas, strictly=self.cv is None)
         if self.cv is not None:
             return self._search(alphas, X, y, sample_weight)

@@ -38,7 +38,6 @@ from kilogram.base.constraints import (
     Integer,
     OneOf,
     Real,
-    check_parameters,
 )
 from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
@@ -200,7 +199,6 @@ class HuberRegressor(RobustPredictor):
         -------
         self
         """
-        check_parameters(self)
         if self.scale == "joint" and self.epsilon < 1:
             raise ValueError(
                 f"epsilon must be a float of at least 1 with scale='joint', got {self.epsilon!r}: "

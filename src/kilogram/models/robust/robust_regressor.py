@@ -16,7 +16,6 @@ from kilogram.base.constraints import (
     OneOf,
     RandomState,
     Real,
-    check_parameters,
 )
 from kilogram.base.random_state import as_generator
 from kilogram.functions.m_losses import LOSSES, constant_of_breakdown, constant_of_efficiency
@@ -169,7 +168,6 @@ class RobustRegressor(GatheredPredictor):
         -------
         self
         """
-        check_parameters(self)
         loss = LOSSES[self.loss]
         if self.method != "m" and not loss.bounded:
             raise ValueError(

@@ -22,7 +22,15 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy, wide_enough
+from kilogram.arrays.namespace import (
+    is_array,
+    is_sparse,
+    like,
+    namespace,
+    sum_dtype,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.base import Laws, Twin
 from kilogram.base.constraints import Constraint, OneOf, Real
 from kilogram.base.fitted import check_is_fitted
@@ -162,6 +170,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
         X, Y, w, flat = rows
         settings = self._linear_settings()
         if not in_arrays(X):
+            if is_array(X):  # of another library
+                rows = rows._replace(X=wide_enough(X, Y))
             return fit_streaming(settings, rows[:3], self._prepare, self._loss(), 1, stop, factors)
         y = column_or_1d(Y, warn=flat is False).astype(np.float64)
         C = self.C * (np.ones(y.shape[0]) if w is None else w.astype(np.float64))

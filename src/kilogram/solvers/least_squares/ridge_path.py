@@ -98,7 +98,8 @@ def wide_path(
     if everyone.w is None:
         return Path(W, b, Press.of(found.residuals), found.residuals, bool(rows.flat))
     # rows of weight zero took no part: their residual is that of the fit
-    f = xp.reshape(everyone.X @ xp.reshape(W, (-1, t * k)), (-1, t, k)) + b
+    f = wide_floats(everyone.X) @ xp.reshape(W, (-1, t * k))
+    f = xp.reshape(f, (-1, t, k)) + b
     e = put_back(found.residuals, everyone.w, everyone.Y[:, :, None] - f)
     return Path(W, b, Press.of(e, everyone.w), e, bool(rows.flat))
 

@@ -93,7 +93,7 @@ def _band(X: Any, r: Any, v: Any, inside: Any) -> JointMoments:
     if 2 * few > r.shape[0]:
         found = JointMoments.of(X, r, v * xp.astype(inside, v.dtype))
     elif at.shape[0] == 0:
-        found = JointMoments.of(X[:1], r[:1], 0 * v[:1])
+        found = JointMoments.of(X[:1, :], r[:1], 0 * v[:1])
     else:
         rows = X[at] if namespace(at) is namespace() else xp.take(X, at, axis=0)
         found = JointMoments.of(rows, xp.take(r, at), xp.take(v, at))
