@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from kilogram.arrays.namespace import to_numpy
 from tests.laws.cases import (
@@ -115,3 +115,29 @@ def test_float32_is_near_float64(name):
     small = X.astype(np.float32)
     y32 = y if is_classifier(model) else y.astype(np.float32)
     assert_same(want, answer(fit(model, small, y32), small), answer(want, X), 5e-3)
+
+
+@under("backend")
+@pytest.mark.parametrize("which", LIBRARIES)
+def test_predictions_and_score_stay_in_the_library(name, which):
+    """`predict` answers where X is, labels included; `score` takes y and weights from there."""
+    put = _put(which)
+    X, y = data(name=name)
+    model = make(name)
+    if not hasattr(model, "predict"):
+        pytest.skip("has no predictions")
+    y = target_for(model, y)
+    want = fit(model, X, y)
+    X_, y_ = put(X), put(y)
+    got = fit(model, X_, y_)
+    predicted = got.predict(X_)
+    assert type(predicted) is type(X_)
+    assert predicted.device == X_.device
+    if is_classifier(model):
+        np.testing.assert_array_equal(to_numpy(predicted), want.predict(X))
+        assert to_numpy(predicted).dtype == want.predict(X).dtype
+    if is_classifier(model) or is_regressor(model):
+        assert got.score(X_, y_) == pytest.approx(want.score(X, y), abs=1e-6)
+        w = np.linspace(1, 2, len(y))
+        score = got.score(X_, y_, sample_weight=put(w))
+        assert score == pytest.approx(want.score(X, y, sample_weight=w), abs=1e-6)

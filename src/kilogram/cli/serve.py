@@ -26,7 +26,8 @@ def serve(
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="<str>", help="Host name that requests may use, such as that of a proxy; repeat."
+            metavar="<str>",
+            help="Host name that requests may use (a proxy's); repeat.",
         ),
     ] = None,
 ) -> None:

@@ -21,8 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.memory import human_bytes
-from kilogram.arrays.namespace import is_sparse
-from kilogram.arrays.rows import is_streamed
+from kilogram.arrays.namespace import is_sparse, like
 from kilogram.base import Budget, Estimator, Laws
 from kilogram.base.constraints import (
     Boolean,
@@ -35,6 +34,7 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.estimate import Estimate
 from kilogram.base.generative import counted_rows
+from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import distinct_classes, largest, validate_labels
 from kilogram.base.progress import ticking, with_callbacks
 from kilogram.base.random_state import as_generator
@@ -127,7 +127,6 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         "n_jobs": Integer() | Null(),
     }
     laws = Laws(
-        backend="works on NumPy arrays in float64, which the likelihood's gradient needs",
         block="the covariance matrix needs all rows in memory",
         budget=True,
         budget_example={"optimizer": "fmin_l_bfgs_b"},
@@ -188,7 +187,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         )
         X = _double(given)
         X = X.copy() if self.copy_X_train and X is given else X
-        w = np.ones(len(codes)) if w is None else w.astype(np.float64)
+        w = np.ones(len(codes)) if w is None else as_float64(w)
         starts = self._starts(tasks)
         seeds = as_generator(self.random_state).integers(2**31, size=len(tasks))
         with ticking(self, "likelihood", budget.deadline) as tick:
@@ -277,9 +276,10 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
             )
         p = self._probabilities(X)
         if self.n_classes_ == 2:
-            return np.concatenate([1.0 - p, p], axis=1)
+            return like(np.concatenate([1.0 - p, p], axis=1), X)
         total = np.sum(p, axis=1, keepdims=True)
-        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        found = np.where(total > 0, p / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+        return like(found, X)
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """The approximate log-likelihood at theta, the logarithms of the free parameters (None:
@@ -324,5 +324,5 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
 
 
 def _double(X: Any) -> Any:
-    X = np.asarray(X) if is_streamed(X) else X
-    return X.tocsr().astype(np.float64) if is_sparse(X) else X.astype(np.float64, copy=False)
+    """Rows in float64 on the host, which the gradient of the likelihood needs."""
+    return X.tocsr().astype(np.float64) if is_sparse(X) else as_float64(X)

@@ -146,7 +146,11 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
         -------
         accuracy : float
         """
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(
+            accuracy_score(
+                to_numpy(y), to_numpy(self.predict(X)), sample_weight=to_numpy(sample_weight)
+            )
+        )
 
     def _named(self, scores: Array, output: int) -> Array:
         """The class of the largest score for each row; of equal scores the first."""

@@ -69,7 +69,9 @@ class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
         -------
         r2 : float
         """
-        return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(
+            r2_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=to_numpy(sample_weight))
+        )
 
     def _means(self, queries: Any, Y: Array) -> Array:
         """Predictions (m, t) from targets Y (n, t); of None for the training rows by the others."""
