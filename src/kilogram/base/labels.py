@@ -150,13 +150,15 @@ def class_weights(class_weight: Any, classes: np.ndarray, y: Any, w: Any = None)
     return factors
 
 
-def refuse_unknown(y: Any, classes: np.ndarray) -> None:
-    """Refuse labels that are none of the classes."""
+def refuse_unknown(
+    y: Any, classes: np.ndarray, first: str = "the first call of partial_fit"
+) -> None:
+    """Refuse labels that are none of the classes, which `first` was given."""
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(
-            f"y has the classes {unknown.tolist()}, which the first call of partial_fit did not "
-            f"list: {classes.tolist()}. Pass all classes there."
+            f"y has the classes {unknown.tolist()}, which {first} did not list: "
+            f"{classes.tolist()}. Pass all classes there."
         )
 
 

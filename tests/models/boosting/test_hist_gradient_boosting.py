@@ -177,3 +177,15 @@ def test_weights_and_importances():
 def test_bad_parameters(params, y, match):
     with pytest.raises(ValueError, match=match):
         HistGradientBoostingRegressor(**params).fit([[0.0], [1.0], [2.0]], y)
+
+
+def test_a_warm_start_refuses_other_classes_and_features():
+    X, f, _ = table(200)
+    model = HistGradientBoostingClassifier(max_iter=3, warm_start=True).fit(X, f > 0)
+    model.set_params(max_iter=6)
+    with pytest.raises(ValueError, match=r"y has the classes \[2\], which the first fit"):
+        model.fit(X, np.digitize(f, [-1.0, 1.0]))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.fit(X[:, :3], f > 0)
+    assert model.n_iter_ == 3
+    assert model.fit(X[:50], f[:50] > 0).n_iter_ == 6

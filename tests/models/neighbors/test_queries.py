@@ -148,3 +148,14 @@ def test_predictions_within_a_radius_by_blocks_of_queries(monkeypatch):
             whole = model.predict(queries)
             monkeypatch.setattr(base, "FOUND_AT_ONCE", 1000)
             np.testing.assert_allclose(model.predict(queries), whole)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_given_distances_below_0_are_refused(form):
+    D = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    model = NearestNeighbors(n_neighbors=2, metric="precomputed")
+    model.fit(form(D)).kneighbors(form(D[:2]))
+    with pytest.raises(ValueError, match="must be at least 0, got -4"):
+        model.fit(form(-D))
+    with pytest.raises(ValueError, match="must be at least 0, got -4"):
+        model.fit(form(D)).kneighbors(form(-D[:2]))

@@ -275,3 +275,12 @@ def test_forests_may_draw_more_rows_than_there_are():
     X, y = np.arange(20.0)[:, None], np.arange(20) % 2
     forest = kg.RandomForestClassifier(2, max_samples=30, random_state=0).fit(X, y)
     assert [len(rows) for rows in forest.estimators_samples_] == [30, 30]
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
+def test_a_warm_start_refuses_other_features(name):
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    model = getattr(kg, name)(n_estimators=3, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="the same features as before: 4, got 2"):
+        model.set_params(n_estimators=6).fit(X[:, :2], y)
+    assert len(model.predict(X)) == 60

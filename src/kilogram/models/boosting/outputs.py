@@ -132,7 +132,7 @@ class BoostedClassifier(ClassifierMixin, BoostedModel):
         dense, y, weights = labelled_rows(self, X, y, w, **checks)
         if reset:
             self.classes_ = distinct_classes(y)
-        refuse_unknown(y, self.classes_)
+        refuse_unknown(y, self.classes_, "the first fit")
         codes = codes_of(y, self.classes_)
         if self.class_weight is not None:
             factors = class_weights(self.class_weight, self.classes_, y, weights)[codes]

@@ -86,7 +86,7 @@ class HistGradientBoosting(BoostedModel):
 
     def _fit(self, X: Any, y: Any, w: Any, validation: tuple[Any, Any, Any]) -> None:
         fitted = self.warm_start and hasattr(self, "ensemble_")
-        rows = self._validated(self._encoded(X, reset=not fitted), y, w, reset=True)
+        rows = self._validated(self._encoded(X, reset=not fitted), y, w, reset=not fitted)
         if not fitted:
             self._seed = int(as_generator(self.random_state).integers(2**31))
         held = self._validation_rows(*validation)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from kilogram.arrays.namespace import is_sparse
@@ -78,9 +79,9 @@ class ShallowTree(RegressorMixin, BaseEstimator):
             used = np.unique(self.trees.links[0][self.trees.links[0] >= 0])
             links = self.trees.links.copy()
             links[0] = np.where(links[0] >= 0, np.searchsorted(used, links[0]), -1)
-            columns = sparse_columns(X)[:, used] if len(used) else np.zeros((X.shape[0], 1))
-            rows = columns.toarray() if len(used) else columns
-            return replace(self.trees, links=links).mean(rows.astype(np.float64))[:, 0]
+            rows = np.zeros((X.shape[0], max(len(used), 1)))
+            rows[:, : len(used)] = scipy.sparse.csc_array(sparse_columns(X)[:, used]).toarray()
+            return replace(self.trees, links=links).mean(rows)[:, 0]
         return self.trees.mean(np.asarray(X, dtype=np.float64))[:, 0]
 
 

@@ -100,7 +100,10 @@ class NeighborsBase(Estimator):
         if isinstance(self.metric, str) and self.metric == "nan_euclidean":
             checks = {"finite": "allow-nan", **checks}
         if not (isinstance(self.metric, str) and self.metric == "gower"):
-            return super()._validate(X, y, sample_weight, **checks)
+            found = super()._validate(X, y, sample_weight, **checks)
+            if isinstance(self.metric, str) and self.metric == "precomputed":
+                self._refuse_negative(found.X)
+            return found
         names = column_names(X) if is_frame(X) else None
         if not is_table(X):
             if checks.get("reset", True):
@@ -118,6 +121,17 @@ class NeighborsBase(Estimator):
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         return found
+
+    def _refuse_negative(self, distances: Any) -> None:
+        """An error for given distances below 0: similarities are often passed by mistake."""
+        if is_streamed(distances):
+            return  # they are gathered, and validated again
+        values = distances.data if is_sparse(distances) else to_numpy(distances)
+        if values.size and values.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: the distances of "
+                f"metric='precomputed' must be at least 0, got {values.min():g}."
+            )
 
     def _fit_search(self, X: Any) -> None:
         rows = X.tocsr() if is_sparse(X) else to_numpy(X)
@@ -171,6 +185,8 @@ class NeighborsBase(Estimator):
         if is_streamed(X):
             parts = [block for (block,) in row_blocks(X)]
             X = stack_rows(parts)
+            if isinstance(self.metric, str) and self.metric == "precomputed":
+                self._refuse_negative(X)
         return X.tocsr() if is_sparse(X) else to_numpy(X)
 
     def _neighbors(self, queries: Any, k: int) -> tuple[Array, Array]:

@@ -132,6 +132,7 @@ class Forest(TreeModel):
 
     tree_class: ClassVar[type]
     _seeds: np.ndarray
+    _n_columns: int  # of the rows that the trees were grown on
     _sampling: Sampling
 
     def _random_splits(self) -> bool:
@@ -148,7 +149,7 @@ class Forest(TreeModel):
         sampling = Sampling(
             None if len(rows) == len(X) else rows, len(rows), self._n_draws(len(rows))
         )
-        earlier = self._earlier_trees(target)
+        earlier = self._earlier_trees(target, X.shape[1])
         seeds = as_generator(self.random_state).integers(2**32, size=int(self.n_estimators))
         if earlier is not None:
             seeds = np.concatenate([self._seeds, seeds[len(earlier) :]])
@@ -160,16 +161,20 @@ class Forest(TreeModel):
             trees = grown if earlier is None else earlier.with_more(grown)
         assert trees is not None
         self.max_features_ = features_per_split(self.max_features, X.shape[1])
-        self._seeds, self._sampling = seeds, sampling
+        self._seeds, self._sampling, self._n_columns = seeds, sampling, X.shape[1]
         return trees, out_of_bag_means(trees, seeds, sampling, X) if self.oob_score else None
 
-    def _earlier_trees(self, target: Target) -> Trees | None:
+    def _earlier_trees(self, target: Target, d: int) -> Trees | None:
         """The trees that a warm start keeps; None without one."""
         if not self.warm_start or "trees_" not in vars(self):
             return None
         have, want = len(self.trees_), int(self.n_estimators)
         if self.trees_.value.shape[1] != target.width:
             raise ValueError("warm_start=True needs the same classes and targets as before.")
+        if self._n_columns != d:
+            raise ValueError(
+                f"warm_start=True needs the same features as before: {self._n_columns}, got {d}."
+            )
         if want < have:
             raise ValueError(
                 f"n_estimators={want} must be larger or equal to len(estimators_)={have} when "
