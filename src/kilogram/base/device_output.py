@@ -6,6 +6,7 @@ numbers: a model works with NumPy there. What a user gets back belongs to the ar
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -20,8 +21,8 @@ from kilogram.arrays.namespace import is_foreign, namespace, to_numpy
 
 def follow_rows(cls: type) -> None:
     """Wrap `predict`, and `score` where it is the one of scikit-learn."""
-    predict = getattr(cls, "predict", None)
-    if callable(predict) and not hasattr(predict, "follows_rows"):
+    predict = inspect.getattr_static(cls, "predict", None)  # what is available conditionally stays
+    if inspect.isfunction(predict) and not hasattr(predict, "follows_rows"):
         cls.predict = _like_rows(predict)  # type: ignore[attr-defined]
     score = getattr(cls, "score", None)
     if score in (ClassifierMixin.score, RegressorMixin.score):

@@ -421,3 +421,10 @@ def test_powers_that_overflow_are_refused_without_a_warning():
         model = kg.KNeighborsClassifier(p=6e-5).fit(X, X[:, 0] > 0)
         with pytest.raises(ValueError, match="overflow"):
             model.predict(X)
+
+
+def test_rows_without_entries_are_equal():
+    """Bray-Curtis divides by the sum of two rows, which is 0 here: their distance is 0."""
+    zeros, y = np.zeros((5, 2)), np.arange(5.0)
+    model = kg.RadiusNeighborsRegressor(radius=0.5, metric="braycurtis").fit(zeros, y)
+    np.testing.assert_array_equal(model.predict(zeros[:1]), [2.0])

@@ -291,3 +291,12 @@ def test_points_that_determine_no_curve():
         kg.fit_circle(np.ones(5))
     with pytest.raises(ValueError, match="NaN"):
         kg.fit_circle([[0, 0], [1, np.nan], [1, 1]])
+
+
+def test_squares_beyond_floats_are_refused():
+    """Residuals are finite, their squares are not: the search for a step never ended."""
+    x = np.linspace(0, 1, 20)
+    with pytest.raises(ValueError, match="sum of squares of y - f overflows at the start"):
+        kg.NonlinearRegression(lambda x, a, b: a * np.exp(b * x), p0=[1.0, 1.0]).fit(
+            x[:, None], 1e200 * (1 + x)
+        )

@@ -191,3 +191,18 @@ def test_a_scorer_of_probabilities_is_refused():
     X, y = np.arange(10.0)[:, None], np.arange(10.0)
     with pytest.raises(ValueError, match=r"neg_log_loss.*predict_proba"):
         kg.RidgeCV(scoring="neg_log_loss").fit(X, y)
+
+
+@pytest.mark.parametrize("make", [kg.RidgeCV, kg.KernelRidgeCV])
+def test_folds_of_another_library(make):
+    """Folds are cut on the host: array-api-strict takes no NumPy indices, nor does CuPy."""
+    xp = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y, w = X[:, 0] + rng.standard_normal(30), np.linspace(0.5, 2, 30)
+    want = make(alphas=[0.1, 10.0], cv=3).fit(X, y, w)
+    got = make(alphas=[0.1, 10.0], cv=3).fit(xp.asarray(X), xp.asarray(y), xp.asarray(w))
+    assert got.alpha_ == want.alpha_
+    predicted = got.predict(xp.asarray(X))
+    assert type(predicted) is type(xp.asarray(X))
+    np.testing.assert_allclose(to_numpy(predicted), want.predict(X), rtol=1e-10)

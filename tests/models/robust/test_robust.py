@@ -176,3 +176,18 @@ def test_quantile_of_zeros():
     X = np.random.default_rng(0).standard_normal((30, 3))
     model = kg.QuantileRegressor(alpha=0.1).fit(X, np.zeros(30))
     np.testing.assert_array_equal(model.predict(X), 0.0)
+
+
+def test_ransac_refuses_to_draw_for_ever():
+    X, y = np.arange(10.0)[:, None], np.arange(10.0) ** 2
+    with pytest.raises(ValueError, match="max_trials=inf with stop_probability=1 never ends"):
+        kg.RANSACRegressor(max_trials=np.inf, stop_probability=1.0).fit(X, y)
+
+
+def test_quantile_regression_of_huge_targets_under_any_penalty():
+    """A penalty above every slope of the loss gives zeros, however large it is."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((31, 3)), 1e99 * rng.standard_normal(31)
+    model = kg.QuantileRegressor(alpha=1e300).fit(X, y)
+    assert not model.coef_.any()
+    assert np.abs(model.intercept_ - np.median(y)) < 1e-3 * np.ptp(y)

@@ -133,7 +133,8 @@ class AdditiveBoosting(BoostedModel):
         places = {} if names is None else {name: k for k, name in enumerate(names)}
         pairs: list[tuple[int, int]] = []
         for pair in given:
-            found = sorted({places.get(k, -1) if isinstance(k, str) else int(k) for k in pair})
+            both = np.atleast_1d(pair).tolist()
+            found = sorted({places.get(k, -1) if isinstance(k, str) else int(k) for k in both})
             if len(found) != 2 or not 0 <= found[0] < found[1] < d:
                 raise ValueError(
                     f"interactions must be pairs of different features, got {pair!r}. Use "

@@ -132,10 +132,10 @@ class GeneralizedLinearModel(LinearPredictor):
                 problem, self._start(problem, mean), float(self.tol), int(self.max_iter), tick
             )
         point = found.value
-        if not np.isfinite(point.value):
+        if not (np.isfinite(point.value) and np.isfinite(point.g).all()):
             raise ValueError(
-                f"{type(self).__name__}: the loss is not finite where the fit starts. Scale X and "
-                "y, or use link='log'."
+                f"{type(self).__name__}: the loss or its gradient is not finite where the fit "
+                f"{'starts' if found.n_iter <= 1 else 'ends'}. Scale X and y, or use link='log'."
             )
         coef = point.b[:-1]
         intercept = point.b[-1] - float(problem.shift @ coef) if problem.intercept else 0.0

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, row_slices
 from kilogram.base import Laws
 from kilogram.base.constraints import Integer, Null, OneOf, RandomState, Real, check_parameter
@@ -131,7 +132,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         if y is not None and not is_streamed(X):
             check_consistent_length(X, y)
         X, _ = self._gather(X, sparse=False)
-        rows = np.ascontiguousarray(self._prepared(np.asarray(X)))
+        rows = np.ascontiguousarray(self._prepared(to_numpy(X)))
         n, d = rows.shape
         bits = 64 * -(-int(self.n_bits) // 64)
         wanted = 0.005 if self.n_candidates is None else self.n_candidates
@@ -142,7 +143,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         middle = rows.mean(axis=0, dtype=np.float64) if self.metric == "euclidean" else np.zeros(d)
         self.center_ = middle.astype(rows.dtype)
         self.codes_ = self._codes_of(rows)
-        self._fit_X = np.asarray(X)
+        self._fit_X = to_numpy(X)
         self._rows = rows
         self.n_samples_fit_ = n
         self.effective_metric_, self.effective_metric_params_ = self.metric, {}
@@ -184,7 +185,8 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         if others:
             return without_themselves(*self.nearest(queries, k + 1))
         check_parameter("n_neighbors", k, Integer(1))
-        Q = np.ascontiguousarray(self._prepared(np.asarray(queries, dtype=self._rows.dtype)))
+        queries = np.asarray(to_numpy(queries), dtype=self._rows.dtype)
+        Q = np.ascontiguousarray(self._prepared(queries))
         count = min(self.n_samples_fit_, max(self.n_candidates_, k))
         squares, places = hashed_nearest(Q, self._rows, self._codes_of(Q), self.codes_, count, k)
         return self._back(np.sqrt(squares)), places.astype(np.int64)

@@ -303,7 +303,14 @@ def make_search(
         return DirectSearch(_dense(X), "unequal")
     name = NAMES.get(metric, metric)
     _check_metric(name, params)
-    return BlockSearch(_dense(X), lambda A, B: cdist(A, B, name, **params))
+    return BlockSearch(_dense(X), partial(_share, name=name, **params))
+
+
+def _share(A: Array, B: Array, name: str, **params: Any) -> Array:
+    """A metric of SciPy's; rows without entries, whose distance it divides by 0, are equal."""
+    found = cdist(A, B, name, **params)
+    found[np.isnan(found)] = 0.0
+    return found
 
 
 def has_pairwise(metric: Any) -> bool:

@@ -137,7 +137,7 @@ class NeighborOutliers(KNeighborsMixin, OutlierMixin, NeighborsBase):
             queries = block.tocsr() if is_sparse(block) else to_numpy(block)
             distances, places = self._neighbors(queries, self.n_neighbors_)
             found = f(self._factors(distances, places))
-            return found if is_sparse(block) or found.dtype.kind == "i" else like(found, block)
+            return found if is_sparse(block) else like(found, block)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

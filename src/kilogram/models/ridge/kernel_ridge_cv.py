@@ -31,6 +31,7 @@ from kilogram.models.ridge.kernel_ridge import KernelRidge
 from kilogram.models.ridge.kernel_solvers import KernelFit
 from kilogram.models.ridge.path_scores import (
     as_scorer,
+    best_by_folds,
     check_alphas,
     check_folds,
     choose,
@@ -256,8 +257,7 @@ class KernelRidgeCV(KernelPredictor):
         model = KernelRidge(fit_intercept=self.fit_intercept, max_memory=self.max_memory)
         grid = {"kernel": kernels, "alpha": alphas}
         search = GridSearchCV(model, grid, cv=split_rows(self.cv, X, y), scoring=self.scoring)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        found = search.fit(X, y, **weights).best_estimator_
+        found = best_by_folds(search, X, y, sample_weight)
         self.alpha_, self.best_score_ = found.alpha, search.best_score_
         scores = search.cv_results_["mean_test_score"].reshape(len(alphas), len(kernels)).T
         self.scores_ = scores[0] if self.kernels is None else scores

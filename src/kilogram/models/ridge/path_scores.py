@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import is_foreign, to_numpy
 from kilogram.base.parameters import numbers
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.leave_one_out import Press
@@ -134,3 +135,16 @@ def check_folds(store_cv_results: bool, alpha_per_target: bool) -> None:
         raise ValueError("cv!=None and store_cv_results=True are incompatible")
     if alpha_per_target:
         raise ValueError("cv!=None and alpha_per_target=True are incompatible")
+
+
+def best_by_folds(search: GridSearchCV, X: Any, y: Any, sample_weight: Any) -> BaseEstimator:
+    """The best estimator of a search, fitted on all rows where they are.
+
+    The folds of another library's arrays are cut on the host: scikit-learn takes rows out by NumPy
+    indices, which not every library has.
+    """
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    if not is_foreign(X):
+        return search.fit(X, y, **weights).best_estimator_
+    search.fit(to_numpy(X), to_numpy(y), **{key: to_numpy(w) for key, w in weights.items()})
+    return clone(search.best_estimator_).fit(X, y, **weights)

@@ -29,6 +29,7 @@ from kilogram.base.linear import LinearPredictor
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.models.ridge.path_scores import (
     as_scorer,
+    best_by_folds,
     check_alphas,
     check_folds,
     choose,
@@ -196,8 +197,7 @@ class RidgeCV(LinearPredictor):
             cv=split_rows(self.cv, X, y),
             scoring=self.scoring,
         )
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        found = search.fit(X, y, **weights).best_estimator_
+        found = best_by_folds(search, X, y, sample_weight)
         self.alpha_, self.best_score_ = found.alpha, search.best_score_
         self.scores_ = search.cv_results_["mean_test_score"]
         for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_"):

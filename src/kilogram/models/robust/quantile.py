@@ -140,12 +140,14 @@ class QuantileRegressor(RobustPredictor):
             at = np.flatnonzero(v > 0)
             if len(at) < len(v):
                 v, target, counted = v[at], target[at], take_rows(rows.X, at)
+        # no slope of the loss reaches beyond this: a larger penalty gives the same zeros
+        enough = 2.0 * float(np.max(abs(counted).T @ v, initial=0.0))
         found = quantile_program(
             counted,
             target,
             v,
             float(self.quantile),
-            lasso=float(self.alpha) * float(v.sum()),
+            lasso=min(float(self.alpha) * float(v.sum()), enough),
             fit_intercept=self.fit_intercept,
             tol=float(self.tol),
             max_iter=int(self.max_iter),

@@ -318,6 +318,11 @@ class _Search:
 
     def run(self) -> None:
         m, most = self.m, float(self.m.max_trials)
+        if min(most, m.stop_n_inliers, m.stop_score) == np.inf and m.stop_probability == 1:
+            raise ValueError(
+                "max_trials=inf with stop_probability=1 never ends. Lower one of them, or give "
+                "stop_n_inliers or stop_score."
+            )
         draws = self._batched() if self._can_batch() else self._one_by_one()
         while self.trials < most:
             self.trials += 1

@@ -74,7 +74,7 @@ class ForestOfClassifiers(Forest, TreeClassifier):
     tree_class: ClassVar[type] = DecisionTreeClassifier
 
     def _class_weight(self) -> Any:
-        if self.class_weight != SUBSAMPLE:
+        if not isinstance(self.class_weight, str) or self.class_weight != SUBSAMPLE:
             return self.class_weight
         return None if self.bootstrap else "balanced"  # else by `_bootstrap_factors`
 

@@ -305,7 +305,7 @@ class PenalizedPath:
             complete = not bool(np.any(self._excess(iterate) > 0))
             reached = (iterate.gap if certified else iterate.violation) <= goal
             iterate.done = complete and (reached or iterate.violation <= self._limit)
-            if complete and not iterate.done and iterate.target < 1e-4 * goal:  # rounding is left
+            if complete and not iterate.done and iterate.target <= 1e-4 * goal:  # rounding is left
                 rough = 1e3 * ROUNDING * (abs(iterate.value) + self.explainable)
                 root = np.sqrt(ROUNDING) * max(self.strength_max, self.tiny)
                 iterate.done = (

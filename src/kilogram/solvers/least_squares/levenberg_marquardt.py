@@ -112,6 +112,11 @@ def nonlinear_least_squares(
     """From `start`, at which r must be finite, to a minimum of |r|^2 within the bounds."""
     p, low, high = start.astype(np.float64), residuals.low, residuals.high
     r = residuals.at(p)
+    if not np.isfinite(r @ r):
+        raise ValueError(
+            "the sum of squares of y - f overflows at the start. Divide y by its scale, and f with "
+            "it, or give another start."
+        )
     J = residuals.jacobian(p, r)
     D = np.zeros(len(p))
     radius = np.inf
@@ -211,7 +216,8 @@ def _descend(
             radius = min(max(shrunk, 0.1), 0.5) * min(radius, length)
         if gain >= ENOUGH_GAIN:
             return step, new, radius
-        if length <= SMALLEST_STEP * float(np.linalg.norm(D * p)) or not radius:
+        # so that a length that is not a number ends the loop too
+        if not (length > SMALLEST_STEP * float(np.linalg.norm(D * p)) and radius > 0):
             lower = finite and rise < 0
             return step, new if lower else None, radius
 
@@ -274,7 +280,7 @@ def _trust_step(A: Array, c: Array, radius: float) -> Array:
         if size <= RADIUS_TOLERANCE * radius or not size:
             return np.asarray(Vt.T @ s)
         change = size**2 / float(s @ (s / (sigma**2 + tau))) * (size / radius - 1.0)
-        if tau + change == tau:
+        if not tau + change > tau:
             return np.asarray(Vt.T @ s)
         tau += change
 

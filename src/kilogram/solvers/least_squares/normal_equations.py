@@ -20,7 +20,7 @@ from typing import Any
 from scipy.optimize import minimize
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve, eigh, svd
-from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.linear.cgls import cgls
@@ -244,7 +244,6 @@ def positive(
 def _positive_one(
     normal: Normal, j: int, alpha: float, tol: float, max_iter: int | None
 ) -> Solution:
-    xp = namespace(normal.S)
     S, c = to_numpy(normal.S), to_numpy(normal.C)[:, j]
     d = S.shape[0]
 
@@ -262,7 +261,7 @@ def _positive_one(
     gap = float(abs(w - (w - slope).clip(min=0.0)).max(initial=0.0))
     good = bool(found.success) or gap <= tol * max(abs(c).max(initial=0.0), 1e-300)
     why = "" if good else f"{found.message}. The largest violation is {gap:.1e}."
-    return Solution(xp.asarray(w, dtype=normal.S.dtype), max(1, int(found.nit)), None, good, why)
+    return Solution(like(w, normal.S), max(1, int(found.nit)), None, good, why)
 
 
 def _exact_on_support(S: Any, c: Any, alpha: float, w: Any) -> Any:
