@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kilogram.arrays.namespace import to_numpy
+from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Constraint, Dictionary, Integer, Null, OneOf, Real
@@ -140,8 +140,8 @@ class QuantileRegressor(RobustPredictor):
             at = np.flatnonzero(v > 0)
             if len(at) < len(v):
                 v, target, counted = v[at], target[at], take_rows(rows.X, at)
-        # no slope of the loss reaches beyond this: a larger penalty gives the same zeros
-        enough = 2.0 * float(np.max(abs(counted).T @ v, initial=0.0))
+        # no slope of the loss is steeper: a larger penalty gives the same zeros
+        enough = 2.0 * _steepest_slope(counted, v)
         found = quantile_program(
             counted,
             target,
@@ -166,3 +166,11 @@ class QuantileRegressor(RobustPredictor):
         seconds = work / rates(8).multiply_adds
         size = 8.0 * (20 * n + self._copies * d * d)
         return self._costs(n, d, "an interior point, about 20 iterations", seconds, size)
+
+
+def _steepest_slope(X: Any, v: np.ndarray) -> float:
+    """A bound on the change of the weighted loss per unit of any coefficient."""
+    if is_sparse(X):
+        return float((abs(X).T @ v).max())
+    xp = namespace(X)
+    return float(xp.max(xp.abs(X).T @ like(v, X)))
