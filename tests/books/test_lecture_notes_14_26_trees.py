@@ -107,7 +107,7 @@ def test_L26_M3_T5_random_forests():
     assert forest.score(new, z) > tree.score(new, z) + 0.03
     assert forest.oob_score_ == pytest.approx(forest.score(new, z), abs=0.06)  # honest, for free
     assert forest.score(X, y) > 0.99 > forest.oob_score_  # what it has seen it knows
-    from kilogram.models.trees.growth import bootstrap_counts
+    from kilogram.models.trees.forest import bootstrap_counts
 
     fraction = np.mean([(bootstrap_counts(s, 300, 300) == 0).mean() for s in range(200)])
     assert fraction == pytest.approx(np.exp(-1), abs=0.01)

@@ -10,7 +10,7 @@ import pytest
 LONG = """
 import signal
 import numpy as np
-from kilogram.native.structure import link_rows
+from kilogram.native.linkage import link_rows
 from kilogram.native.kmeans_initialization import greedy_rows
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
 rng = np.random.default_rng(0)

@@ -16,10 +16,10 @@ from kilogram.solvers.smo import (
     solve_block,
     tube,
 )
-from kilogram.solvers.smo.block import NotSeparable
 from kilogram.solvers.smo.cache import SlotCache
-from kilogram.solvers.smo.compiled import BitRows, NativeRows, packed_bits
-from kilogram.solvers.smo.rows import ArrayRows
+from kilogram.solvers.smo.compiled_rows import BitRows, NativeRows, packed_bits
+from kilogram.solvers.smo.kernel_rows import ArrayRows
+from kilogram.solvers.smo.working_set import NotSeparable
 
 TIGHT = BlockOptions(tol=1e-9)
 
@@ -165,7 +165,7 @@ def test_native_rows_with_any_cache(kernel, single, limit):
 
 @pytest.mark.parametrize("narrow", [2, 256])
 def test_only_rows_marked_are_kept(narrow, monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.compiled.NARROW", narrow)
+    monkeypatch.setattr("kilogram.solvers.smo.compiled_rows.NARROW", narrow)
     rng = np.random.default_rng(1)
     X, kernel = rng.standard_normal((250, 4)), kg.Gaussian(1.0)
     K, rows, g, want = kernel(X), NativeRows(kernel, X, 2**30, False), np.zeros(250), np.zeros(250)
@@ -235,8 +235,8 @@ def test_only_zeros_and_ones_are_bits():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("machine", ["soft margin", "tube"])
 def test_bits_reach_the_point_of_the_whole_matrix(machine, dtype, monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.rows.WHOLE", 0)
-    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     X, rng = zeros_and_ones(400, 30, dtype), np.random.default_rng(4)
     t = X @ rng.standard_normal(30) + rng.standard_normal(400)
     C, options = rng.uniform(0.5, 2.0, 400), BlockOptions(tol=1e-7, block=64)
@@ -277,7 +277,7 @@ def test_wide_points_have_small_blocks_and_the_same_solution(slack, dtype):
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
     xp = pytest.importorskip(library)
-    monkeypatch.setattr("kilogram.solvers.smo.rows.ROWS_AT_ONCE", 16)
+    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.ROWS_AT_ONCE", 16)
     X = np.random.default_rng(0).standard_normal((60, 3))
     kernel = kg.Gaussian(1.0)
     rows = ArrayRows(kernel, xp.asarray(X), capacity * 60 * 8)
@@ -309,7 +309,7 @@ def test_slots_go_to_the_latest_used():
 
 @pytest.mark.parametrize("block", [8, 64, 1024])
 def test_blocks_of_any_size_reach_the_same_point(block, monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     X, y, C = problem(300, 5)
     K, P = kg.Gaussian(1.0)(X), soft_margin(y, C, slack=1)
     found = solve_block(StoredRows(K), P, BlockOptions(tol=1e-8, block=block))
@@ -330,7 +330,7 @@ class Counted(NativeRows):
 @pytest.mark.parametrize("machine", ["soft margin", "tube"])
 def test_shrinking_leaves_the_others_alone_and_ends_at_the_same_point(machine, limit, monkeypatch):
     """Many free variables: sets of several blocks, fewer passes over all rows, one answer."""
-    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     X, y, _ = problem(600, 7)
     kernel, C = kg.Gaussian(0.5), np.full(600, 10.0)
     P = (
@@ -399,8 +399,8 @@ def test_max_steps_and_tick_stop_with_a_feasible_point():
 
 
 def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.rows.WHOLE", 0)
-    from kilogram.solvers.smo.machine import may_round
+    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    from kilogram.solvers.smo.binary_machine import may_round
 
     X, y, _ = problem(500, 6)
     k, P = kg.Gaussian(1.0), soft_margin(y, np.ones(500), slack=1)
@@ -408,7 +408,7 @@ def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
     assert not may_round(k, X, P, 1e-9)
     assert not may_round(k, X, soft_margin(y, np.full(500, 1e6), slack=1), 1e-3)
     assert not may_round(kg.Linear(), 1e6 * X, P, 1e-3)
-    monkeypatch.setattr("kilogram.solvers.smo.machine.may_round", lambda *a: True)
+    monkeypatch.setattr("kilogram.solvers.smo.binary_machine.may_round", lambda *a: True)
     tight = fit_machine(k, X, P, BlockOptions(tol=1e-9), limit=2**28)  # starts in float32
     np.testing.assert_allclose(tight.dual.g, k(X) @ tight.coef, atol=1e-11)
     assert tight.certificate.violation <= 1e-9

@@ -34,7 +34,12 @@ from kilogram.solvers.eigen import eigenpairs
 from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.graphs import smoothest
 from kilogram.solvers.eigen.signs import row_signs
-from kilogram.solvers.neighbors import nearest as neighbours
+from kilogram.solvers.neighbors.nearest import nearest
+from kilogram.solvers.neighbors.neighbor_graph import (
+    connected_components,
+    connecting_edges,
+    neighbor_graph,
+)
 from kilogram.solvers.solution import Solution
 
 FEW_COLUMNS = 64  # a kernel row is computed about as fast as it is read from memory
@@ -112,7 +117,7 @@ class Affinity:
 
     def _pairs(self, r: Any, k: int, ref: Any, normalised: bool, how: dict[str, Any]) -> Solution:
         if is_sparse(self.A):
-            parts, labels = neighbours.components(self.A)
+            parts, labels = connected_components(self.A)
             if normalised and self.kernel is None and parts == k:
                 return _of_parts(labels, r)
             R = scipy.sparse.diags_array(r)
@@ -168,7 +173,7 @@ class Affinity:
 
     def _from_nearest(self, block: Any, functions: Functions, ref: Any) -> Any:
         """Rows so far away that no affinity is left take f of the nearest training row."""
-        at = neighbours.nearest(self.X, 1, _rows_like(block, self.X)).indices[:, 0]
+        at = nearest(self.X, 1, _rows_like(block, self.X)).indices[:, 0]
         return like(np.asarray(to_numpy(functions.f))[at], ref)
 
     def _from_neighbours(self, block: Any, functions: Functions) -> Any:
@@ -179,10 +184,10 @@ class Affinity:
             links = scipy.sparse.csr_array((np.ones(E.nnz), E.indices, E.indptr), E.shape)
             near = None
         else:
-            near = neighbours.nearest(
+            near = nearest(
                 self.X, min(self.n_neighbors, self.A.shape[0]), _rows_like(block, self.X)
             )
-            links = neighbours.graph(np.ones(near.indices.shape), near.indices, self.A.shape[0])
+            links = neighbor_graph(np.ones(near.indices.shape), near.indices, self.A.shape[0])
         d = np.maximum(links.sum(axis=1), 1.0) if functions.normalised else np.ones(block.shape[0])
         found = self._averages(links @ f, d, values)
         if near is not None:
@@ -238,8 +243,8 @@ def _graph(kind: str, X: Any, n_neighbors: Any) -> Affinity:
     n = X.shape[0]
     if kind == "nearest_neighbors":
         k = check_neighbours(n_neighbors, n, most=n)
-        at = neighbours.nearest(X, k - 1).indices if k > 1 else np.empty((n, 0), np.int32)
-        C, rows = neighbours.graph(np.ones(at.shape), at, n), to_numpy(X)
+        at = nearest(X, k - 1).indices if k > 1 else np.empty((n, 0), np.int32)
+        C, rows = neighbor_graph(np.ones(at.shape), at, n), to_numpy(X)
     else:
         _check_square(X)
         G = scipy.sparse.csr_array(X)
@@ -267,14 +272,14 @@ def connected(name: str, affinity: Affinity, most: int = 1) -> Affinity:
     """
     if affinity.kernel is not None:
         return affinity
-    count, labels = neighbours.components(affinity.A)
+    count, labels = connected_components(affinity.A)
     if count <= most:
         return affinity
     if affinity.X is None:
         warn_if_apart(name, count, "It was taken as given.")
         return affinity
     warn_if_apart(name, count)
-    a, b, _ = neighbours.joined(affinity.X, labels)
+    a, b, _ = connecting_edges(affinity.X, labels)
     extra = scipy.sparse.coo_array((np.full(len(a), 0.5), (a, b)), affinity.A.shape).tocsr()
     A = scipy.sparse.csr_array(affinity.A + (extra + extra.T))
     return Affinity(A, affinity.X, None, affinity.n_neighbors)

@@ -14,7 +14,7 @@ from kilogram.arrays.namespace import is_array, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.base.estimator import Estimator
 from kilogram.base.validation.validate import ValidatedData
-from kilogram.native.classes import labels_present
+from kilogram.native.class_sums import labels_present
 from kilogram.statistics import Counts
 
 MISSING = {"NoneType": "None", "NAType": "NA", "NaTType": "NaT"}  # types of missing labels

@@ -191,3 +191,8 @@ PRESETS: dict[str, Preset] = {
     "gap": Preset("a sine with a gap", _gap),
     "outliers": Preset("a line with outliers", _with_outliers),
 }
+
+# What a scene of its kind offers, unless its subject needs others.
+CLOUDS = ("blobs", "unequal", "long", "circles", "moons", "one")
+TWO_CLASSES = ("overlap", "two", "moons", "circles", "xor", "outlier_class")
+CURVES = ("sine", "line", "parabola", "few", "steps", "gap", "outliers")

@@ -44,7 +44,7 @@ from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence, 
 from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
 from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
-from kilogram.kitchen.judge.work import prepare_work
+from kilogram.kitchen.judge.preparation import prepare_run
 from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
 from kilogram.kitchen.question import Question, TaskName, ask
 from kilogram.kitchen.read.table import Table, read_table
@@ -324,7 +324,7 @@ def cook_table(
                         seed=settings.seed, accept=settings.accept,
                         notify=lambda what: progress(0, 1, what))  # fmt: skip
     found.refuse()
-    work = prepare_work(table, layout, question, measure, settings, resume)
+    work = prepare_run(table, layout, question, measure, settings, resume)
     notify = _counter(progress, len(work.menu) * len(work.splits) + 7)
     # a thread that waits for a busy CPU holds up all others
     threads = idle_threads()

@@ -8,7 +8,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
-from kilogram.native.factors import padded
+from kilogram.native.factorization import padded
 
 PENALTIES = {"l1": 0, "mcp": 1, "scad": 2}
 

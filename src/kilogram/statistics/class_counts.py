@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
-from kilogram.native import classes as native
+from kilogram.native import class_sums as native
 from kilogram.statistics.classes import class_weights, members
 from kilogram.statistics.products import as_floats
 

@@ -19,7 +19,7 @@ import numpy as np
 from kilogram.arrays.linalg import vanished
 from kilogram.arrays.namespace import is_numpy, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import take_rows
-from kilogram.native import classes as native
+from kilogram.native import class_sums as native
 from kilogram.statistics.classes import (
     ClassMoments,
     class_pilots,

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
-from kilogram.native import classes as native
+from kilogram.native import class_sums as native
 from kilogram.statistics.classes import class_pilots, class_weights, members, merged_fractions
 from kilogram.statistics.products import as_floats
 

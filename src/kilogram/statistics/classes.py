@@ -23,7 +23,7 @@ import numpy as np
 
 from kilogram.arrays.linalg import scatter, vanished
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
-from kilogram.native import classes as native
+from kilogram.native import class_sums as native
 from kilogram.statistics.moments import JointMoments
 from kilogram.statistics.products import as_floats
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, namespace, to_numpy
-from kilogram.native.classes import column_ranges
+from kilogram.native.class_sums import column_ranges
 from kilogram.statistics.products import as_floats
 
 

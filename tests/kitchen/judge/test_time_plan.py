@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.kitchen import KitchenError
 from kilogram.kitchen.judge.compare import judge
-from kilogram.kitchen.judge.work import affordable_rows, sample
+from kilogram.kitchen.judge.preparation import affordable_rows, sample
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.question import Question
 from kilogram.kitchen.recipes.recipe import Recipe

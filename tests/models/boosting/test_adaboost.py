@@ -130,7 +130,7 @@ def test_sparse_rows_that_no_memory_holds_when_dense(monkeypatch):
 
     monkeypatch.setattr("kilogram.models.boosting.adaboost_classifier.dense_rows", refused)
     monkeypatch.setattr("kilogram.models.boosting.adaboost_regressor.dense_rows", refused)
-    monkeypatch.setattr("kilogram.models.boosting.rows.dense_rows", refused)
+    monkeypatch.setattr("kilogram.models.boosting.validated_rows.dense_rows", refused)
     stumps = AdaBoostClassifier(n_estimators=5).fit(X, y)
     assert stumps.score(X, y) >= max(y.mean(), 1 - y.mean())
     trees = AdaBoostRegressor(n_estimators=3, random_state=0).fit(X, y)

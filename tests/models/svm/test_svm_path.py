@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import kilogram as kg
-from kilogram.solvers.smo.compiled import NativeRows
+from kilogram.solvers.smo.compiled_rows import NativeRows
 
 CS = [0.05, 5.0, 0.5]
 
@@ -64,7 +64,7 @@ def test_kernel_rows_are_made_once_for_the_whole_path(monkeypatch):
             super().add(points, delta, g, again)
             made.append(self.slots.filled - before)
 
-    monkeypatch.setattr("kilogram.solvers.smo.compiled.NativeRows", Counted)
+    monkeypatch.setattr("kilogram.solvers.smo.compiled_rows.NativeRows", Counted)
     X, y, _ = data(600)
     path = kg.svm_path(kg.SVC(), X, y, np.logspace(-1, 1, 8))
     assert sum(made) <= 600

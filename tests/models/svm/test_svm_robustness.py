@@ -55,8 +55,8 @@ def test_probabilities_need_a_fit_with_probability():
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_a_time_limit_between_blocks_leaves_a_usable_dual_point(rounds, monkeypatch):
     """A block without a move was an empty bincount of integers, which native code refused."""
-    monkeypatch.setattr("kilogram.solvers.smo.block.WHOLE", 0)
-    monkeypatch.setattr("kilogram.solvers.smo.block.pair_steps", still(rounds))
+    monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.working_set.pair_steps", still(rounds))
     K = kg.Gaussian(1.0)(X)
     P = tube(Y, np.full(80, 1.0), 0.1, slack=1)
     options = BlockOptions(tol=1e-8, block=16, tick=lambda step, value: step > rounds + 2)

@@ -66,7 +66,7 @@ def test_regression_forests_predict_as_well_as_the_peer():
 def test_out_of_bag_predictions_come_from_trees_that_did_not_draw_the_row():
     X, y = smooth(50, 3)
     forest = kg.RandomForestRegressor(40, random_state=0, oob_score=True).fit(X, y)
-    from kilogram.models.trees.growth import bootstrap_counts
+    from kilogram.models.trees.forest import bootstrap_counts
 
     away = np.stack([bootstrap_counts(int(s), 50, 50) == 0 for s in forest._seeds])
     each = np.stack([forest.trees_.one(t).mean(X)[:, 0] for t in range(40)])

@@ -33,7 +33,7 @@ from kilogram.book.recording import (
     points,
 )
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
-from kilogram.book.scenes.classification import SIDES
+from kilogram.book.scenes.two_classes import SIDES
 from kilogram.book.textbook_steps import record
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier

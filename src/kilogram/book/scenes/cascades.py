@@ -20,7 +20,7 @@ from kilogram.book.drawing import (
 )
 from kilogram.book.recording import Frame, Panel, Recording, bars, data_points, line, points
 from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
-from kilogram.book.scenes.classification import SIDES
+from kilogram.book.scenes.two_classes import SIDES
 from kilogram.models.boosting.additive_boosting import AdditiveBoostingClassifier
 from kilogram.models.boosting.cascade import CascadeClassifier
 

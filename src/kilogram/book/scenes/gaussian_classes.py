@@ -30,7 +30,7 @@ from kilogram.book.recording import (
     segments,
 )
 from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
-from kilogram.book.scenes.classification import SIDES, errors
+from kilogram.book.scenes.two_classes import SIDES, errors
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.centroid.nearest_centroid import NearestCentroid

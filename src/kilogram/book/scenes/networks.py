@@ -18,7 +18,7 @@ from kilogram.book.drawing import (
 )
 from kilogram.book.recording import Frame, Panel, Recording, data_points, line, points
 from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
-from kilogram.book.scenes.classification import errors
+from kilogram.book.scenes.two_classes import errors
 from kilogram.models.neural.classifier import MLPClassifier
 
 ROUNDS = (0, 2, 5, 10, 20, 35, 60, 100)

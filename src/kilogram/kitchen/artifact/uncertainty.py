@@ -26,7 +26,7 @@ from kilogram.kitchen.features.direct_transform import transform
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import held_out_predictions
 from kilogram.kitchen.judge.local_scale import expected_error, fit_scale
-from kilogram.kitchen.judge.trust import scaling
+from kilogram.kitchen.judge.prediction_checks import scaling
 from kilogram.kitchen.recipes.ensemble import Ensemble
 from kilogram.kitchen.recipes.library_models import class_scores
 

@@ -30,7 +30,7 @@ from kilogram.kitchen.recipes.ridge_search import RidgeSearch
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.adaboost_regressor import AdaBoostRegressor
 from kilogram.models.boosting.additive_model import AdditiveBoosting
-from kilogram.models.boosting.parameters import HistGradientBoosting
+from kilogram.models.boosting.gradient_boosting import HistGradientBoosting
 from kilogram.models.discriminant.lda import LinearDiscriminantAnalysis
 from kilogram.models.discriminant.qda import QuadraticDiscriminantAnalysis
 from kilogram.models.features.fourier import FourierFeatures

@@ -21,7 +21,7 @@ from kilogram.kitchen.judge.evidence import (
     learning,
     tuning,
 )
-from kilogram.kitchen.judge.trust import TrustChecks, trust
+from kilogram.kitchen.judge.prediction_checks import PredictionChecks, check_predictions
 from kilogram.kitchen.settings import Settings
 
 # Names of evidence in `Settings.stopped_at`.
@@ -36,7 +36,7 @@ class Evidence:
     importance: HeldOutImportance | None
     learning: LearningCurve | None
     tuning: tuple[Tuning, ...]
-    trust: TrustChecks
+    trust: PredictionChecks
 
 
 def collect_evidence(
@@ -65,7 +65,7 @@ def collect_evidence(
         importance=matters,
         learning=curve,
         tuning=tuple(found for one in judged if (found := tuning(one)) is not None),
-        trust=trust(
+        trust=check_predictions(
             shown,
             judged[0],
             held_out,

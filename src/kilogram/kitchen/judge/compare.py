@@ -35,7 +35,7 @@ from kilogram.evaluation.probability_scaling import TemperatureScaling, as_colum
 from kilogram.kitchen.costs import least_cost
 from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.judge.journal import Journal
-from kilogram.kitchen.judge.pooled import PooledScore, pooled_score, repetitions
+from kilogram.kitchen.judge.pooled_scores import PooledScore, pooled_score, repetitions
 from kilogram.kitchen.measures import (
     MEASURES,
     Measure,

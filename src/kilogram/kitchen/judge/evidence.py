@@ -22,7 +22,7 @@ from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import fit_rows, part
 from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
-from kilogram.kitchen.judge.pooled import pooled_score
+from kilogram.kitchen.judge.pooled_scores import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
 from kilogram.kitchen.recipes.search_limits import ended_at
 

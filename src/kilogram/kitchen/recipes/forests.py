@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kilogram.models.trees.parameters import TreeModel
 from kilogram.models.trees.random_forest import RandomForestClassifier, RandomForestRegressor
 from kilogram.models.trees.tree_arrays import Arrays
+from kilogram.models.trees.tree_model import TreeModel
 
 
 class MissingValueForest(TreeModel):

@@ -15,7 +15,7 @@ import numpy as np
 from kilogram.evaluation.intervals import Comparison
 from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
-from kilogram.kitchen.judge.trust import TrustChecks
+from kilogram.kitchen.judge.prediction_checks import PredictionChecks
 from kilogram.kitchen.result import CookResult
 
 SCHEMA = "kilogram report 1"
@@ -146,7 +146,7 @@ def _learning(cooked: CookResult) -> list[dict[str, Any]] | None:
     return [{"rows": n, "scores": s} for n, s in zip(found.sizes, found.scores, strict=True)]
 
 
-def _trust(found: TrustChecks) -> dict[str, Any]:
+def _trust(found: PredictionChecks) -> dict[str, Any]:
     checks: dict[str, Any] = {
         "chance": {"p_value": found.chance.p_value, "shuffles": len(found.chance.shuffled),
                    "score": found.chance.score, "chance": found.chance.chance},

@@ -9,7 +9,7 @@ from sklearn.metrics import confusion_matrix, roc_curve
 
 from kilogram.evaluation.calibration import Reliability
 from kilogram.kitchen.formatting import ends, figure
-from kilogram.kitchen.judge.trust import RankingQuality
+from kilogram.kitchen.judge.prediction_checks import RankingQuality
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 from kilogram.kitchen.result import CookResult
 

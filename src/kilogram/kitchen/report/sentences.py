@@ -25,12 +25,12 @@ from kilogram.kitchen.judge.compare import (
     select,
 )
 from kilogram.kitchen.judge.evidence import HeldOutImportance, HeldOutPredictions
-from kilogram.kitchen.judge.trust import (
+from kilogram.kitchen.judge.prediction_checks import (
     ClassCounts,
     IntervalCheck,
+    PredictionChecks,
     RankingQuality,
     SubgroupResult,
-    TrustChecks,
 )
 from kilogram.kitchen.measures import Measure, of_predictions
 
@@ -228,7 +228,7 @@ def _constant(measure: Measure) -> str:
     return "the mean" if measure.task == "regression" else "the most frequent class"
 
 
-def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
+def trust_lines(found: PredictionChecks, measure: Measure) -> list[tuple[str, str]]:
     """The checks of the predictions: a heading and a sentence each."""
     lines = [("chance", _of_chance(found, measure))]
     if found.classes:
@@ -248,7 +248,7 @@ def trust_lines(found: TrustChecks, measure: Measure) -> list[tuple[str, str]]:
     return lines
 
 
-def _of_chance(found: TrustChecks, measure: Measure) -> str:
+def _of_chance(found: PredictionChecks, measure: Measure) -> str:
     test = found.chance
     word = "Better" if test.p_value <= SIGNIFICANT else "Not significantly better"
     return (

@@ -8,7 +8,7 @@ import numpy as np
 
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.formatting import figure, short
-from kilogram.kitchen.judge.trust import fold_numbers, held_out_probabilities
+from kilogram.kitchen.judge.prediction_checks import fold_numbers, held_out_probabilities
 from kilogram.kitchen.read.dialect import is_number
 from kilogram.kitchen.result import CookResult
 

@@ -37,9 +37,9 @@ from kilogram.base.constraints import (
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.labels import codes_of, distinct_classes, largest
 from kilogram.base.random_state import as_generator
-from kilogram.models.boosting.rounds import Learner, adaboost_rounds
-from kilogram.models.boosting.rows import dense_rows, labelled_rows, sparse_columns
+from kilogram.models.boosting.adaboost_rounds import Learner, adaboost_rounds
 from kilogram.models.boosting.stumps import DecisionStump, stump_learner
+from kilogram.models.boosting.validated_rows import dense_rows, labelled_rows, sparse_columns
 
 LARGEST_EXPONENT = 700.0  # its exp is finite, and a bound beyond 1 is reported as 1
 TIES = "of stumps with equal errors, the one of the first feature is taken"

@@ -32,8 +32,8 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.random_state import as_generator
-from kilogram.models.boosting.rows import dense_rows, sparse_columns, target_rows
 from kilogram.models.boosting.stumps import ShallowTree, sparse_tree
+from kilogram.models.boosting.validated_rows import dense_rows, sparse_columns, target_rows
 from kilogram.native.boosting import SortedColumns
 from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target, grow_tree
 

@@ -22,11 +22,11 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.random_state import as_generator
+from kilogram.models.boosting.boosted_model import BoostedModel
 from kilogram.models.boosting.constraints import monotone_signs
 from kilogram.models.boosting.early_stopping import ValidationRows, hold_out_positions
-from kilogram.models.boosting.outputs import BoostedModel
-from kilogram.models.boosting.rows import dense_rows
 from kilogram.models.boosting.shape_functions import Axis, ShapeFunction
+from kilogram.models.boosting.validated_rows import dense_rows
 from kilogram.solvers.boosting.additive import AdditiveRules, AdditiveTerms, Bag, fit_additive
 from kilogram.solvers.boosting.rounds import TrainingRows
 

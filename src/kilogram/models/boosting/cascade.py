@@ -26,9 +26,9 @@ from kilogram.base import Estimator, Laws
 from kilogram.base.constraints import Boolean, Constraint, Integer, OneOf, RandomState, Real
 from kilogram.base.labels import codes_of, distinct_classes, largest
 from kilogram.base.random_state import as_generator
-from kilogram.models.boosting.rounds import adaboost_rounds
-from kilogram.models.boosting.rows import dense_rows, labelled_rows
+from kilogram.models.boosting.adaboost_rounds import adaboost_rounds
 from kilogram.models.boosting.stumps import DecisionStump, stump_learner
+from kilogram.models.boosting.validated_rows import dense_rows, labelled_rows
 
 DRAWN = "held-out rows are drawn by their place"
 

@@ -11,8 +11,8 @@ from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf, Real
 from kilogram.base.labels import largest
 from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
-from kilogram.models.boosting.outputs import BoostedClassifier, BoostedRegressor
-from kilogram.models.boosting.parameters import HistGradientBoosting
+from kilogram.models.boosting.boosted_model import BoostedClassifier, BoostedRegressor
+from kilogram.models.boosting.gradient_boosting import HistGradientBoosting
 
 REGRESSION_LOSSES = (
     "squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber",

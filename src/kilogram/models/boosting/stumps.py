@@ -10,8 +10,8 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from kilogram.arrays.namespace import is_sparse
-from kilogram.models.boosting.rounds import Learner
-from kilogram.models.boosting.rows import sparse_columns
+from kilogram.models.boosting.adaboost_rounds import Learner
+from kilogram.models.boosting.validated_rows import sparse_columns
 from kilogram.native.boosting import SortedColumns, Stump
 from kilogram.native.trees import NO_CATEGORIES, Grown
 from kilogram.solvers.trees.nodes import Trees

@@ -49,7 +49,7 @@ from kilogram.models.factorization.whitening import (
     contrast_of,
     whitening,
 )
-from kilogram.native.factors import CONTRASTS
+from kilogram.native.factorization import CONTRASTS
 from kilogram.operators.cost import rates
 from kilogram.solvers.factorization.fast_ica import ALGORITHMS, Contrast
 from kilogram.statistics import Moments

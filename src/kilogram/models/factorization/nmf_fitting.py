@@ -14,7 +14,7 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_n
 from kilogram.arrays.rows import column_count, is_streamed, reduce_rows, row_count
 from kilogram.base.constraints import OneOf, Real, check_parameter
 from kilogram.base.validation.validate import is_foreign, raise_why_not_finite
-from kilogram.native.factors import HalfUpdateRule
+from kilogram.native.factorization import HalfUpdateRule
 from kilogram.solvers.factorization.nmf_half_updates import (
     Half,
     Parts,

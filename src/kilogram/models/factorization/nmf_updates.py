@@ -20,7 +20,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.base.warnings import ConvergenceWarning
 from kilogram.models.factorization.nmf_fitting import About
-from kilogram.native.factors import HalfUpdateRule
+from kilogram.native.factorization import HalfUpdateRule
 
 
 @dataclass(frozen=True)

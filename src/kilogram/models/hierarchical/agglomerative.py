@@ -34,7 +34,7 @@ from kilogram.base import Budget, Estimate, Estimator, Laws
 from kilogram.base.clustering import CentreMixin
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.models.hierarchical.cut_tree import Clusters, check_cut, constrained_tree
-from kilogram.native.structure import MergeTree
+from kilogram.native.linkage import MergeTree
 from kilogram.operators.cost import rates
 from kilogram.solvers.linkage import linkage as tree
 from kilogram.solvers.linkage.memory import square_bytes, tree_bytes, tree_strategy, usually_left

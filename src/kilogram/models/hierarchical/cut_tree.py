@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Kernel
-from kilogram.native.structure import MergeTree
+from kilogram.native.linkage import MergeTree
 from kilogram.solvers.linkage.linkage import MEANS
 from kilogram.solvers.lloyd.containers import host
 from kilogram.solvers.lloyd.pairwise_distances import Distance

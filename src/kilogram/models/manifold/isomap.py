@@ -47,7 +47,7 @@ from kilogram.native.graph import shortest_paths
 from kilogram.operators.cost import rates
 from kilogram.operators.half_squared_distances import half_squares
 from kilogram.solvers.eigen.kernel_components import EigenSearch
-from kilogram.solvers.neighbors import nearest as neighbours
+from kilogram.solvers.neighbors.neighbor_graph import connected_components, symmetric_graph
 from kilogram.solvers.scaling.classical import classical_scaling, distances_until
 
 # n x n matrices at the peak: the paths, and their mean with the transposed ones
@@ -272,14 +272,14 @@ class Isomap(EmbeddingMixin, Estimator):
             found = near.nearest(k)
             edges = [(np.repeat(np.arange(n), k), found.indices.ravel(), found.distances.ravel())]
         a, b, _ = edges[0]
-        count, labels = neighbours.components(
+        count, labels = connected_components(
             scipy.sparse.coo_array((np.ones(len(a)), (a, b)), (n, n))
         )
         if count > 1:
             warn_if_apart(type(self).__name__, count)
-            edges.append(near.joined(labels))
+            edges.append(near.connecting_edges(labels))
         a, b, length = (np.concatenate(column) for column in zip(*edges, strict=True))
-        return neighbours.two_way(a, b, length.astype(np.float64), n)
+        return symmetric_graph(a, b, length.astype(np.float64), n)
 
     def _paths(
         self, graph: Any, landmarks: np.ndarray, k: int, budget: Budget

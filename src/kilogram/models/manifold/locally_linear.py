@@ -38,7 +38,8 @@ from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
 from kilogram.operators.cost import rates
 from kilogram.solvers.eigen.graphs import smallest_but_constant
 from kilogram.solvers.eigen.signs import row_signs
-from kilogram.solvers.neighbors import nearest as neighbours
+from kilogram.solvers.neighbors.nearest import nearest
+from kilogram.solvers.neighbors.neighbor_graph import connected_components, neighbor_graph
 
 #: Name -> fewest neighbours for d components, and how the message says it.
 FEWEST: dict[str, tuple[Any, str]] = {
@@ -192,7 +193,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         rows = to_numpy(X.tocsr() if is_sparse(X) else X)
         unit = common_scale(rows)  # the weights of neighbours do not depend on it
         rows = divided(rows, unit)
-        at = neighbours.nearest(rows, k).indices
+        at = nearest(rows, k).indices
         self._warn_if_apart(at, n)
         with ticking(self, "iteration", budget.deadline) as tick:
             found = smallest_but_constant(
@@ -239,13 +240,13 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         )
 
     def _warn_if_apart(self, at: np.ndarray, n: int) -> None:
-        count, _ = neighbours.components(neighbours.graph(np.ones(at.shape), at, n))
+        count, _ = connected_components(neighbor_graph(np.ones(at.shape), at, n))
         done = "Each part is embedded by itself: distances between parts mean nothing."
         warn_if_apart(type(self).__name__, count, done)
 
     def _place(self, block: Any) -> Any:
         new = divided(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
-        near = neighbours.nearest(self._rows, int(self.n_neighbors), new)
+        near = nearest(self._rows, int(self.n_neighbors), new)
         W = local_charts.barycentric(self._rows, new, near.indices, self.reg)
         itself = near.distances[:, 0] == 0
         W[itself] = np.eye(1, W.shape[1])  # a training row has its place

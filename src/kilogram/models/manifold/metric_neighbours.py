@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kilogram.models.manifold.distances import check_distances, check_metric, row_distances
-from kilogram.solvers.neighbors.nearest import Neighbours, joined, nearest
+from kilogram.solvers.neighbors.nearest import Neighbours, nearest
+from kilogram.solvers.neighbors.neighbor_graph import connecting_edges
 
 BLOCK_ENTRIES = 2**22  # distances in memory at once
 
@@ -61,11 +62,11 @@ class MetricNeighbours:
         a, b, length = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return a, b, length
 
-    def joined(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def connecting_edges(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Edges (from, to, length) that connect all parts of the rows."""
         if self.metric == "euclidean":
-            return joined(self.rows, labels)
-        return joined(self._indexed(), labels, self._nearest_of)
+            return connecting_edges(self.rows, labels)
+        return connecting_edges(self._indexed(), labels, self._nearest_of)
 
     def _indexed(self) -> np.ndarray:
         return np.arange(self.rows.shape[0])[:, None]

@@ -23,7 +23,7 @@ from kilogram.base.generative import class_statistic
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.functions.bayes import log_of
 from kilogram.models.naive_bayes.discrete import DiscreteNB
-from kilogram.native.classes import column_ranges
+from kilogram.native.class_sums import column_ranges
 from kilogram.statistics.class_counts import CategoryCounts, category_sizes
 
 MOST = 2**24  # categories of one column: beyond, these are measurements

@@ -27,13 +27,13 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.validation.validate import record_columns
-from kilogram.models.neighbors.metrics import (
+from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
+from kilogram.models.neighbors.search import (
     NeighborSearch,
     check_metric_params,
     has_pairwise,
     make_search,
 )
-from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
 from kilogram.native.neighbors import Within
 from kilogram.operators.cost import rates
 

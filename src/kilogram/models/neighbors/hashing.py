@@ -21,7 +21,7 @@ from kilogram.base.constraints import Integer, Null, OneOf, RandomState, Real, c
 from kilogram.base.fitted import check_is_fitted
 from kilogram.base.random_state import as_generator
 from kilogram.models.neighbors.base import NO_WEIGHT, KNeighborsMixin, NeighborsBase
-from kilogram.models.neighbors.metrics import without_themselves
+from kilogram.models.neighbors.search import without_themselves
 from kilogram.native.neighbors import hashed_nearest
 from kilogram.solvers.neighbors.nearest import EuclideanIndex
 

@@ -18,7 +18,7 @@ from kilogram.base.constraints import Boolean, Constraint, Null, RandomState, Re
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import warn
 from kilogram.models.robust.concentration import smallest_determinant
-from kilogram.models.robust.gathered import DENSE, DRAWN
+from kilogram.models.robust.in_memory_predictor import DENSE, DRAWN
 from kilogram.models.robust.standardised import column_scales
 from kilogram.operators.cost import rates
 

@@ -41,7 +41,7 @@ from kilogram.base.constraints import (
 from kilogram.base.random_state import as_generator
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.base.warnings import warn
-from kilogram.models.robust.gathered import DRAWN
+from kilogram.models.robust.in_memory_predictor import DRAWN
 from kilogram.models.robust.subsets import MOST_ENTRIES, draw_subsets
 
 Array = np.ndarray

@@ -19,7 +19,7 @@ from kilogram.base.constraints import (
 )
 from kilogram.base.random_state import as_generator
 from kilogram.functions.m_losses import LOSSES, constant_of_breakdown, constant_of_efficiency
-from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
+from kilogram.models.robust.in_memory_predictor import DENSE, DRAWN, InMemoryPredictor
 from kilogram.models.robust.m_estimation import (
     MFit,
     Weighted,
@@ -35,7 +35,7 @@ from kilogram.solvers.solution import Solution
 Array = np.ndarray
 
 
-class RobustRegressor(GatheredPredictor):
+class RobustRegressor(InMemoryPredictor):
     """Linear regression by M-, S- or MM-estimation, with standard errors.
 
     ``method="mm"`` minimises ``sum_i w_i rho(r_i / s)`` from an S-estimate whose scale s it keeps:

@@ -26,7 +26,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.random_state import as_generator
-from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
+from kilogram.models.robust.in_memory_predictor import DENSE, DRAWN, InMemoryPredictor
 from kilogram.models.robust.subsets import draw_subsets, subset_fits
 from kilogram.operators.cost import rates
 from kilogram.solvers.solution import Solution
@@ -65,7 +65,7 @@ def breakdown_point(n: int, k: int) -> float:
     return float(1 - (0.5 ** (1 / k) * (n - k + 1) + k - 1) / n)
 
 
-class TheilSenRegressor(GatheredPredictor):
+class TheilSenRegressor(InMemoryPredictor):
     """Theil-Sen regression: robust, without a tuning constant, for few features.
 
     The spatial median of the least squares fits to many small subsets of rows. Takes

@@ -12,7 +12,7 @@ from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Boolean, Constraint, Integer, Null, RandomState, Real
 from kilogram.base.random_state import as_generator
 from kilogram.models.robust.concentration import trimmed_squares
-from kilogram.models.robust.gathered import DENSE, DRAWN, GatheredPredictor
+from kilogram.models.robust.in_memory_predictor import DENSE, DRAWN, InMemoryPredictor
 from kilogram.models.robust.subsets import weighted_fit
 from kilogram.operators.cost import rates
 from kilogram.solvers.solution import Solution
@@ -28,7 +28,7 @@ def trimmed_factor(fraction: float) -> float:
     return float(1.0 / np.sqrt(1.0 - 2.0 * q * scipy.stats.norm.pdf(q) / fraction))
 
 
-class LeastTrimmedSquares(GatheredPredictor):
+class LeastTrimmedSquares(InMemoryPredictor):
     """Linear regression by least trimmed squares, with a reweighted second fit.
 
     Minimises ``sum of the h smallest r_i^2``: the other n - h rows may be anything, in y or in X.

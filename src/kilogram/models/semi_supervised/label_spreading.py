@@ -33,7 +33,8 @@ from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
 from kilogram.base.labels import largest, plain_labels
 from kilogram.kernels import Gaussian
 from kilogram.models.semi_supervised.spreading import normalised_graph, spread
-from kilogram.solvers.neighbors.nearest import nearest, two_way
+from kilogram.solvers.neighbors.nearest import nearest
+from kilogram.solvers.neighbors.neighbor_graph import symmetric_graph
 
 
 class LabelSpreading(ClassifierMixin, Estimator):
@@ -179,7 +180,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         if self.kernel == "knn":
             k = min(int(self.n_neighbors) - 1, n - 1)  # the row itself is one of them
             at = nearest(rows, k).indices if k > 0 else np.empty((n, 0), np.int32)
-            return two_way(np.repeat(np.arange(n), k), at.ravel(), np.ones(n * k), n)
+            return symmetric_graph(np.repeat(np.arange(n), k), at.ravel(), np.ones(n * k), n)
         if 24 * n * n > memory_limit():
             raise MemoryError(
                 f"kernel='rbf' compares all of {n:,} rows: {human_bytes(24 * n * n)}. Use "

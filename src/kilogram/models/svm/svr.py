@@ -40,7 +40,7 @@ from kilogram.models.svm.kernel_machine import (
     precomputed_rows,
 )
 from kilogram.solvers.smo import BinaryMachine, KernelRows, scaled, tube
-from kilogram.solvers.smo.block import NotSeparable
+from kilogram.solvers.smo.working_set import NotSeparable
 
 
 class SVR(RegressorMixin, KernelMachine):

@@ -29,8 +29,8 @@ from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Constraint, Dictionary, Null, OneOf
 from kilogram.base.random_state import as_generator
 from kilogram.models.trees.fitted_tree import FittedTree
-from kilogram.models.trees.parameters import ALLOW_NAN, TreeModel
 from kilogram.models.trees.prediction import MultiLabelMixin, TreeClassifier, TreeRegressor
+from kilogram.models.trees.tree_model import ALLOW_NAN, TreeModel
 from kilogram.native.trees import CodedColumns, Target, grow_tree
 from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees

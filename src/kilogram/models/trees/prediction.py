@@ -16,8 +16,8 @@ from kilogram.arrays.rows import map_rows
 from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import largest
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
-from kilogram.models.trees.parameters import ALLOW_NAN, TreeModel
 from kilogram.models.trees.targets import ScaledTarget, TreeRows, labelled_rows
+from kilogram.models.trees.tree_model import ALLOW_NAN, TreeModel
 from kilogram.native.trees import Target
 
 

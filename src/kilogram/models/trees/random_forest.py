@@ -28,7 +28,7 @@ from kilogram.models.trees.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
 )
-from kilogram.models.trees.growth import Forest
+from kilogram.models.trees.forest import Forest
 from kilogram.models.trees.prediction import MultiLabelMixin, TreeClassifier, TreeRegressor
 from kilogram.native.trees import Target
 

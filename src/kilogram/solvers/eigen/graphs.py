@@ -29,7 +29,7 @@ from kilogram.arrays.threads import one_team
 from kilogram.solvers.eigen.full import full
 from kilogram.solvers.eigen.leading import leading
 from kilogram.solvers.linear.cg import Tick
-from kilogram.solvers.neighbors.nearest import growth_dimension
+from kilogram.solvers.neighbors.neighbor_graph import growth_dimension
 from kilogram.solvers.solution import Solution
 
 SMALL_ORDER = 256  # below it all pairs are found in the time of a few iterations

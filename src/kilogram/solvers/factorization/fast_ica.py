@@ -19,7 +19,7 @@ import numpy as np
 
 from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_numpy, like, namespace, to_numpy
-from kilogram.native.factors import CONTRASTS, contrast_pass
+from kilogram.native.factorization import CONTRASTS, contrast_pass
 from kilogram.solvers.solution import Solution
 
 

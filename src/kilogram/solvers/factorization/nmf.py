@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import like, namespace, to_numpy
-from kilogram.native.factors import HalfUpdateRule
+from kilogram.native.factorization import HalfUpdateRule
 from kilogram.solvers.solution import Solution
 
 LOOK = 10  # steps between two looks at a loss that costs a pass of its own

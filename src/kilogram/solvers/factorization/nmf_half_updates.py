@@ -17,7 +17,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.threads import one_team
-from kilogram.native.factors import HalfUpdateRule, factor_pass, factor_sparse, padded
+from kilogram.native.factorization import HalfUpdateRule, factor_pass, factor_sparse, padded
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from kilogram.arrays.linalg import eigh, qr
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows, row_count, take_rows
 from kilogram.arrays.threads import one_team
-from kilogram.native.factors import padded, sparse_times
+from kilogram.native.factorization import padded, sparse_times
 from kilogram.solvers import eigen
 
 ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have

@@ -14,7 +14,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
-from kilogram.native.factors import (
+from kilogram.native.factorization import (
     HalfUpdateRule,
     factor_gram,
     factor_pass,

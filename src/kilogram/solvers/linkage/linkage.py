@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.arrays.memory import human_bytes
 from kilogram.arrays.namespace import is_numpy
 from kilogram.functions.distances import common_scale, divided
-from kilogram.native.structure import MergeTree, link_cloud, link_matrix, link_rows
+from kilogram.native.linkage import MergeTree, link_cloud, link_matrix, link_rows
 from kilogram.solvers.linkage.memory import AT_ONCE, square_bytes, surely_left, tree_strategy
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 

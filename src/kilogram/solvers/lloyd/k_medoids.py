@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kilogram.native.structure import medoid_build, medoid_sweep
+from kilogram.native.linkage import medoid_build, medoid_sweep
 from kilogram.solvers.solution import Solution
 
 METHODS = ("fasterpam", "pam", "alternate")

@@ -1,23 +1,18 @@
-"""Graphs of neighbours: the k nearest rows of every row, as a sparse matrix.
+"""Euclidean nearest neighbours: the k nearest rows of every row, or all rows within a radius.
 
-    nearest     distances and positions of the k nearest rows, no n by n matrix:
-                few columns and many rows by a tree, everything else by tiles of products
-    within      all rows within a radius, in the same two ways
-    graph       one entry for each neighbour, a row at a time: not symmetric, as nearness is not
-    components  rows that a path connects
-    joined      the shortest edges that connect all components, so that every path exists
+    nearest  distances and positions of the k nearest rows, without a matrix of all distances
+    within   all rows within a radius
 
-A row is no neighbour of its own, but copies of it are neighbours of each other.
+Many rows of few columns are searched by a k-d tree, everything else by tiles of matrix products.
+A row is not a neighbour of itself, but copies of it are neighbours of each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-import scipy.sparse.csgraph
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.functions.distances import common_scale, divided
@@ -234,70 +229,3 @@ def _k_smallest(D: np.ndarray, k: int) -> np.ndarray:
     less, equal = last > D, last == D
     left = k - less.sum(axis=1, keepdims=True)
     return np.nonzero(less | (equal & (np.cumsum(equal, axis=1) <= left)))[1].reshape(len(D), k)
-
-
-def graph(values: np.ndarray, indices: np.ndarray, n: int) -> scipy.sparse.csr_array:
-    """(m, n): row i holds values[i] (m, k) at indices[i] (m, k); zeros are entries too."""
-    m, k = indices.shape
-    start = k * np.arange(m + 1)
-    return scipy.sparse.csr_array((values.ravel(), indices.ravel(), start), (m, n))
-
-
-def two_way(a: np.ndarray, b: np.ndarray, length: np.ndarray, n: int) -> scipy.sparse.csr_array:
-    """Edges a - b in both directions, each once, of any length: 0 between copies too."""
-    rows, columns = np.concatenate([a, b]).astype(np.int64), np.concatenate([b, a])
-    first = np.unique(rows * n + columns, return_index=True)[1]  # by rows, then by columns
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows[first], minlength=n))])
-    values = np.concatenate([length, length])[first]
-    return scipy.sparse.csr_array((values, columns[first], start), (n, n))
-
-
-def components(A: Any) -> tuple[int, np.ndarray]:
-    """How many parts no edge connects, and the part (n,) of each row."""
-    count, labels = scipy.sparse.csgraph.connected_components(A, directed=False)
-    return int(count), labels
-
-
-def joined(
-    X: Any, labels: np.ndarray, search: Callable[[Any, int, Any], Neighbours] = nearest
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Edges (from, to, length) that connect all parts: each part to the nearest row outside it.
-
-    Boruvka's rounds: every part takes its shortest way out, and parts that meet become one.
-    `search` finds neighbours as `nearest` does, for other distances than the Euclidean.
-    """
-    X, labels = to_numpy(X), np.array(labels)
-    ends: list[tuple[int, int, float]] = []
-    while (parts := np.unique(labels)).size > 1:
-        found = [_way_out(X, labels == part, search) for part in parts]
-        ends += found
-        both = scipy.sparse.coo_array(
-            (np.ones(len(found)), (labels[[e[0] for e in found]], labels[[e[1] for e in found]])),
-            (int(parts[-1]) + 1,) * 2,
-        )
-        labels = components(both)[1][labels]
-    a, b, length = (np.array(column) for column in zip(*ends, strict=True))
-    return a, b, length
-
-
-def _way_out(X: Any, inside: np.ndarray, search: Any) -> tuple[int, int, float]:
-    here, there = np.flatnonzero(inside), np.flatnonzero(~inside)
-    found = search(X[there], 1, X[here])
-    i = int(found.distances[:, 0].argmin())
-    return int(here[i]), int(there[found.indices[i, 0]]), float(found.distances[i, 0])
-
-
-def growth_dimension(A: scipy.sparse.csr_array) -> float:
-    """d of a graph in which the rows within h steps grow like h^d: from 2 steps to 4."""
-    n = A.shape[0]
-    some = np.unique(np.linspace(0, n - 1, 32).astype(int))
-    reached = scipy.sparse.csr_array(
-        (np.ones(len(some)), (np.arange(len(some)), some)), (len(some), n)
-    )
-    steps = scipy.sparse.csr_array((np.ones(A.nnz), A.indices, A.indptr), A.shape)
-    counts = []
-    for _ in range(4):
-        reached = reached @ steps + reached
-        reached.data[:] = 1.0
-        counts.append(reached.nnz / len(some))
-    return float(np.log2(counts[3] / counts[1]))

@@ -1,11 +1,11 @@
 """Block SMO: the one solver of all kernel machines with an equality constraint and a box."""
 
-from kilogram.solvers.smo.block import BlockOptions, solve_block
+from kilogram.solvers.smo.binary_machine import BinaryMachine, fit_machine, scaled
 from kilogram.solvers.smo.certificate import Certificate, certify
-from kilogram.solvers.smo.machine import BinaryMachine, fit_machine, scaled
+from kilogram.solvers.smo.kernel_rows import kernel_rows
 from kilogram.solvers.smo.problem import DualProblem, soft_margin, tube
-from kilogram.solvers.smo.rows import kernel_rows
-from kilogram.solvers.smo.stored import KernelRows, StoredRows
+from kilogram.solvers.smo.stored_rows import KernelRows, StoredRows
+from kilogram.solvers.smo.working_set import BlockOptions, solve_block
 
 __all__ = [
     "BinaryMachine",

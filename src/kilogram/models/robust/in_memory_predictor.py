@@ -32,7 +32,7 @@ class HostRows(NamedTuple):
     centre: float
 
 
-class GatheredPredictor(RobustPredictor):
+class InMemoryPredictor(RobustPredictor):
     """A robust linear fit of rows in memory: standardised coordinates, errors of coefficients."""
 
     _copies = 6

@@ -94,7 +94,7 @@ class SubgroupResult:
 
 
 @dataclass(frozen=True)
-class TrustChecks:
+class PredictionChecks:
     chance: ChanceTest
     range: IntervalCheck | None
     ranking: RankingQuality | None
@@ -105,7 +105,7 @@ class TrustChecks:
     quantile: CoverageTest | None = None
 
 
-def trust(
+def check_predictions(
     judged: EvaluatedRecipe,
     baseline: EvaluatedRecipe,
     held_out: HeldOutPredictions,
@@ -116,11 +116,11 @@ def trust(
     learning: LearningCurve | None,
     seed: int,
     classes: tuple[str, ...] = (),
-) -> TrustChecks:
-    """All of it for one recipe."""
+) -> PredictionChecks:
+    """All checks of the predictions of one recipe."""
     numbers, q = judged.measure.task == "regression", judged.measure.quantile
     folds = fold_numbers(judged)
-    return TrustChecks(
+    return PredictionChecks(
         chance=judged.chance(baseline),
         range=_range(held_out, folds, X, seed) if numbers and q is None else None,
         quantile=None if q is None else quantile_coverage(held_out, q),

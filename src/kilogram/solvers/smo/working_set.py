@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kilogram.native.svm import pair_steps, select_block
+from kilogram.solvers.smo.kernel_rows import WHOLE
 from kilogram.solvers.smo.problem import Array, DualProblem
-from kilogram.solvers.smo.rows import WHOLE
-from kilogram.solvers.smo.stored import KernelRows, StoredRows
+from kilogram.solvers.smo.stored_rows import KernelRows, StoredRows
 from kilogram.solvers.solution import Solution
 
 BLOCK = 1024  # variables in a block: K[W, W] is 8 MiB

@@ -19,8 +19,8 @@ from kilogram.base import Estimate
 from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null, Real
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import features_per_split
-from kilogram.models.trees.parameters import TreeModel
 from kilogram.models.trees.proximity import leaf_proximity
+from kilogram.models.trees.tree_model import TreeModel
 from kilogram.native.threads import thread_count
 from kilogram.native.trees import CancelFlag, CodedColumns, Grown, Target, grow_tree
 from kilogram.operators.cost import rates

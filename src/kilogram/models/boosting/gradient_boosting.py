@@ -27,10 +27,10 @@ from kilogram.base.constraints import (
 from kilogram.base.host_rows import rows_in_memory
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import Fraction
+from kilogram.models.boosting.boosted_model import BoostedModel
 from kilogram.models.boosting.constraints import interaction_groups, monotone_signs
 from kilogram.models.boosting.early_stopping import ScoreMonitor, ValidationRows, hold_out
-from kilogram.models.boosting.outputs import BoostedModel
-from kilogram.models.boosting.rows import dense_rows
+from kilogram.models.boosting.validated_rows import dense_rows
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
 

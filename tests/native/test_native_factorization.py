@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from kilogram.native.factors import (
+from kilogram.native.factorization import (
     HalfUpdateRule,
     factor_gram,
     factor_pass,

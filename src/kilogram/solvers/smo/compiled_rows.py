@@ -27,7 +27,7 @@ from kilogram.native.svm import (
     square_from,
 )
 from kilogram.solvers.smo.cache import SlotCache
-from kilogram.solvers.smo.stored import Array, KernelRows, affordable
+from kilogram.solvers.smo.stored_rows import Array, KernelRows, affordable
 
 DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
 PRODUCT_KINDS = ("linear", "polynomial")

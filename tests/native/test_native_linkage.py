@@ -5,7 +5,7 @@ import pytest
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist, pdist
 
-from kilogram.native.structure import (
+from kilogram.native.linkage import (
     link_cloud,
     link_matrix,
     link_rows,

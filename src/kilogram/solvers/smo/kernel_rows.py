@@ -19,8 +19,8 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, to_numpy
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.operators.operator import rows_at
-from kilogram.solvers.smo.compiled import NARROW, WIDE_WHOLE, compiled_rows
-from kilogram.solvers.smo.stored import Array, KernelRows, StoredRows, affordable
+from kilogram.solvers.smo.compiled_rows import NARROW, WIDE_WHOLE, compiled_rows
+from kilogram.solvers.smo.stored_rows import Array, KernelRows, StoredRows, affordable
 
 WHOLE = 2048  # points up to which K is computed at once: 32 MiB, and no row is computed twice
 ROWS_AT_ONCE = 1024  # rows computed at once outside the compiled kernels

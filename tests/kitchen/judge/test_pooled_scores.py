@@ -9,7 +9,7 @@ from kilogram.evaluation.confusion_matrix import accuracy
 from kilogram.evaluation.nested import Fold
 from kilogram.evaluation.regression_metrics import r_squared
 from kilogram.kitchen import cook
-from kilogram.kitchen.judge.pooled import pooled_score, repetitions
+from kilogram.kitchen.judge.pooled_scores import pooled_score, repetitions
 from kilogram.kitchen.report.facts import facts
 
 

@@ -1,4 +1,4 @@
-"""The work of a run, prepared before the first fit: cells, target, outer folds, recipes."""
+"""A run of `cook`, prepared before the first fit: cells, target, outer folds, recipes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USUAL_RECIPES = 4
 
 
 @dataclass(frozen=True)
-class Work:
+class PreparedRun:
     """Cells, target, folds and recipes of a run, the journal, and notes.
 
     `rows` are the positions of the cells in the table.
@@ -42,11 +42,11 @@ class Work:
     notes: tuple[str, ...]
 
 
-def prepare_work(
+def prepare_run(
     table: Table, layout: Layout, question: Question, measure: Measure, settings: Settings,
     resume: Path | None,
-) -> Work:  # fmt: skip
-    """The work for a task and settings."""
+) -> PreparedRun:  # fmt: skip
+    """Everything a run with these settings needs before its first fit."""
     rows, notes = sample(question, settings, len(layout.used))
     data, y = table.data.take(question.rows[rows]), question.y[rows]
     X = layout.array(data, Path(table.path).parent if table.path else None)
@@ -64,7 +64,7 @@ def prepare_work(
     ))  # fmt: skip
     if journal.count():
         notes.append(f"Resumed: {journal.count()} folds were finished by an interrupted run.")
-    return Work(question.rows[rows], X, y, along, splits, menu, journal, tuple(notes))
+    return PreparedRun(question.rows[rows], X, y, along, splits, menu, journal, tuple(notes))
 
 
 def sample(question: Question, settings: Settings, columns: int) -> tuple[np.ndarray, list[str]]:

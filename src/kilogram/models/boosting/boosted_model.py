@@ -23,7 +23,7 @@ from kilogram.base.labels import (
 from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.models.boosting.categories import CategoryCodes, categorical_mask
 from kilogram.models.boosting.early_stopping import ValidationRows
-from kilogram.models.boosting.rows import dense_rows, labelled_rows, target_rows
+from kilogram.models.boosting.validated_rows import dense_rows, labelled_rows, target_rows
 
 PREDICTED_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 

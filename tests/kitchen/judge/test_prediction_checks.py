@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score
 from kilogram.evaluation.probability_scaling import fit_scaling
 from kilogram.kitchen import cook
 from kilogram.kitchen.features.columns import Column
-from kilogram.kitchen.judge.trust import group_names
+from kilogram.kitchen.judge.prediction_checks import group_names
 from kilogram.kitchen.measures import MEASURES, quick
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.sentences import trust_lines

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kilogram.native import classes
+from kilogram.native import class_sums
 
 SIZES = [(1, 1, 1), (7, 3, 2), (500, 50, 5), (1500, 33, 40), (161, 13, 3)]
 
@@ -37,12 +37,12 @@ def test_against_numpy(size, dtype, weighted, order):
         "rtol": 1e-4 if dtype == np.float32 else 1e-11,
         "atol": 1e-3 if dtype == np.float32 else 1e-10,
     }
-    np.testing.assert_allclose(classes.class_scatter(X, codes, shifts, w), want, **close)
-    S, sums, counts = classes.within_scatter(X, codes, shifts, w)
+    np.testing.assert_allclose(class_sums.class_scatter(X, codes, shifts, w), want, **close)
+    S, sums, counts = class_sums.within_scatter(X, codes, shifts, w)
     np.testing.assert_array_equal(counts, np.bincount(codes, minlength=len(shifts)))
     np.testing.assert_allclose(S, want[:, :-1, :-1].sum(axis=0), **close)
     np.testing.assert_allclose(sums, want[:, -1, :-1], **close)
-    powers = classes.class_powers(X, codes, shifts, w, powers=3)
+    powers = class_sums.class_powers(X, codes, shifts, w, powers=3)
     np.testing.assert_allclose(powers[0], want[:, -1, :-1], **close)
     np.testing.assert_allclose(powers[1], np.diagonal(want, 0, 1, 2)[:, :-1], **close)
     np.testing.assert_allclose(powers[2], np.repeat(want[:, -1, -1:], X.shape[1], 1), **close)
@@ -51,7 +51,7 @@ def test_against_numpy(size, dtype, weighted, order):
 def test_nan_is_left_out():
     X, codes, shifts, w = rows(200, 6, 3, np.float64)
     X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
-    sums, squares, seen = classes.class_powers(X, codes, shifts, w, powers=3)
+    sums, squares, seen = class_sums.class_powers(X, codes, shifts, w, powers=3)
     there = ~np.isnan(X)
     V = np.where(there, X - shifts[codes], 0.0)
     for c in range(3):
@@ -59,7 +59,7 @@ def test_nan_is_left_out():
         np.testing.assert_allclose(sums[c], w[own] @ V[own])
         np.testing.assert_allclose(squares[c], w[own] @ V[own] ** 2)
         np.testing.assert_allclose(seen[c], w[own] @ there[own])
-    assert np.isnan(classes.class_powers(X, codes, shifts, w, powers=2)).any()
+    assert np.isnan(class_sums.class_powers(X, codes, shifts, w, powers=2)).any()
 
 
 def test_same_for_any_threads():
@@ -71,9 +71,9 @@ def test_same_for_any_threads():
         with threadpool_limits(threads):
             found.append(
                 (
-                    classes.class_scatter(X, codes, shifts, w),
-                    *classes.within_scatter(X, codes, shifts, w),
-                    classes.class_powers(X, codes, shifts, w),
+                    class_sums.class_scatter(X, codes, shifts, w),
+                    *class_sums.within_scatter(X, codes, shifts, w),
+                    class_sums.class_powers(X, codes, shifts, w),
                 )
             )
     for one, two in zip(*found, strict=True):
@@ -86,22 +86,22 @@ def test_a_class_without_a_neighbour_in_every_lane():
     codes = np.where(np.arange(len(X)) % 1000 == 17, 1, 0)  # five rows of class 1, far apart
     shifts = np.zeros((3, 7))
     want = plain(X, codes, shifts, w)
-    np.testing.assert_allclose(classes.class_scatter(X, codes, shifts, w), want, rtol=1e-10)
-    assert classes.class_scatter(X, codes, shifts)[:, -1, -1].tolist() == [4996.0, 5.0, 0.0]
+    np.testing.assert_allclose(class_sums.class_scatter(X, codes, shifts, w), want, rtol=1e-10)
+    assert class_sums.class_scatter(X, codes, shifts)[:, -1, -1].tolist() == [4996.0, 5.0, 0.0]
 
 
 def test_labels_present():
     labels = np.array([3, 0, 3, 5])
-    assert classes.labels_present(labels, 6).tolist() == [1, 0, 0, 1, 0, 1]
-    assert classes.labels_present(labels, 5) is None
-    assert classes.labels_present(np.array([-1, 2]), 5) is None
+    assert class_sums.labels_present(labels, 6).tolist() == [1, 0, 0, 1, 0, 1]
+    assert class_sums.labels_present(labels, 5) is None
+    assert class_sums.labels_present(np.array([-1, 2]), 5) is None
 
 
 @pytest.mark.parametrize("bad", [-1, 3])
 def test_codes_out_of_range_are_refused(bad):
     X, codes, shifts, _ = rows(20, 2, 3, np.float64)
     codes[4] = bad
-    for function in (classes.class_scatter, classes.within_scatter, classes.class_powers):
+    for function in (class_sums.class_scatter, class_sums.within_scatter, class_sums.class_powers):
         with pytest.raises(ValueError, match="class code"):
             function(X, codes, shifts)
 
@@ -116,11 +116,11 @@ def test_counts_against_numpy(size, dtype, weighted, order):
     w = w.astype(dtype) if weighted else None
     member = np.eye(K)[codes] * (1.0 if w is None else w[:, None])
     close = {"rtol": 1e-10, "atol": 1e-10}
-    counts, low = classes.class_counts(X, codes, K, w)
+    counts, low = class_sums.class_counts(X, codes, K, w)
     np.testing.assert_allclose(counts, member.T @ X.astype(float), **close)
     np.testing.assert_array_equal(low, X.min(axis=0))
     X[X > 1] = np.nan
-    yes, seen = classes.class_presence(X, codes, K, -0.25, w)
+    yes, seen = class_sums.class_presence(X, codes, K, -0.25, w)
     np.testing.assert_allclose(yes, member.T @ (np.asarray(-0.25, dtype) < X), **close)
     np.testing.assert_allclose(seen, member.T @ ~np.isnan(X), **close)
 
@@ -128,10 +128,10 @@ def test_counts_against_numpy(size, dtype, weighted, order):
 def test_an_infinity_shows_in_what_is_seen_and_in_the_range():
     X, codes, _, _ = rows(40, 3, 2, np.float64)
     X[7, 1] = np.inf
-    seen = classes.class_presence(X, codes, 2, 0.0)[1]
+    seen = class_sums.class_presence(X, codes, 2, 0.0)[1]
     assert np.isnan(seen[codes[7], 1])
     assert np.isnan(seen).sum() == 1
-    assert classes.column_ranges(X, 10.0)[1, 1] == np.inf
+    assert class_sums.column_ranges(X, 10.0)[1, 1] == np.inf
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -142,13 +142,13 @@ def test_categories_against_numpy(dtype, weighted, order):
     X = np.asarray(rng.integers(0, [2, 7, 300], (700, 3)), dtype=dtype, order=order)
     X[rng.random(X.shape) < 0.1] = np.nan
     codes, w = rng.integers(0, 4, 700), rng.random(700).astype(dtype)
-    low, high, odd = classes.column_ranges(X, 1000.0)
+    low, high, odd = class_sums.column_ranges(X, 1000.0)
     np.testing.assert_array_equal(low, np.nanmin(X, axis=0))
     np.testing.assert_array_equal(high, np.nanmax(X, axis=0))
     assert not odd.any()
     sizes = high.astype(int) + 1
     w = w if weighted else None
-    for j, table in enumerate(classes.class_categories(X, codes, 4, sizes, w)):
+    for j, table in enumerate(class_sums.class_categories(X, codes, 4, sizes, w)):
         want = np.zeros((4, sizes[j]))
         there = ~np.isnan(X[:, j])
         at = codes[there], X[there, j].astype(int)
@@ -158,10 +158,10 @@ def test_categories_against_numpy(dtype, weighted, order):
 
 def test_values_outside_the_table_are_left_out():
     X = np.array([[-1.0], [0.0], [2.0], [1e300], [np.inf], [np.nan]])
-    (table,) = classes.class_categories(X, np.zeros(6, int), 1, np.array([2]))
+    (table,) = class_sums.class_categories(X, np.zeros(6, int), 1, np.array([2]))
     np.testing.assert_array_equal(table, [[1.0, 0.0]])
 
 
 def test_what_is_not_an_integer_is_found_column_by_column():
     X = np.array([[0.0, 1.5, 2.0], [3.0, 1.0, np.nan], [-0.5, 0.0, 1e9]])
-    np.testing.assert_array_equal(classes.column_ranges(X, 100.0)[2], [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(class_sums.column_ranges(X, 100.0)[2], [0.0, 1.0, 0.0])
