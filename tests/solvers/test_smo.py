@@ -235,7 +235,7 @@ def test_only_zeros_and_ones_are_bits():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("machine", ["soft margin", "tube"])
 def test_bits_reach_the_point_of_the_whole_matrix(machine, dtype, monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.WHOLE", 0)
     monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     X, rng = zeros_and_ones(400, 30, dtype), np.random.default_rng(4)
     t = X @ rng.standard_normal(30) + rng.standard_normal(400)
@@ -277,7 +277,7 @@ def test_wide_points_have_small_blocks_and_the_same_solution(slack, dtype):
 @pytest.mark.parametrize("library", ["torch", "numpy"])
 def test_array_rows_of_other_libraries(library, capacity, monkeypatch):
     xp = pytest.importorskip(library)
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.ROWS_AT_ONCE", 16)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.ROWS_AT_ONCE", 16)
     X = np.random.default_rng(0).standard_normal((60, 3))
     kernel = kg.Gaussian(1.0)
     rows = ArrayRows(kernel, xp.asarray(X), capacity * 60 * 8)
@@ -399,7 +399,7 @@ def test_max_steps_and_tick_stop_with_a_feasible_point():
 
 
 def test_float32_rows_only_where_they_are_not_seen(monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.WHOLE", 0)
     from kilogram.solvers.smo.binary_machine import may_round
 
     X, y, _ = problem(500, 6)

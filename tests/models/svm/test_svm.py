@@ -154,10 +154,10 @@ def test_precomputed_and_callable_and_kernel_objects(weighted):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "sigmoid"])
 def test_sparse_rows_beyond_the_stored_matrix(kernel, monkeypatch):
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.WHOLE", 0)
     monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     monkeypatch.setattr("kilogram.models.svm.svc_solver.WHOLE", 0)
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.dense_is_cheaper", lambda X, limit: False)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.dense_is_cheaper", lambda X, limit: False)
     X, y = two_classes(300)
     X[X < 0.3] = 0.0
     params = {"kernel": kernel, "gamma": 0.2, "C": 0.5}

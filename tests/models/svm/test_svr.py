@@ -89,7 +89,7 @@ def test_weights_and_precomputed_and_sparse():
 def test_blocks_beyond_the_stored_matrix(monkeypatch):
     X, y = curve(400)
     want = SVR(tol=1e-7).fit(X, y)
-    monkeypatch.setattr("kilogram.solvers.smo.kernel_rows.WHOLE", 0)
+    monkeypatch.setattr("kilogram.solvers.smo.row_storage.WHOLE", 0)
     monkeypatch.setattr("kilogram.solvers.smo.working_set.WHOLE", 0)
     monkeypatch.setattr("kilogram.solvers.smo.working_set.BLOCK", 64)
     got = SVR(tol=1e-7).fit(X, y)
