@@ -18,7 +18,7 @@ from kilogram.solvers.smo import (
 )
 from kilogram.solvers.smo.cache import SlotCache
 from kilogram.solvers.smo.compiled_rows import BitRows, NativeRows, packed_bits
-from kilogram.solvers.smo.kernel_rows import ArrayRows
+from kilogram.solvers.smo.row_storage import ArrayRows
 from kilogram.solvers.smo.working_set import NotSeparable
 
 TIGHT = BlockOptions(tol=1e-9)

@@ -54,7 +54,7 @@ def test_a_path_holds_what_single_fits_find(name, classes):
 
 
 def test_kernel_rows_are_made_once_for_the_whole_path(monkeypatch):
-    for place in ("solvers.smo.rows", "solvers.smo.block", "models.svm.svc_solver"):
+    for place in ("solvers.smo.row_storage", "solvers.smo.working_set", "models.svm.svc_solver"):
         monkeypatch.setattr(f"kilogram.{place}.WHOLE", 0)
     made = []
 

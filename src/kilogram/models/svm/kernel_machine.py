@@ -49,7 +49,7 @@ from kilogram.solvers.smo import (
     StoredRows,
     fit_machine,
 )
-from kilogram.solvers.smo.kernel_rows import dense_is_cheaper
+from kilogram.solvers.smo.row_storage import dense_is_cheaper
 
 MEGABYTE = 2**20  # the unit of `cache_size`
 LEAST_CACHE = 64 * MEGABYTE  # kernel rows of 1 000 points and 8 000 rows: a few blocks of SMO

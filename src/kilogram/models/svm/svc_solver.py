@@ -27,7 +27,7 @@ from kilogram.solvers.smo import (
     scaled,
     soft_margin,
 )
-from kilogram.solvers.smo.kernel_rows import WHOLE
+from kilogram.solvers.smo.row_storage import WHOLE
 from kilogram.solvers.solution import Solution
 
 Array = np.ndarray

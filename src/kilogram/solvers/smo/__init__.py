@@ -2,8 +2,8 @@
 
 from kilogram.solvers.smo.binary_machine import BinaryMachine, fit_machine, scaled
 from kilogram.solvers.smo.certificate import Certificate, certify
-from kilogram.solvers.smo.kernel_rows import kernel_rows
 from kilogram.solvers.smo.problem import DualProblem, soft_margin, tube
+from kilogram.solvers.smo.row_storage import kernel_rows
 from kilogram.solvers.smo.stored_rows import KernelRows, StoredRows
 from kilogram.solvers.smo.working_set import BlockOptions, solve_block
 

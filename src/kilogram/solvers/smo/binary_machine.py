@@ -17,8 +17,8 @@ from kilogram.kernels import Kernel
 from kilogram.operators.operator import rows_at
 from kilogram.solvers.smo.certificate import Certificate, certify
 from kilogram.solvers.smo.compiled_rows import DISTANCE_KINDS
-from kilogram.solvers.smo.kernel_rows import kernel_rows, whole_up_to
 from kilogram.solvers.smo.problem import Array, DualProblem
+from kilogram.solvers.smo.row_storage import kernel_rows, whole_up_to
 from kilogram.solvers.smo.stored_rows import KernelRows
 from kilogram.solvers.smo.working_set import BlockOptions, Dual, solve_block
 from kilogram.solvers.solution import Solution

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kilogram.native.svm import pair_steps, select_block
-from kilogram.solvers.smo.kernel_rows import WHOLE
 from kilogram.solvers.smo.problem import Array, DualProblem
+from kilogram.solvers.smo.row_storage import WHOLE
 from kilogram.solvers.smo.stored_rows import KernelRows, StoredRows
 from kilogram.solvers.solution import Solution
 
