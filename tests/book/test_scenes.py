@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from kilogram.book.captions import CAPTIONS
 from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.scene import BookError, run_scene, scenes
 from kilogram.book.worker import answer
@@ -26,8 +27,32 @@ def test_every_page_of_the_registry_has_its_content(slug):
     assert all(scene["id"] in scenes() for scene in page["scenes"])
 
 
-def test_contents_list_every_page_in_order():
-    assert [entry["slug"] for entry in contents()] == list(SLUGS)
+def test_contents_list_every_page_by_family():
+    listed = [entry["slug"] for entry in contents()]
+    assert sorted(listed) == sorted(SLUGS)
+    families = [entry["family"] for entry in contents()]
+    assert families == sorted(families, key=families.index)  # each family in one piece
+    assert all(entry["short"] and entry["idea"].endswith((".", "?")) for entry in contents())
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_page_has_a_small_picture(slug):
+    found = answer({"thumbnail": slug})
+    json.dumps(found, allow_nan=False)
+    assert found["layers"] or found["panel"]["layers"]
+
+
+@pytest.mark.parametrize("scene", MADE)
+def test_every_step_has_a_caption(scene):
+    """In plain words; a run of a misprint has none, for it does something else."""
+    frames = answer({"scene": scene})["frames"]
+    assert len(frames) == 1 or all(frame["caption"].endswith((".", "?")) for frame in frames)
+
+
+def test_captions_belong_to_scenes():
+    assert set(CAPTIONS) <= set(MADE)
+    frames = answer({"scene": "kmeans", "controls": {"printed": True}})["frames"]
+    assert not any("caption" in frame for frame in frames)
 
 
 @pytest.mark.parametrize(
@@ -186,10 +211,10 @@ def test_borders_of_regions_lie_on_the_line():
 
 
 def test_nothing_of_a_panel_or_frame_is_lost_because_it_equals_nothing():
-    from kilogram.book.recording import Frame, Panel, _plain
+    from kilogram.book.recording import Frame, Panel, plain
 
-    assert _plain(Panel("a", "A", (0, 1), (0, 1), axes=False))["axes"] is False
-    assert _plain(Frame("first", {}, 0))["line"] == 0
+    assert plain(Panel("a", "A", (0, 1), (0, 1), axes=False))["axes"] is False
+    assert plain(Frame("first", {}, 0))["line"] == 0
 
 
 @pytest.mark.parametrize("scene", ["lasso", "cca", "manifolds", "nmf"])

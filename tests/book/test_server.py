@@ -23,9 +23,9 @@ class Direct:
     """A worker that answers in this process."""
 
     def run(self, tab, request):
-        from kilogram.book.worker import answer
+        from kilogram.book.worker import answer, encoded
 
-        return answer(request)
+        return encoded(answer(request))
 
 
 def call(method, path, body=b"", host="127.0.0.1:1"):
@@ -52,8 +52,15 @@ def call(method, path, body=b"", host="127.0.0.1:1"):
 def test_book_lists_all_pages_and_loads_nothing_from_elsewhere():
     status, text, headers = call("GET", "/api/book")
     assert status == 200
-    assert [page["slug"] for page in json.loads(text)["pages"]] == list(SLUGS)
+    assert sorted(page["slug"] for page in json.loads(text)["pages"]) == sorted(SLUGS)
     assert b"default-src 'self'" in headers[b"content-security-policy"]
+
+
+def test_small_pictures_are_served():
+    status, text, _ = call("GET", "/api/thumbnail/clusters")
+    assert status == 200
+    assert json.loads(text)["panel"]["id"] == "data"
+    assert call("GET", "/api/thumbnail/nothing")[0] == 404
 
 
 def test_the_server_starts_without_the_kitchen():
@@ -140,11 +147,11 @@ def test_a_stale_request_is_dropped_and_a_long_one_stopped():
 def test_the_worker_process_responds_and_keeps_its_time_limit():
     worker = Worker(time_limit=300)
     try:
-        assert worker.run("tab", {"scene": "kmeans"})["frames"]
+        assert json.loads(worker.run("tab", {"scene": "kmeans"}))["frames"]
         worker.time_limit = 0.0
-        assert "was stopped" in worker.run("tab", {"scene": "kmeans"})["error"]
+        assert "was stopped" in json.loads(worker.run("tab", {"scene": "kmeans"}))["error"]
         worker.time_limit = 300
-        assert worker.run("tab", {"scene": "kmeans"})["frames"]  # in a new process
+        assert json.loads(worker.run("tab", {"scene": "kmeans"}))["frames"]  # in a new process
     finally:
         worker.close()
 

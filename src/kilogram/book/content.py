@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from kilogram.book.families import ENTRIES as FAMILY
 from kilogram.book.scene import BookError, scenes
 from kilogram.book.textbook_steps import code_of
 from kilogram.errors import close_names
@@ -34,15 +35,17 @@ def _folded(name: str) -> str:
 
 @cache
 def contents() -> list[dict[str, Any]]:
-    """The table of contents: every page with its scenes."""
+    """The table of contents: every page with its scenes, family by family."""
+    order = list(FAMILY)
     return [
         {
             "slug": page.slug,
             "title": page.title,
+            **vars(FAMILY[page.slug]),
             "names": list(page.names),
             "scenes": [[s.id, s.title] for s in scenes().values() if s.page == page.slug],
         }
-        for page in pages()
+        for page in sorted(pages(), key=lambda page: order.index(page.slug))
     ]
 
 
@@ -55,6 +58,7 @@ def page_content(slug: str) -> dict[str, Any]:
     return {
         "slug": page.slug,
         "title": page.title,
+        "idea": FAMILY[page.slug].idea,
         "objective": page.objective,
         "derivation": [list(step) for step in page.derivation],
         "when": page.when,

@@ -17,6 +17,7 @@ from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.costs import page_costs
 from kilogram.book.scene import BookError, Control, Scene, scenes
 from kilogram.book.server import built
+from kilogram.book.thumbnails import thumbnail
 from kilogram.book.tours import tours
 from kilogram.book.worker import answer
 from kilogram.registry import SLUGS
@@ -46,7 +47,8 @@ def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
         (folder / "data" / f"{slug}.js").write_text(call, "utf-8")
         notify(f"{i + 1} of {len(SLUGS)}: {slug}, {len(packed) / 1e6:.2f} MB")
     index = (static / "index.html").read_text("utf-8")
-    start = f"<script>window.KILOGRAM_EXPORT = {_script(_book(data={}))};</script>\n    "
+    book = _book(data={}, thumbnails={slug: thumbnail(slug) for slug in SLUGS})
+    start = f"<script>window.KILOGRAM_EXPORT = {_script(book)};</script>\n    "
     page = folder / "index.html"
     page.write_text(index.replace("<script src", start + "<script src"), "utf-8")
     return page

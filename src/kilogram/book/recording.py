@@ -259,7 +259,7 @@ class Panel:
 
 @dataclass
 class Frame:
-    """One moment: the step's name, the lit line of the code, the layers of each panel.
+    """One moment: the step's name and caption, the lit line of the code, layers by panel.
 
     `python` replaces that of the recording where each frame is a fit with its own parameters.
     """
@@ -269,6 +269,7 @@ class Frame:
     line: int | None = None
     readouts: Sequence[tuple[str, Any]] = ()
     python: str = ""
+    caption: str = ""  # what one sees, in plain words
 
 
 @dataclass
@@ -288,8 +289,8 @@ class Recording:
     def as_json(self) -> dict[str, Any]:
         """The recording as the browser reads it."""
         return {
-            "panels": [_plain(panel) for panel in self.panels],
-            "frames": [_plain(frame) for frame in self.frames],
+            "panels": [plain(panel) for panel in self.panels],
+            "frames": [plain(frame) for frame in self.frames],
             "readouts": [list(pair) for pair in self.readouts],
             "notes": list(self.notes),
             "python": self.python,
@@ -298,7 +299,8 @@ class Recording:
         }
 
 
-def _plain(thing: Panel | Frame) -> dict[str, Any]:
+def plain(thing: Panel | Frame) -> dict[str, Any]:
+    """The fields that differ from their defaults, as the browser reads them."""
     usual = {f.name: f.default for f in fields(thing)}
     shown = {
         key: value

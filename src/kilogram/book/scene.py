@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kilogram.book.captions import add_captions
 from kilogram.book.presets import PRESETS
 from kilogram.book.recording import Recording
 from kilogram.book.textbook_steps import last_line
@@ -102,6 +103,10 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.xy)
+
+    def rows(self) -> list[list[float]]:
+        """Coordinates and class of each point, as the browser reads them."""
+        return [[*map(float, xy), int(c)] for xy, c in zip(self.xy, self.labels, strict=True)]
 
     @property
     def x(self) -> NDArray[np.float64]:
@@ -214,7 +219,7 @@ def _lit(recording: Recording, settings: Mapping[str, Any]) -> Recording:
     if recording.code and whole and not settings.get("printed"):
         for frame in recording.frames:
             frame.line = last_line(recording.code)
-        recording.notes = [*recording.notes, "Each picture is a whole run of the code below."]
+        recording.notes = [*recording.notes, "Each step is a complete run of the code below."]
     return recording
 
 
@@ -247,7 +252,10 @@ def run_scene(
     settings = scene.settings(controls)
     data = load_points(scene, chosen, given, settings)
     try:
-        return data, _lit(scene.run(data, settings), settings)
+        recording = _lit(scene.run(data, settings), settings)
+        if not settings.get("printed"):  # a misprinted run does not do what the captions say
+            add_captions(scene_id, recording.frames)
+        return data, recording
     except BookError:
         raise
     except np.linalg.LinAlgError as error:

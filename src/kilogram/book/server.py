@@ -36,7 +36,7 @@ def built() -> Path:
 def make_app(worker: Worker) -> Any:
     """The FastAPI application; `worker` runs the fits."""
     fastapi = _import("fastapi")
-    from fastapi.responses import FileResponse, JSONResponse
+    from fastapi.responses import FileResponse, JSONResponse, Response
 
     app = fastapi.FastAPI(title="Kilogram, the live book", docs_url=None, redoc_url=None)
 
@@ -75,6 +75,12 @@ def make_app(worker: Worker) -> Any:
 
         return page_costs(find_page(slug))
 
+    @app.get("/api/thumbnail/{slug}")
+    def picture(slug: str) -> Any:
+        request = {"thumbnail": find_page(slug)}
+        reply = worker.run(f"thumbnail {slug}", request)  # a newer request of a tab replaces none
+        return Response(reply, media_type="application/json")
+
     app.add_route("/api/run", _run_route(worker), methods=["POST"])
 
     @app.get("/{name:path}")
@@ -89,7 +95,7 @@ def make_app(worker: Worker) -> Any:
 
 def _run_route(worker: Worker) -> Callable[[Any], Any]:
     """The route that runs the fit of a page."""
-    from fastapi.responses import JSONResponse
+    from fastapi.responses import JSONResponse, Response
     from starlette.concurrency import run_in_threadpool
 
     async def run(request: Any) -> Any:
@@ -100,7 +106,8 @@ def _run_route(worker: Worker) -> Callable[[Any], Any]:
             if not isinstance(body, dict):
                 raise ValueError
             tab = str(body.get("tab", ""))
-            return JSONResponse(await run_in_threadpool(worker.run, tab, body))
+            reply = await run_in_threadpool(worker.run, tab, body)
+            return Response(reply, media_type="application/json")
         except Superseded:
             return JSONResponse({"superseded": True}, 409)
         except ValueError as error:

@@ -6,6 +6,7 @@ the one that waits. A fit beyond the time limit ends its process, and the next o
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import threading
 import time
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from kilogram.book.scene import BookError, run_scene, scenes
+from kilogram.book.thumbnails import thumbnail
 
 TIME_LIMIT = 10.0  # seconds
 START_LIMIT = 300.0  # for the imports of the process, which are no part of a fit
@@ -27,6 +29,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Run one request; errors that the reader can mend are `{"error": sentence}`."""
     start = time.perf_counter()
     try:
+        if "thumbnail" in request:
+            return thumbnail(str(request["thumbnail"]))
         data, recording = run_scene(
             str(request.get("scene", "")),
             request.get("controls") or {},
@@ -35,10 +39,9 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         )
     except BookError as error:
         return {"error": str(error)}
-    points = [[*map(float, xy), int(c)] for xy, c in zip(data.xy, data.labels, strict=True)]
     return {
         **recording.as_json(),
-        "points": points,
+        "points": data.rows(),
         "seconds": round(time.perf_counter() - start, 4),
     }
 
@@ -69,7 +72,12 @@ def _answer_all(pipe: Connection) -> None:
         except Exception as error:  # a defect of a scene: reported, and the worker lives on
             name = type(error).__name__
             reply = {"error": f"This scene failed ({name}: {error}). Please report it."}
-        pipe.send(reply)
+        pipe.send_bytes(encoded(reply))
+
+
+def encoded(reply: Mapping[str, Any]) -> bytes:
+    """A reply as JSON, written once: the server passes the bytes on to the browser."""
+    return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class Worker:
@@ -103,8 +111,8 @@ class Worker:
             self._pipe.close()
         self._process = self._pipe = None
 
-    def run(self, tab: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply to a request; `Superseded` if the tab has sent a newer one meanwhile."""
+    def run(self, tab: str, request: Mapping[str, Any]) -> bytes:
+        """The reply as JSON; `Superseded` if the tab has sent a newer request meanwhile."""
         with self._state:
             self._count += 1
             mine = self._latest[tab] = self._count
@@ -115,7 +123,7 @@ class Worker:
                 raise Superseded
             return self._run(request)
 
-    def _run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(self, request: Mapping[str, Any]) -> bytes:
         if self._process is None or not self._process.is_alive():
             self.close()
             self.start()
@@ -124,17 +132,20 @@ class Worker:
             if not self._ready:
                 if not self._pipe.poll(START_LIMIT):
                     self.close()
-                    return {"error": "The process that runs the fits did not start. Try again."}
+                    return _failed("The process that runs the fits did not start. Try again.")
                 self._ready = self._pipe.recv() == "ready"
             self._pipe.send(dict(request))
             if not self._pipe.poll(self.time_limit):
                 self.close()
-                return {
-                    "error": f"This fit took more than {self.time_limit:g} s and was stopped: "
+                return _failed(
+                    f"This fit took more than {self.time_limit:g} s and was stopped: "
                     "use fewer points or a smaller parameter."
-                }
-            reply: dict[str, Any] = self._pipe.recv()
+                )
+            return self._pipe.recv_bytes()
         except (EOFError, OSError):
             self.close()
-            return {"error": "The fit ended its process. Change the data or the parameters."}
-        return reply
+            return _failed("The fit ended its process. Change the data or the parameters.")
+
+
+def _failed(sentence: str) -> bytes:
+    return encoded({"error": sentence})

@@ -1,11 +1,16 @@
+/** A hyphen before a number is a minus. */
+export function minus(text: string): string {
+  return text.replace(/(^|[\s(=,])-(?=[\d.])/g, '$1−');
+}
+
 /** Numbers and words as the page shows them. */
 export function show(value: unknown): string {
   if (value === null || value === undefined) return 'not defined';
-  if (typeof value !== 'number') return String(value);
-  if (Number.isInteger(value)) return value.toLocaleString('en-GB').replace(/,/g, ' ');
+  if (typeof value !== 'number') return minus(String(value));
+  if (Number.isInteger(value)) return minus(value.toLocaleString('en-GB').replace(/,/g, ' '));
   const size = Math.abs(value);
-  if (size >= 10000 || size < 0.001) return value.toExponential(2).replace('e', ' × 10^').replace('+', '').replace(/\^(-?\d+)/, (_, n: string) => superscript(n));
-  return String(Number(value.toPrecision(4)));
+  if (size >= 10000 || size < 0.001) return minus(value.toExponential(2)).replace('e', ' × 10^').replace('+', '').replace(/\^(-?\d+)/, (_, n: string) => superscript(n));
+  return minus(String(Number(value.toPrecision(4))));
 }
 
 /** Seconds in the unit that a reader would use. */

@@ -20,6 +20,23 @@ export function linePath(xs: Num[], ys: Num[], sx: Scale, sy: Scale): string {
   return path;
 }
 
+/** Separate straight pieces as one path. */
+export function segmentsPath(layer: Extract<Layer, { kind: 'segments' }>, sx: Scale, sy: Scale): string {
+  const { x1, y1, x2, y2 } = layer;
+  return x1.map((x, i) => (x === null || x2[i] === null ? '' :
+    `M${sx(x).toFixed(1)},${sy(y1[i]!).toFixed(1)}L${sx(x2[i]!).toFixed(1)},${sy(y2[i]!).toFixed(1)}`)).join('');
+}
+
+/** The height of a polyline over a place; null beyond its ends. */
+export function heightAt(xs: Num[], ys: Num[], x: number): number | null {
+  for (let i = 1; i < xs.length; i++) {
+    const [a, b, ya, yb] = [xs[i - 1], xs[i], ys[i - 1], ys[i]];
+    if (a === null || b === null || ya === null || yb === null || (x - a) * (x - b) > 0) continue;
+    return a === b ? ya : ya + ((x - a) / (b - a)) * (yb - ya);
+  }
+  return null;
+}
+
 export function bandPath(xs: Num[], lo: Num[], hi: Num[], sx: Scale, sy: Scale): string {
   const fine = xs.map((_, i) => i).filter((i) => xs[i] !== null && lo[i] !== null && hi[i] !== null);
   const there = fine.map((i) => `${sx(xs[i]!).toFixed(1)},${sy(hi[i]!).toFixed(1)}`);

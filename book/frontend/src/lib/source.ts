@@ -1,8 +1,8 @@
 /** Where pages and fits come from: the local server, or the recordings of an exported book. */
-import type { Book, Choice, Costs, Page, Recording, Request } from './types';
+import type { Book, Choice, Costs, Page, Recording, Request, Thumbnail } from './types';
 
 interface Exported { page: Page; runs: Record<string, Recording>; costs: Costs }
-interface Static { book: Book; choose: Choice; single?: string; data: Record<string, string> }
+interface Static { book: Book; choose: Choice; single?: string; thumbnails?: Record<string, Thumbnail>; data: Record<string, string> }
 declare global {
   interface Window { KILOGRAM_EXPORT?: Static; kilogramPage?: (slug: string, packed: string) => void }
 }
@@ -27,6 +27,10 @@ export async function page(slug: string): Promise<Page> {
 
 export async function costs(slug: string): Promise<Costs> {
   return exported ? (await unpacked(slug)).costs : get<Costs>(`api/cost/${encodeURIComponent(slug)}`);
+}
+
+export async function thumbnail(slug: string): Promise<Thumbnail | null> {
+  return exported ? (exported.thumbnails?.[slug] ?? null) : get<Thumbnail>(`api/thumbnail/${encodeURIComponent(slug)}`);
 }
 
 export function key(request: Request): string {

@@ -21,7 +21,7 @@ export interface Panel {
   x_label?: string; y_label?: string; editable?: boolean; equal?: boolean; axes?: boolean; small?: boolean;
   legend?: [string, string][]; describe?: string; whole?: boolean; mirrored?: boolean;
 }
-export interface Frame { step: string; layers: Record<string, Layer[]>; line?: number; readouts?: [string, unknown][]; python?: string }
+export interface Frame { step: string; caption?: string; layers: Record<string, Layer[]>; line?: number; readouts?: [string, unknown][]; python?: string }
 export interface Recording {
   panels: Panel[]; frames: Frame[]; readouts: [string, unknown][]; notes: string[];
   python: string; code: string; start: number | null; points: Point[]; seconds: number; error?: string;
@@ -40,7 +40,7 @@ export interface Scene {
 export interface Textbook { key: string; title: string; sources: string[]; code: string }
 export interface Erratum { id: string; text: string; where: string; printed: string; right: string; why: string }
 export interface Page {
-  slug: string; title: string; objective: string; derivation: [string, string][]; when: string; cost: string; limits: string;
+  slug: string; title: string; idea: string; objective: string; derivation: [string, string][]; when: string; cost: string; limits: string;
   sources: string[]; names: { name: string; summary: string }[]; textbook: Textbook[];
   errata: Erratum[]; scenes: Scene[];
 }
@@ -53,7 +53,8 @@ export interface Choice {
   methods?: { title: string; name: string; page: string | null }[];
 }
 export interface Book {
-  pages: { slug: string; title: string; names: string[]; scenes: [string, string][] }[];
+  pages: { slug: string; title: string; short: string; family: string; idea: string; names: string[]; scenes: [string, string][] }[];
   tours: { text: string; title: string; chapters: { label: string; pages: string[] }[] }[];
 }
+export interface Thumbnail { panel: Panel; layers: Layer[]; points: Point[]; data: string; error?: string }
 export interface Request { scene: string; controls: Record<string, Value>; preset: string; points: Point[] | null }
