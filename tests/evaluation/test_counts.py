@@ -73,7 +73,7 @@ def test_no_query_no_result():
 def test_swapped_arguments_cannot_be_given_by_position():
     with pytest.raises(TypeError):
         class_report([0, 1], [1, 1])
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match=r"same (length|shape)"):
         confusion(truth=[0, 1], prediction=[0])
 
 
@@ -88,5 +88,5 @@ def test_measures_of_numbers():
     assert squared_correlation(y, 3 * f + 1) == pytest.approx(squared_correlation(y, f))
     assert r_squared(y, 3 * f + 1) < r_squared(y, f) < squared_correlation(y, f)
     assert adjusted_r_squared(y, f, 3) < r_squared(y, f)
-    with pytest.raises(ValueError, match="leave nothing"):
+    with pytest.raises(ValueError, match="more than coefficients"):
         adjusted_r_squared([1, 2], [1, 2], 3)

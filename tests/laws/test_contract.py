@@ -1,6 +1,8 @@
 """Law: scikit-learn's own estimator checks, with no expected failure."""
 
+import inspect
 import re
+from itertools import pairwise
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -73,3 +75,25 @@ def test_every_parameter_is_documented(name):
         assert part in text, f"{name} lacks the section {part}"
     missing = [p for p in cls().get_params(deep=False) if p not in text]
     assert not missing
+
+
+def undescribed(text):
+    """Entries of Parameters and Attributes with neither a description nor a reference to one."""
+    lines, part, found = inspect.cleandoc(text).split("\n"), "", []
+    for line, after in pairwise([*lines, ""]):
+        if re.fullmatch("-{3,}", after):
+            part = line
+        entry = re.match(r"[a-z_]\w*(, \w+)* :(?! see )", line)
+        if entry and part in ("Parameters", "Attributes") and not after.startswith("    "):
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_entry_is_described(name):
+    assert undescribed(ESTIMATORS[name].__doc__) == []
+
+
+def test_an_entry_without_a_description_is_found():
+    text = "A.\n\n    Parameters\n    ----------\n    a : int\n    b : int\n        Number of b."
+    assert undescribed(text) == ["a : int"]

@@ -103,7 +103,8 @@ def take_rows(X: Any, indices: np.ndarray) -> Any:
     X = known_rows(X)
     n, ends = X.shape[0], np.cumsum(X.chunks[0])
     if indices.size and (indices.min() < 0 or indices.max() >= n):
-        raise IndexError(f"row {indices.min() if indices.min() < 0 else indices.max()} of {n} rows")
+        bad = indices.min() if indices.min() < 0 else indices.max()
+        raise IndexError(f"Row index {bad} is out of bounds for X with {n} rows.")
     order = np.argsort(indices, kind="stable")
     wanted = indices[order]
     cuts = np.searchsorted(wanted, np.concatenate([[0], ends]))

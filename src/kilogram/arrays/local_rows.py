@@ -97,7 +97,7 @@ def _gather(results: Iterator[Any], n: int) -> Any:
         out[at : at + length(block)] = block
         at += length(block)
     if at != n:
-        raise ValueError(f"the function gave {at} rows for {n} rows")
+        raise ValueError(f"The mapped function returned {at} rows for {n} rows of X.")
     return out
 
 
@@ -139,7 +139,8 @@ def _take_streamed(X: Any, indices: np.ndarray) -> Any:
             found.append(take_rows(block, here - at))
         at += length(block)
     if indices.size and (wanted[-1] >= at or wanted[0] < 0):
-        raise IndexError(f"row {wanted[-1] if wanted[-1] >= at else wanted[0]} of {at} rows")
+        bad = wanted[-1] if wanted[-1] >= at else wanted[0]
+        raise IndexError(f"Row index {bad} is out of bounds for X with {at} rows.")
     inverse = np.empty_like(order)
     inverse[order] = np.arange(order.size)
     return take_rows(stack_rows(found), inverse)

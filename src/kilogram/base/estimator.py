@@ -65,8 +65,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         limit = memory_limit(given)
         if needed > limit:
             raise MemoryError(
-                f"{type(self).__name__}: {what} take {human_bytes(int(needed))}, and "
-                f"{human_bytes(limit)} may be used. Take {advice}, or "
+                f"{type(self).__name__}: {what} need {human_bytes(int(needed))}, but the memory "
+                f"limit is {human_bytes(limit)}. Use {advice}, or "
                 f"{'a machine with more memory' if given is None else 'a larger max_memory'}."
             )
 
@@ -76,8 +76,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return False
         if hasattr(self, fitted):
             warn(
-                f"This {type(self).__name__} was fitted by `fit`, which keeps no moments to add "
-                "rows to: partial_fit begins anew with these rows."
+                f"{type(self).__name__}.partial_fit starts again with these rows: `fit` does not "
+                "keep the sums over its rows that partial_fit would add to."
             )
         return True
 

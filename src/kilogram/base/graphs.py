@@ -65,8 +65,8 @@ def warn_if_apart(name: str, count: int, done: str = JOINED) -> None:
     """Warn that the graph has several components, and what was done about it."""
     if count > 1:
         warnings.warn(
-            f"{name}: the graph of neighbours falls into {count} parts that no "
-            f"edge connects. {done} A larger n_neighbors may connect them.",
+            f"{name}: the neighbour graph has {count} connected components. "
+            f"{done} A larger n_neighbors may connect them.",
             DisconnectedGraphWarning,
             stacklevel=4,
         )

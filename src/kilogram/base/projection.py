@@ -202,7 +202,7 @@ class LinearSubspace(TransformerMixin):
         """
         check_is_fitted(self)
         if keep is not None and remove is not None:
-            raise ValueError("keep and remove exclude each other: set one of them to None.")
+            raise ValueError("keep and remove cannot be given together. Set one of them to None.")
         X = self._validate(X, reset=False, finite=False).X
         V = _chosen_axes(self.components_, keep if remove is None else remove)
         m, prepared = self.mean_, self._prepared()

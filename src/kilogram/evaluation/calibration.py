@@ -110,7 +110,7 @@ def _checked(y: ArrayLike, p: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     truth, predicted = np.asarray(y, dtype=float), np.asarray(p, dtype=float)
     if truth.shape != predicted.shape or truth.ndim != 1 or not truth.size:
         raise ValueError(
-            f"y and p are columns of one length, got {truth.shape} and {predicted.shape}."
+            f"y and p must have the same shape (n,), got {truth.shape} and {predicted.shape}."
         )
     if not np.all((predicted >= 0) & (predicted <= 1)):
         raise ValueError("p must be floats in [0, 1]; calibrate decision values first.")

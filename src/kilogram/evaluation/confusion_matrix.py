@@ -191,7 +191,7 @@ def _pair(truth: ArrayLike, prediction: ArrayLike) -> tuple[np.ndarray, np.ndarr
     y, f = np.asarray(truth), np.asarray(prediction)
     if y.shape != f.shape or y.ndim != 1 or not y.size:
         raise ValueError(
-            f"truth and prediction are columns of one length, got {y.shape} and {f.shape}."
+            f"truth and prediction must have the same shape (n,), got {y.shape} and {f.shape}."
         )
     return y, f
 

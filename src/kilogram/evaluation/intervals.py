@@ -171,7 +171,7 @@ def _checked(scores: ArrayLike, n_train: float, n_test: float) -> np.ndarray:
     if s.ndim != 1 or len(s) < 2:
         raise ValueError(f"An interval needs the scores of at least 2 folds, got {s.size}.")
     if not np.all(np.isfinite(s)):
-        raise ValueError("Fold scores must be finite numbers; a fold without a score has no place.")
+        raise ValueError("Fold scores must be finite. Leave out folds without a score.")
     if not (n_train > 0 and n_test > 0):
         raise ValueError(
             f"n_train and n_test are rows per fold, both positive; got {n_train} and {n_test}."

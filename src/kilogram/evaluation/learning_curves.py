@@ -55,7 +55,7 @@ class LearningCurve:
     def more_rows(self, negligible: float = 0.005, confidence: float = 0.95) -> MoreRows:
         """Would doubling the rows bring more than `negligible`?"""
         if len(self.sizes) < 2:
-            raise ValueError("One size is no curve: at least two are needed.")
+            raise ValueError("more_rows needs scores at two or more sizes. Give more fractions.")
         doublings = np.log2(self.sizes[1:] / self.sizes[:-1])
         gains = (self.scores[1:] - self.scores[:-1]) / doublings[:, None]
         last = corrected_interval(

@@ -51,7 +51,7 @@ def mcnemar(
     """
     y, f, g = (np.asarray(a) for a in (truth, prediction, reference))
     if not y.shape == f.shape == g.shape:
-        raise ValueError("truth, prediction and reference must have one length.")
+        raise ValueError("truth, prediction and reference must have the same length.")
     first, second = int(np.sum((f == y) & (g != y))), int(np.sum((f != y) & (g == y)))
     p = float(stats.binomtest(first, first + second).pvalue) if first + second else 1.0
     verdict: Verdict = "tie"

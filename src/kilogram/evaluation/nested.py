@@ -116,7 +116,9 @@ class Nested:
         """Paired comparison with another estimator judged on the same folds."""
         mine, theirs = ([fold.test for fold in nested.folds] for nested in (self, other))
         if len(mine) != len(theirs) or not all(map(np.array_equal, mine, theirs)):
-            raise ValueError("A paired comparison needs both estimators judged on the same folds.")
+            raise ValueError(
+                "A paired comparison needs both estimators to be evaluated on the same folds."
+            )
         return compare(self.scores, other.scores, *self.rows, confidence=confidence)
 
 

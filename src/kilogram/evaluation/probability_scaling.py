@@ -41,7 +41,7 @@ def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> Te
     """Scaling of held-out margins, `y` being positions of the classes."""
     F, codes = as_columns(margins), np.asarray(y, dtype=int)
     if len(F) != len(codes) or not len(F):
-        raise ValueError(f"margins and y must have one length, got {len(F)} and {len(codes)}.")
+        raise ValueError(f"margins and y must have the same length, got {len(F)} and {len(codes)}.")
     unit = float(np.std(F)) or 1.0
     Y = np.eye(F.shape[1])[codes]
 

@@ -146,7 +146,9 @@ def _variance(values: np.ndarray) -> float:
 def _checked(y: ArrayLike, score: ArrayLike, positive: Any) -> tuple[np.ndarray, np.ndarray]:
     real, s = np.asarray(y) == positive, np.asarray(score, dtype=float)
     if real.shape != s.shape or real.ndim != 1:
-        raise ValueError(f"y and score are columns of one length, got {real.shape}, {s.shape}.")
+        raise ValueError(
+            f"y and score must have the same shape (n,), got {real.shape} and {s.shape}."
+        )
     if not np.all(np.isfinite(s)):
         raise ValueError("Scores must be finite numbers.")
     if real.all() or not real.any():

@@ -26,7 +26,9 @@ def adjusted_r_squared(y: ArrayLike, f: ArrayLike, coefficients: int) -> float:
     """R^2 with the degrees of freedom of `coefficients` slopes and an intercept taken off."""
     n = len(np.asarray(y))
     if n <= coefficients + 1:
-        raise ValueError(f"{n} rows leave nothing after {coefficients} coefficients.")
+        raise ValueError(
+            f"Adjusted R^2 needs more than coefficients + 1 = {coefficients + 1} rows, got {n}."
+        )
     return 1 - (1 - r_squared(y, f)) * (n - 1) / (n - coefficients - 1)
 
 

@@ -15,7 +15,7 @@ All are lists of (train, test) index pairs; `check_cv` of scikit-learn takes suc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +90,7 @@ def make_splits(
         ]
     cut = plain(folds, shuffle=True, random_state=seed)
     if kind not in ("random", "reversed"):
-        raise ValueError(f"There are no {kind!r} splits; see the head of this file.")
+        raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r}.")
     return list((ReversedFolds(cut) if kind == "reversed" else cut).split(blank, y))
 
 

@@ -42,7 +42,9 @@ def subgroup_losses(
     """Subgroups of (n,) losses by (n,) group names, the worst first."""
     loss, names = np.asarray(losses, dtype=float), np.asarray(groups, dtype=object)
     if loss.shape != names.shape or loss.ndim != 1:
-        raise ValueError(f"Every loss has one group, got {loss.shape} and {names.shape}.")
+        raise ValueError(
+            f"losses and groups must have the same shape (n,), got {loss.shape} and {names.shape}."
+        )
     masks = _masks(names, least)
     found = [(name, mask, *_difference(loss, mask, confidence)) for name, mask in masks.items()]
     corrected = holm([p for *_, p in found])

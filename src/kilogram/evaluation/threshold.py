@@ -39,7 +39,9 @@ def likelihood_ratio_threshold(false_alarm: float, miss: float, prior: float) ->
     """The ratio p(x|1) / p(x|0) above which to predict 1, `prior` being p(1)."""
     _positive(false_alarm, miss)
     if not 0 < prior < 1:
-        raise ValueError(f"prior is the probability of 1, between 0 and 1, got {prior}.")
+        raise ValueError(
+            f"prior must be a float in (0, 1), the probability of class 1, got {prior}."
+        )
     return false_alarm / miss * (1 - prior) / prior
 
 

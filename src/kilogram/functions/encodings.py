@@ -47,7 +47,9 @@ def idf_plain(df: Any, n: int) -> Any:
     """ln(n / df): how rare a term is that stands in df > 0 of n documents."""
     xp = namespace(df)
     if bool(xp.any(df < 1)):
-        raise ValueError("a term in no document has no plain idf: n / 0")
+        raise ValueError(
+            "df must be at least 1: idf = ln(n / df) is infinite for a term in no document."
+        )
     return xp.log(n / df)
 
 

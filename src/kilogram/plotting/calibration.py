@@ -24,17 +24,24 @@ class CalibrationDisplay:
     prob_true, prob_pred : ndarray of shape (n_bins,)
         Observed frequency and mean probability of the bins that hold rows.
     y_prob : ndarray of shape (n,)
+        Predicted probabilities.
     low, high : ndarray of shape (n_bins,) or None
         Ends of the intervals of the frequencies.
     calibration_error, brier : float or None
+        Measures shown in the legend.
     name : str or None
+        Label of the curve in the legend.
     pos_label : default=None
+        The class that counts as positive.
 
     Attributes
     ----------
     line_ : ErrorbarContainer
+        The line drawn.
     histogram_ : list of artists
+        Bars of the histogram of the probabilities.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

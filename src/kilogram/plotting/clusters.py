@@ -22,10 +22,13 @@ class ClusterDisplay:
     Parameters
     ----------
     points : ndarray of shape (n, 2)
+        The rows.
     labels : ndarray of shape (n,)
         -1 is no cluster.
     centers : ndarray of shape (k, 2) or None
+        Centres of the clusters.
     covariances : ndarray of shape (k, 2, 2) or None
+        Covariances of the components, drawn as ellipses.
     regions : tuple of three ndarrays or None
         Grid and the cluster at each of its points.
     names : tuple of str
@@ -36,8 +39,11 @@ class ClusterDisplay:
     points_ : list of PathCollection
         One for every cluster.
     centers_ : PathCollection or None
+        The centres.
     ellipses_ : list of Ellipse
+        The ellipses drawn.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -24,9 +24,13 @@ class CoefficientPathDisplay:
     Parameters
     ----------
     param_range : ndarray of shape (m,)
+        Values of the parameter.
     coefs : ndarray of shape (d, m)
+        Coefficients of every feature at every value.
     param_name : str
+        Name of the parameter.
     feature_names : sequence of str or None
+        Names of the features.
     chosen : float or None
         The value that was selected: a dashed line.
 
@@ -35,7 +39,9 @@ class CoefficientPathDisplay:
     lines_ : list of Line2D
         One for every coefficient.
     chosen_ : Line2D or None
+        The dashed line at the selected value.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -28,8 +28,11 @@ class ConfusionMatrixDisplay:
     Attributes
     ----------
     im_ : AxesImage
+        The image drawn.
     text_ : ndarray of shape (k, k) of Text
+        The numbers in the cells.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

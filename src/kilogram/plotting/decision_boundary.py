@@ -33,6 +33,7 @@ class DecisionBoundaryDisplay:
     margin : ndarray or None
         Values of the decision function, if margins are drawn.
     support_vectors : ndarray or None
+        Support vectors, marked by rings.
     labels : tuple of str
         Names of the features.
 
@@ -47,6 +48,7 @@ class DecisionBoundaryDisplay:
     support_ : PathCollection or None
         Rings around the support vectors.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -24,6 +24,7 @@ class KernelMatrixDisplay:
     matrix : ndarray of shape (n, n)
         Sorted by class.
     classes : ndarray or None
+        Classes that order the rows.
     counts : ndarray or None
         Rows of each class.
     name : str
@@ -32,9 +33,11 @@ class KernelMatrixDisplay:
     Attributes
     ----------
     im_ : AxesImage
+        The image drawn.
     lines_ : list of Line2D
         Borders of the classes.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

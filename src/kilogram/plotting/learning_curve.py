@@ -78,17 +78,24 @@ class LearningCurveDisplay(_ScoreCurves):
     Parameters
     ----------
     train_sizes : ndarray of shape (m,)
+        Number of training rows at each point of the curve.
     train_scores, test_scores : ndarray of shape (m, n_folds)
+        Scores of every fold.
     score_name : str
+        Label of the axis of scores.
     fractions : float or ndarray
         Rows of a test part over rows learnt from.
     confidence : float
+        Confidence level of the bands.
 
     Attributes
     ----------
     lines_ : list of Line2D
+        The lines drawn.
     fill_between_ : list of FillBetweenPolyCollection
+        The shaded bands.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------
@@ -199,19 +206,28 @@ class ValidationCurveDisplay(_ScoreCurves):
     Parameters
     ----------
     param_name : str
+        Name of the parameter.
     param_range : sequence
+        Values of the parameter.
     train_scores, test_scores : ndarray of shape (m, n_folds)
+        Scores of every fold.
     score_name : str
+        Label of the axis of scores.
     fractions : float
         Rows of a test part over rows learnt from.
     confidence : float
+        Confidence level of the bands.
 
     Attributes
     ----------
     lines_ : list of Line2D
+        The lines drawn.
     fill_between_ : list of FillBetweenPolyCollection
+        The shaded bands.
     best_ : Line2D
+        The marked best value.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -27,15 +27,20 @@ class LossCurveDisplay:
     Parameters
     ----------
     curves : dict of name to ndarray
+        Losses by iteration, one sequence for each curve.
     held_out : dict of name to ndarray
         Scores of validation rows.
     ylabel, xlabel : str
+        Labels of the axes.
 
     Attributes
     ----------
     lines_ : list of Line2D
+        The lines drawn.
     held_out_ : list of Line2D
+        The curves of held-out rows.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -34,14 +34,20 @@ class PredictionBandDisplay:
     rows : tuple of two ndarrays or None
         Feature and target of observations.
     labels : tuple of str
+        Labels of the axes.
 
     Attributes
     ----------
     line_ : Line2D
+        The line drawn.
     fill_between_ : FillBetweenPolyCollection
+        The shaded bands.
     inner_ : FillBetweenPolyCollection or None
+        The inner band, if any.
     scatter_ : PathCollection or None
+        The points drawn.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

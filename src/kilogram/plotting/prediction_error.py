@@ -24,15 +24,18 @@ class PredictionErrorDisplay:
     Parameters
     ----------
     y_true, y_pred : ndarray of shape (n,)
+        True and predicted values.
 
     Attributes
     ----------
     scatter_ : PathCollection
+        The points drawn.
     line_ : Line2D
         Where predictions are exact.
     trend_ : ErrorbarContainer or None
         Mean residual in bins of equally many rows, with two standard errors.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

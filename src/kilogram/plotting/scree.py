@@ -23,15 +23,18 @@ class ScreeDisplay:
     are_ratios : bool
         Whether they are fractions of all variance, which can be added up.
     threshold : float or None
+        Fraction of the variance marked by a line.
 
     Attributes
     ----------
     bars_ : BarContainer
+        The bars drawn.
     line_ : Line2D or None
         The cumulative fraction.
     n_components_ : int or None
         Components that explain the threshold; None if those fitted do not.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -21,7 +21,9 @@ class SilhouetteDisplay:
     Parameters
     ----------
     values : ndarray of shape (n,)
+        Silhouette of every row.
     labels : ndarray of shape (n,)
+        Clusters of the rows.
 
     Attributes
     ----------
@@ -30,6 +32,7 @@ class SilhouetteDisplay:
     line_ : Line2D
         The mean of all rows.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

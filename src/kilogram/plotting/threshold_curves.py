@@ -164,20 +164,28 @@ class RocCurveDisplay(_CurveDisplay):
     Parameters
     ----------
     fpr, tpr : ndarray
+        False and true positive rate at every threshold.
     roc_auc : float or None
+        Area under the curve, shown in the legend.
     interval : tuple of two floats or None
         Of the area, by DeLong's method.
     name : str or None
+        Label of the curve in the legend.
     pos_label : default=None
+        The class that counts as positive.
     band : tuple of three ndarrays or None
         Grid of false positive rates, lower and upper ends.
 
     Attributes
     ----------
     line_ : Line2D
+        The line drawn.
     chance_level_ : Line2D or None
+        The line of a random classifier, if drawn.
     fill_between_ : FillBetweenPolyCollection or None
+        The shaded bands.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------
@@ -256,11 +264,15 @@ class PrecisionRecallDisplay(_CurveDisplay):
     Parameters
     ----------
     precision, recall : ndarray
+        Precision and recall at every threshold.
     average_precision : float or None
+        Average precision, shown in the legend.
     interval : tuple of two floats or None
         Of the average precision, by the bootstrap.
     name : str or None
+        Label of the curve in the legend.
     pos_label : default=None
+        The class that counts as positive.
     prevalence : float or None
         The fraction of positives, the precision of guessing.
     band : tuple of three ndarrays or None
@@ -269,9 +281,13 @@ class PrecisionRecallDisplay(_CurveDisplay):
     Attributes
     ----------
     line_ : Line2D
+        The line drawn.
     chance_level_ : Line2D or None
+        The line of a random classifier, if drawn.
     fill_between_ : FillBetweenPolyCollection or None
+        The shaded bands.
     ax_, figure_ : matplotlib Axes and Figure
+        The axes and the figure drawn on.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def cut(D: Array, linkage: str, C: int, X: Array | None = None) -> Array:
     for s in agglomerate(D, linkage, X):
         if s["c"].max() + 1 == C:
             return np.array(s["c"])
-    raise ValueError(f"{len(D)} points make no {C} clusters")
+    raise ValueError(f"C must be between 1 and the number of points, {len(D)}, got {C}.")
 
 
 def widest_step(heights: Array) -> int:

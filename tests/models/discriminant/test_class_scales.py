@@ -160,5 +160,5 @@ def test_wide_classes_are_refused_before_their_covariances_are_formed(monkeypatc
 def test_products_of_columns_that_do_not_fit_are_named_with_their_size(model, monkeypatch):
     monkeypatch.setattr("kilogram.base.estimator.memory_limit", lambda given=None: 2**26)
     wide, y = RNG.standard_normal((10, 3000)), np.arange(10) % 2
-    with pytest.raises(MemoryError, match=r"3000 by 3000, take .* may be used"):
+    with pytest.raises(MemoryError, match=r"3000 by 3000, need .* memory limit"):
         model.fit(wide, y)

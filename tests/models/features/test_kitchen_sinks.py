@@ -150,7 +150,7 @@ def test_widths():
 
 def test_partial_fit_begins_anew_after_fit():
     model = sinks().fit(X, y)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         model.partial_fit(X[:100], y[:100])
     assert_allclose(model.predict(X), sinks().fit(X[:100], y[:100]).predict(X), atol=1e-7)
 

@@ -146,7 +146,7 @@ def test_errors_of_forget():
     model = kg.LinearRegression().partial_fit(X, Y)
     with pytest.raises(ValueError, match="none would remain"):
         model.forget(X, Y)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         kg.LinearRegression().fit(X, Y).partial_fit(X, Y)
 
 

@@ -45,7 +45,7 @@ def test_given_distances_are_those_of_the_metric():
 def test_parts_are_connected_in_the_metric(parameters):
     two = np.vstack([X[:60], X[:60] + 500.0])
     rows = pairwise_distances(two) if "metric" in parameters else two
-    with pytest.warns(UserWarning, match="falls into 2 parts"):
+    with pytest.warns(UserWarning, match="2 connected components"):
         model = kg.Isomap(n_neighbors=8, **parameters).fit(rows)
     assert np.isfinite(model.dist_matrix_).all()
 

@@ -130,7 +130,7 @@ def test_any_components_can_be_kept_or_removed():
     assert_allclose(both, X)
     with pytest.raises(ValueError, match="component 9 does not exist"):
         model.denoise(X, keep=[9])
-    with pytest.raises(ValueError, match="exclude each other"):
+    with pytest.raises(ValueError, match="cannot be given together"):
         model.denoise(X, keep=[0], remove=[1])
 
 

@@ -184,7 +184,7 @@ def test_dependent_columns_in_blocks():
 def test_partial_fit_after_fit_begins_anew_and_says_so():
     X, Y, _ = data()
     model = kg.Ridge().fit(X, Y)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         model.partial_fit(X[:40], Y[:40])
     np.testing.assert_allclose(model.coef_, kg.Ridge().fit(X[:40], Y[:40]).coef_)
     with pytest.raises(ValueError, match="features"):

@@ -82,7 +82,7 @@ def test_labels_may_be_words_and_parts_without_labels_get_the_prior():
     assert model.transduction_[:4].tolist() == ["a", "a", "b", "b"]
     np.testing.assert_allclose(model.label_distributions_[4:], 0.5)
     assert model.predict([[0.05]]).tolist() == ["a"]
-    with pytest.raises(ValueError, match="no row has a label"):
+    with pytest.raises(ValueError, match="y has no labels"):
         kg.LabelSpreading(unlabelled="?").fit(x, np.full(6, "?"))
 
 

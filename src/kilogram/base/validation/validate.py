@@ -127,7 +127,9 @@ def validate_inverse_input(
     elif not is_foreign(X):
         X = check_array(X, input_name="X", dtype=[np.float64, np.float32], accept_sparse=sparse)
     if column_count(X) != k:
-        raise ValueError(f"X has {column_count(X)} {entries} a row, but there are {k} {kept}.")
+        raise ValueError(
+            f"X has {column_count(X)} {entries} per row, but the model has {k} {kept}."
+        )
     return X
 
 

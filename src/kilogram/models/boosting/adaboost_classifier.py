@@ -55,15 +55,15 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
         The weak learner; None is a decision stump, found on columns that are sorted once. Sparse
         rows stay sparse if it takes them, as stumps do.
     n_estimators : int, default=50
-        The most rounds. The fit ends before where a learner makes no error, or is no better than
-        chance.
+        Maximum number of boosting rounds. The fit ends early where a learner makes no error, or is
+        no better than chance.
     learning_rate : float, default=1.0
         Factor nu of the learners' weights.
     criterion : {"gini", "error"}, default="gini"
-        What stumps make least: the Gini impurity of their sides, or the weighted error itself, as
+        What stumps minimise: the Gini impurity of their sides, or the weighted error itself, as
         Freund and Schapire do; the former is usually more accurate on new rows.
     random_state : int, RandomState, Generator or None, default=None
-        Handed to weak learners that have one.
+        Passed to weak learners that have this parameter.
 
     Attributes
     ----------
@@ -76,14 +76,17 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
     training_error_bound_ : ndarray of shape (rounds,)
         Upper bound of the weighted training error after every round.
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     n_classes_ : int
+        Number of classes; a list of them for several outputs.
     estimator_ : classifier
         The weak learner before its fits.
     feature_importances_ : ndarray of shape (d,)
         Mean of the learners' importances by weight; for stumps the fraction of alpha.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -54,24 +54,26 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         once. Every round fits it on rows drawn with replacement by the present weights. Sparse rows
         stay sparse if it takes them, as trees do.
     n_estimators : int, default=50
-        The most rounds.
+        Maximum number of boosting rounds.
     learning_rate : float, default=1.0
         Exponent nu of the update of the weights.
     loss : {"linear", "square", "exponential"}, default="linear"
         L of a row with relative absolute error r: r, r^2 or 1 - exp(-r).
     random_state : int, RandomState, Generator or None, default=None
-        Of the rows drawn.
+        Seed or generator for the rows drawn.
 
     Attributes
     ----------
     estimators_ : list of regressors
+        The fitted weak learners.
     estimator_weights_, estimator_errors_ : ndarray of shape (rounds,)
         Weights alpha and mean losses e.
     estimator_ : regressor
         The weak learner before its fits.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

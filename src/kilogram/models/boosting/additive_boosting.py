@@ -36,22 +36,22 @@ class AdditiveBoostingRegressor(BoostedRegressor, AdditiveBoosting):
         "gamma" and "poisson" predict exp(F). "huber" is quadratic up to delta and linear beyond,
         where delta is the 0.9-quantile of ``|y - median(y)|``.
     learning_rate : float, default=0.1
-        Factor of the values of a step.
+        Shrinkage: factor applied to the values of each step.
     max_iter : int, default=2000
-        The most rounds over the features, and over the pairs.
+        Maximum number of rounds over the features, and over the pairs.
     max_leaf_nodes : int, default=3
-        The most leaves of a feature's tree in one round.
+        Maximum number of leaves of a feature's tree in one round.
     min_samples_leaf : int, default=4
-        The fewest rows of a leaf.
+        Minimum number of rows in a leaf.
     l2_regularization : float, default=0
         Penalty of squared leaf values.
     max_bins : int, default=255
-        The most bins of a feature, besides one for missing values; 4096 at most.
+        Maximum number of bins per feature, besides one for missing values; 4096 at most.
     interactions : int, float or list of pairs, default=10
         The number of pairs, as a multiple of the number of features (float), or which pairs:
         positions or names of two features each.
     max_interaction_bins : int, default=32
-        The most bins of a feature in a pair.
+        Maximum number of bins per feature in a pair.
     n_bags : int, default=8
         Fits whose shape functions are averaged; each holds out rows of its own. Without early
         stopping all would be the same, and one is made.
@@ -71,7 +71,8 @@ default="from_dtype"
     tol : float, default=0
         Improvements up to this count as none.
     random_state : int, RandomState, Generator or None, default=None
-        Of held-out rows, and of the 200 000 rows from which bins of larger tables are made.
+        Seed or generator for the held-out rows, and for the 200 000 rows from which bins of larger
+        tables are made.
 
     Attributes
     ----------
@@ -87,14 +88,15 @@ default="from_dtype"
     feature_importances_ : ndarray of shape (d,)
         The same by feature, pairs divided among both, with sum 1.
     n_iter_ : int
-        The most rounds of a bag.
+        Maximum number of rounds of a bag.
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     terms_ : AdditiveTerms
         Tables of the shape functions as predictions read them.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -195,11 +197,13 @@ validation_fraction, n_iter_no_change, tol, random_state : see `AdditiveBoosting
         Held-out rows are drawn by class. Monotone constraints hold for the probability of the
         second of two classes.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class.
+        Weights of the classes, multiplied with the sample weights; "balanced" makes all classes
+        weigh the same.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     shape_functions_ : list of ShapeFunction
         Bins, values and their standard deviation over the bags: for every feature, then for every
         pair. `plot_shape` draws one.
@@ -212,14 +216,15 @@ validation_fraction, n_iter_no_change, tol, random_state : see `AdditiveBoosting
     feature_importances_ : ndarray of shape (d,)
         The same by feature, pairs divided among both, with sum 1.
     n_iter_ : int
-        The most rounds of a bag.
+        Maximum number of rounds of a bag.
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     terms_ : AdditiveTerms
         Tables of the shape functions as predictions read them.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

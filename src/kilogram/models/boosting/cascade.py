@@ -140,19 +140,19 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     max_fpr : float, default=0.5
         A stage grows until at most this fraction of the held-out negatives passes.
     max_stages : int, default=10
-        The most stages. The fit ends before where no negatives are left, or where a further stage
-        would reject none.
+        Maximum number of stages. The fit ends early where no negatives are left, or where a
+        further stage would reject none.
     max_stumps : int, default=100
-        The most stumps of a stage; one that misses max_fpr with them is kept as it is (see
+        Maximum number of stumps per stage; one that misses max_fpr with them is kept as it is (see
         `stage_fpr_`).
     validation_fraction : float, default=0.25
         Fraction of each class that is held out; 0 takes the training rows for both.
     balanced : bool, default=True
         Stages start with half of the weight on either class; otherwise with equal rows.
     criterion : {"gini", "error"}, default="gini"
-        What stumps make least, as in `AdaBoostClassifier`.
+        The criterion of the stumps, as in `AdaBoostClassifier`.
     random_state : int, RandomState, Generator or None, default=None
-        Of the held-out rows.
+        Seed or generator for the choice of the held-out rows.
 
     Attributes
     ----------
@@ -160,7 +160,9 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         Each has `stumps` (feature, threshold, left and right vote), `weights`, `threshold`, and
         `tpr` and `fpr` of the held-out rows that reached it.
     thresholds_ : ndarray of shape (n_stages,)
+        Threshold of each stage.
     stage_tpr_, stage_fpr_ : ndarray of shape (n_stages,)
+        True and false positive rate of each stage on the held-out rows that reach it.
     n_features_used_ : ndarray of shape (n_stages,)
         Different features in each stage.
     tpr_, fpr_ : float
@@ -169,9 +171,11 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     mean_cost_ : float
         Mean number of stumps evaluated for a held-out row.
     classes_ : ndarray of shape (2,)
+        Class labels, sorted.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -41,22 +41,22 @@ default="squared_error"
     quantile : float in [0, 1] or None, default=None
         The level of loss="quantile".
     learning_rate : float, default=0.1
-        Factor of the values of the leaves.
+        Shrinkage: factor applied to the values of the leaves.
     max_iter : int, default=100
-        The most rounds.
+        Maximum number of boosting rounds.
     max_leaf_nodes : int or None, default=31
-        The most leaves of a tree.
+        Maximum number of leaves per tree.
     max_depth : int or None, default=None
-        The most splits between root and leaf.
+        Maximum depth of a tree: splits between root and leaf.
     min_samples_leaf : int, default=20
-        The fewest rows m of a leaf, which also has the second derivatives (weights included) of
-        m - 1 average rows of its parent: rows predicted with certainty count for less.
+        Minimum number of rows m in a leaf, which must also have the second derivatives (weights
+        included) of m - 1 average rows of its parent: rows predicted with certainty count for less.
     l2_regularization : float, default=0
         Penalty of squared leaf values.
     max_features : float in (0, 1], default=1.0
         Fraction of the features that a split considers, drawn at random.
     max_bins : int, default=255
-        The most bins of a feature, besides one for missing values.
+        Maximum number of bins per feature, besides one for missing values.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
 default="from_dtype"
         Features whose values have no order: columns of categorical type of a data frame, or
@@ -80,8 +80,8 @@ default="from_dtype"
     verbose : int, default=0
         Print a line after the fit.
     random_state : int, RandomState, Generator or None, default=None
-        Of held-out rows, of features drawn, and of the 200 000 rows from which bins of larger
-        tables are made.
+        Seed or generator for the held-out rows, the features drawn, and the 200 000 rows from
+        which bins of larger tables are made.
 
     Attributes
     ----------
@@ -90,6 +90,7 @@ default="from_dtype"
     n_trees_per_iteration_ : int
         1.
     do_early_stopping_ : bool
+        Whether early stopping was used.
     train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,)
         Scores of early stopping; empty without it.
     feature_importances_ : ndarray of shape (d,)
@@ -99,8 +100,9 @@ default="from_dtype"
     ensemble_ : BoostedTrees
         The trees as arrays.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -220,6 +222,7 @@ class HistGradientBoostingClassifier(BoostedClassifier, HistGradientBoosting):
     Parameters
     ----------
     loss : {"log_loss"}, default="log_loss"
+        The loss that is minimised.
     learning_rate, max_iter, max_leaf_nodes, max_depth, min_samples_leaf, l2_regularization, \
 max_features, max_bins, categorical_features, monotonic_cst, interaction_cst, warm_start, \
 early_stopping, scoring, validation_fraction, n_iter_no_change, tol, verbose, random_state : \
@@ -227,16 +230,19 @@ see `HistGradientBoostingRegressor`
         Held-out rows are drawn by class. Monotone constraints hold for the probability of the
         second of two classes.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the rows' weights by class.
+        Weights of the classes, multiplied with the sample weights; "balanced" makes all classes
+        weigh the same.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     n_iter_ : int
         Rounds.
     n_trees_per_iteration_ : int
         1 for two classes, else the number of classes.
     do_early_stopping_ : bool
+        Whether early stopping was used.
     train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,)
         Scores of early stopping; empty without it.
     feature_importances_ : ndarray of shape (d,)
@@ -246,8 +252,9 @@ see `HistGradientBoostingRegressor`
     ensemble_ : BoostedTrees
         The trees as arrays.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

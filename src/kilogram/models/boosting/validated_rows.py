@@ -24,8 +24,8 @@ def dense_rows(model: Estimator, X: Any) -> np.ndarray:
     size = X.dtype.itemsize * X.shape[0] * X.shape[1]
     if 2 * size > memory_limit():
         raise MemoryError(
-            f"{type(model).__name__} looks at every value: {X.shape[0]:,} x {X.shape[1]:,} rows "
-            f"take {human_bytes(size)} when dense. Use fewer features, or a linear method."
+            f"{type(model).__name__} needs dense rows, and X of {X.shape[0]:,} x {X.shape[1]:,} "
+            f"takes {human_bytes(size)} when dense. Use fewer features, or a linear method."
         )
     return np.asarray(X.toarray())
 

@@ -74,8 +74,9 @@ class CCA(
         Divide every column by its standard deviation first. Without regularisation this changes
         the units of the directions only.
     max_iter : int, default=500
-        For scikit-learn's signature, like `tol`: the pairs come from one decomposition.
+        For compatibility with scikit-learn, like `tol`: the pairs come from one decomposition.
     tol : float, default=1e-6
+        For compatibility with scikit-learn.
     alpha : float or pair of floats, default=0.0
         Penalty added to both covariances, or one for each view; needed where a view has as many
         columns as there are rows.
@@ -92,11 +93,14 @@ class CCA(
         Correlations between the paired scores of the training rows.
     x_rotations_, y_rotations_ : (d_x, n_components), (d_y, n_components)
         Directions in the (scaled) columns.
-    x_loadings_, y_loadings_ : covariances of the (scaled) columns with their own scores.
-    x_mean_, y_mean_, x_std_, y_std_ : what is subtracted and divided by.
+    x_loadings_, y_loadings_ : (d_x, n_components), (d_y, n_components)
+        Covariances of the (scaled) columns with their own scores.
+    x_mean_, y_mean_, x_std_, y_std_ : (d_x,), (d_y,), (d_x,), (d_y,)
+        Means that are subtracted from the columns, and scales they are divided by.
     coef_ : (d_y, d_x)
         Coefficients of the prediction of Y through the pairs; `intercept_` likewise.
     intercept_ : (d_y,)
+        Intercept of the decision or regression function.
     n_iter_ : list of int
         1 for every pair: they come from one decomposition.
     solver_ : str

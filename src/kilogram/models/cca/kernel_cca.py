@@ -96,7 +96,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     max_time : float or None, default=None
         Seconds after which the best pairs so far are kept.
     max_memory : int, str or None, default=None
-        Most memory for the two kernel matrices.
+        Memory limit for the two kernel matrices.
     random_state : int, RandomState or None, default=None
         For the starting block and the landmarks.
 
@@ -110,8 +110,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     dual_x_, dual_y_ : (n, n_components)
         Coefficients of the training rows.
     X_fit_, Y_fit_ : training rows.
-    kernel_x_, kernel_y_ : kernels with their numbers found.
+    kernel_x_, kernel_y_ : Kernel
+        The kernels of both views, with widths found from the data.
     n_iter_ : int
+        Number of iterations.
 
     Examples
     --------

@@ -64,9 +64,11 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     objective_ : float
         Sum of `values_`.
     mean_ : (d,)
+        Means of the features.
     sizes_ : list of int
         Columns of each view.
     n_iter_ : int
+        Number of iterations.
 
     Examples
     --------

@@ -29,13 +29,15 @@ class MajorityClassifier(DiscriminantClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     class_prior_ : array of shape (n_classes,)
         Class frequencies.
     error_ : float
         1 - the largest class frequency.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

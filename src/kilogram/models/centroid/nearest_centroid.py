@@ -62,18 +62,24 @@ class NearestCentroid(DiscriminantClassifier):
     Attributes
     ----------
     centroids_ : array of shape (n_classes, d)
+        Centroid of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     class_prior_ : array of shape (n_classes,)
+        Probability of each class.
     coef_ : array of shape (n_classes, d) or (1, d)
         The rule of `predict` under equal priors as a linear one, the second class against the
         first if there are two; not for "manhattan".
     intercept_ : array of shape (n_classes,) or (1,)
+        Intercept of the decision or regression function.
     deviations_ : array of shape (n_classes, d)
         Centroids less the mean of all, in standard errors, shrunk; not for "mahalanobis".
     within_class_std_dev_ : array of shape (d,)
+        Pooled standard deviation of each feature within the classes.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -105,12 +105,17 @@ class DensityClassifier(ClassDensities):
     Attributes
     ----------
     densities_ : list of n_classes fitted densities
+        Fitted density of each class.
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_prior_ : array of shape (n_classes,)
+        Probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

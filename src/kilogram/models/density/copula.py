@@ -109,7 +109,7 @@ default="freedman_diaconis"
     alpha : float, default=1.0
         Weight of the pseudo-row that is spread over the bins of each histogram.
     max_bins : int, default=256
-        At most this many bins for one column.
+        Maximum number of bins per column.
     tree : DensityTree or None, default=None
         The copula's tree, on the unit cube; None is `DensityTree(prune="cv", min_fraction=0.2)`.
     uniform : {"ranks", "histogram"}, default="ranks"
@@ -125,8 +125,9 @@ default="freedman_diaconis"
     copula_ : DensityTree
         The density of u on the unit cube.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -199,7 +200,7 @@ default="freedman_diaconis"
     alpha : float, default=1.0
         Weight of the pseudo-row that is spread over the bins of each histogram.
     max_bins : int, default=256
-        At most this many bins for one column.
+        Maximum number of bins per column.
     tree : DensityTree or None, default=None
         The copulas' tree, on the unit cube; None is `DensityTree(prune="cv", min_fraction=0.2)`.
     uniform : {"ranks", "histogram"}, default="ranks"
@@ -208,16 +209,22 @@ default="freedman_diaconis"
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; None uses the class frequencies.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
     densities_ : list of n_classes CopulaDensity
+        Fitted density of each class.
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_prior_ : array of shape (n_classes,)
+        Probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -43,13 +43,16 @@ min_width, epsilon, min_fraction : see `DensityTree`
     box : array of shape (2, d) or None, default=None
         Lower and upper ends of all roots; None is the range of the rows.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
     trees_ : list of Tree
+        The fitted trees.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

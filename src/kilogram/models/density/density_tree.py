@@ -109,6 +109,7 @@ class DensityTree(DensityTreeModel):
     criterion : {"squared_error", "likelihood"}, default="squared_error"
         What a split improves: the integrated squared error or the log likelihood.
     max_depth : int or None, default=None
+        Maximum depth of the tree.
     min_samples_split : float, default=2
         Least weight of a node that is split.
     min_samples_leaf : float, default=10
@@ -131,17 +132,22 @@ class DensityTree(DensityTreeModel):
     box : array of shape (2, d) or None, default=None
         Lower and upper ends of the root; None is the range of the rows.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
     tree_ : Tree
         Nodes with their boxes and weights.
     n_leaves_ : int
+        Number of leaves.
     leaf_boxes_ : array of shape (n_leaves, 2, d)
+        Lower and upper corner of every leaf.
     leaf_densities_ : array of shape (n_leaves,)
+        Density in every leaf.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -58,20 +58,22 @@ default="freedman_diaconis"
     alpha : float, default=0.0
         Weight of one pseudo-row spread over all bins: no bin within the range is impossible.
     max_bins : int, default=256
-        At most this many bins for one column.
+        Maximum number of bins per column.
     random_state : int, RandomState or None, default=None
         Draws the 20 000 rows that the rules use, and the halves of "held_out"; None is 0.
 
     Attributes
     ----------
     bin_edges_ : list of d arrays of shape (L_j + 1,)
+        Edges of the bins of each column.
     cells_ : array of shape (k,)
         The bins that hold a row, numbered as by `numpy.ravel_multi_index`.
     counts_ : array of shape (k,)
         Their weights.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -54,6 +54,7 @@ class KernelDensity(DensityEstimator):
         "pairs" sums over all pairs of rows. The names of trees mean "auto": there are none here.
     kernel : {"gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"}, \
 default="gaussian"
+        The kernel, a density of the distance in units of the bandwidth.
     metric : {"euclidean"}, default="euclidean"
         The distance of radial kernels.
     atol, rtol : float, default=0, 1e-8
@@ -77,9 +78,11 @@ default="gaussian"
     rows_ : array of shape (n, d)
         The rows the kernels stand on; those of weight 0 are left out.
     weights_ : array of shape (n,) or None
+        Weights of the training rows; None if all weigh the same.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

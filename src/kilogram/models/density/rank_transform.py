@@ -49,8 +49,9 @@ class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
     places_ : list of d arrays
         Their u.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

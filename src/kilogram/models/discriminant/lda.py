@@ -91,20 +91,25 @@ class LinearDiscriminantAnalysis(
     coef_ : array of shape (n_classes, d) or (1, d)
         Weights of the rule; for two classes those of the second against the first.
     intercept_ : array of shape (n_classes,) or (1,)
+        Intercept of the decision or regression function.
     covariance_ : array of shape (d, d)
         Within the classes.
     explained_variance_ratio_ : array of shape (n_components,)
         Fractions of the variance between the classes; not with "lsqr".
     means_ : array of shape (n_classes, d)
+        Means of the classes.
     priors_ : array of shape (n_classes,)
+        Class probabilities used.
     scalings_ : array of shape (d, rank)
         The directions; not with "lsqr".
     xbar_ : array of shape (d,)
         The mean under the priors; only "svd".
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -65,7 +65,9 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
     Attributes
     ----------
     means_ : array of shape (n_classes, d)
+        Means of the classes.
     priors_ : array of shape (n_classes,)
+        Class probabilities used.
     rotations_ : list of n_classes arrays of shape (d, d)
         Axes of each class, in columns.
     scalings_ : list of n_classes arrays of shape (d,)
@@ -73,9 +75,11 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
     covariance_ : list of n_classes arrays of shape (d, d)
         If `store_covariance`.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

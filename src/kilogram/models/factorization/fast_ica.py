@@ -80,6 +80,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     fun_args : dict or None, default=None
         {"alpha": a} with a between 1 and 2, or arguments for the function.
     max_iter : int, default=200
+        Maximum number of iterations.
     tol : float, default=1e-4
         Ends when |w_new'w_old| of every direction is 1 up to this.
     w_init : array of shape (n_components, n_components) or None, default=None
@@ -87,8 +88,9 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     whiten_solver : {"svd", "eigh"}, default="svd"
         For scikit-learn's signature; white rows come from the moments in either case.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     max_time : float or None, default=None
-        Seconds after which the fit stops with what it has.
+        Time limit in seconds; the fit then stops with the best result so far.
 
     Attributes
     ----------
@@ -97,14 +99,17 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     mixing_ : array of shape (d, n_components)
         A, the pseudo-inverse of `components_`.
     mean_ : array of shape (d,)
+        Means of the features.
     whitening_ : array of shape (n_components, d)
         Before the rotation, scaled as in scikit-learn: L^-1/2 V' / sqrt(n).
     negentropy_ : array of shape (n_components,)
         (E G(s_k) - E G(Gaussian))^2, for the named contrasts: how far from Gaussian a source is.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -179,7 +184,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         white = whitening(moments, self.n_components, bool(self.whiten))
         if str(getattr(X, "dtype", "")).endswith("float32") and np.abs(white.K).max() > SINGLE:
             raise ValueError(
-                "FastICA: the rows vary so little that float32 cannot hold what makes them white. "
+                "FastICA: the variances of X are too small to whiten it in float32. "
                 "Multiply X by a large number first."
             )
         sums = self._sums(X, s, white, contrast)

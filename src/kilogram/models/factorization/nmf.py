@@ -89,7 +89,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "cd" ends when the projected gradient is this fraction of the first one; "mu" when the
         loss falls by less than this fraction of the first within ten iterations.
     max_iter : int, default=200
+        Maximum number of iterations.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     alpha_W : float, default=0.0
         Penalty on W, multiplied by the number of columns.
     alpha_H : float or "same", default="same"
@@ -107,7 +109,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     forget_factor : float, default=0.7
         What a batch of `partial_fit` leaves of the sums over those before it; 1 forgets nothing.
     max_time : float or None, default=None
-        Seconds after which the fit stops with what it has.
+        Time limit in seconds; the fit then stops with the best result so far.
 
     Attributes
     ----------
@@ -118,10 +120,13 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     objective_ : float
         D and the penalties, with the best loadings for these parts.
     n_components_ : int
+        Number of components.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -52,6 +52,7 @@ def nmf_rank(
         Fraction of the entries held out in each split.
     n_splits : int, default=3
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Returns
     -------

@@ -88,12 +88,13 @@ def rules(settings: UpdateSettings, about: About, k: int, X: Any = None) -> Rule
 
 def _warn_of_one_penalty(*, on_loadings: bool) -> None:
     penalised, other = ("W", "H") if on_loadings else ("H", "W")
-    kept = "loadings for these parts are penalised" if on_loadings else "it has no effect"
-    advice = "alpha_H='same' gives both one" if on_loadings else "give alpha_W a value too"
+    kept = "alpha_W is used for the loadings only" if on_loadings else "alpha_H is not used"
+    advice = "alpha_H='same'" if on_loadings else "alpha_W > 0"
     warnings.warn(
-        f"NMF: alpha_{penalised} penalises {penalised} and nothing penalises {other}, so it can "
-        f"be lowered without end by a smaller {penalised} and a larger {other}. Parts are found "
-        f"without it, and {kept}. Penalise both factors: {advice}.",
+        f"NMF: alpha_{penalised} > 0 with alpha_{other} = 0 has no minimum: scaling "
+        f"{penalised} down and {other} up lowers the penalty and leaves the product as it is. The "
+        f"components are fitted without a penalty, and {kept}. "
+        f"Penalise both factors: set {advice}.",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -48,8 +48,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     tol : float, default=1e-7
         Largest |X - L - S| relative to |X| (1e-5 for float32 rows, if that is larger).
     max_iter : int, default=200
+        Maximum number of iterations.
     max_time : float or None, default=None
-        Seconds after which the fit stops with what it has.
+        Time limit in seconds; the fit then stops with the best result so far.
 
     Attributes
     ----------
@@ -58,18 +59,23 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     explained_variance_ : array of shape (n_components_,)
         The mean squares of L along them, with divisor n - 1.
     singular_values_ : array of shape (n_components_,)
+        Singular values of the low-rank part.
     low_rank_ : array of shape (n, d)
         The training rows without their errors, L.
     sparse_ : array of shape (n, d)
         The errors S.
     lam_ : float
+        Weight of the sparse part in the objective.
     objective_ : float
         |L|_* + lam |S|_1.
     n_components_ : int
+        Number of components.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -122,7 +122,7 @@ class HaarFeatures(RowFeatures):
     max_features : int or None, default=None
         As many are drawn if there are more. A window of 24 x 24 has 162 336 features with step 1.
     random_state : int, RandomState, Generator or None, default=None
-        Of the features drawn.
+        Seed or generator for the features drawn.
 
     Attributes
     ----------
@@ -130,10 +130,11 @@ class HaarFeatures(RowFeatures):
         Grid (0 and 1: two rectangles side by side, one above the other; 2 and 3: three; 4: four),
         height and width of its cells, and the top and left pixel.
     shape_ : tuple (h, w)
+        Height and width of the windows.
     n_features_in_ : int
         Number of features seen in `fit`: h w.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

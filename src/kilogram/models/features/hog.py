@@ -114,10 +114,11 @@ class HOGFeatures(RowFeatures):
     Attributes
     ----------
     shape_ : tuple (h, w)
+        Height and width of the windows.
     n_features_in_ : int
         Number of features seen in `fit`: h w.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

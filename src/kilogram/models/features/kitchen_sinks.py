@@ -86,7 +86,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -203,7 +203,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -81,12 +81,13 @@ class PolynomialFeatures(RowFeatures):
     Attributes
     ----------
     n_output_features_ : int
+        Number of features computed.
     powers_ : ndarray of shape (n_output_features_, d)
         The exponent of every column in every feature.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -45,12 +45,13 @@ class RadialBasisFeatures(RowFeatures):
     Attributes
     ----------
     centers_ : array of shape (m, d)
+        The centres.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

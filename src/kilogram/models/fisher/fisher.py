@@ -108,7 +108,9 @@ class FisherDiscriminant(
     Attributes
     ----------
     classes_ : (n_classes,)
+        Class labels, sorted.
     priors_ : (n_classes,)
+        Class probabilities used.
     means_ : (n_classes, d)
         Class means.
     scalings_ : (d, n_components)

@@ -83,6 +83,7 @@ class KernelFisherDiscriminant(
     n_components : int or None, default=None
         Directions to keep; None keeps all n_classes - 1.
     kernel : str, Kernel or callable, default="linear"
+        The kernel.
     alpha : float, default=1e-3
         Ridge on the within-class covariance of the features, greater than 0.
     gamma, degree, coef0, kernel_params
@@ -96,14 +97,16 @@ class KernelFisherDiscriminant(
     n_features : int, default=500
         Landmarks of the approximation.
     max_memory : int, str or None, default=None
-        Most memory for the kernel matrix.
+        Memory limit for the kernel matrix.
     random_state : int, RandomState or None, default=None
         For the landmarks.
 
     Attributes
     ----------
     classes_ : (n_classes,)
+        Class labels, sorted.
     priors_ : (n_classes,)
+        Class probabilities used.
     dual_coef_ : (n, n_components)
         Coefficients of the training rows.
     eigenvalues_ : (n_components,)

@@ -70,7 +70,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         How parameters are tuned; None keeps them. A callable takes the function to minimise,
         `initial_theta` and `bounds`, and returns theta and the value there.
     n_restarts_optimizer : int, default=0
-        Further starts, drawn within the bounds.
+        Number of further starting points, drawn within the bounds.
     max_iter_predict : int, default=100
         Largest number of Newton iterations for the mode.
     warm_start : bool, default=False
@@ -88,21 +88,27 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     max_time : float or None, default=None
         Seconds after which the best parameters found so far are used.
     max_memory : int, str or None, default=None
-        Largest memory for the matrices of order n.
+        Memory limit for the matrices of order n.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     n_classes_ : int
-    kernel_ : kernel with the parameters found; a list of them for more than two classes.
+        Number of classes; a list of them for several outputs.
+    kernel_ : kernel of the kind that was given, or list of kernels
+        The kernel with its fitted parameters; a list of them for more than two classes.
     log_marginal_likelihood_value_ : float
         Its approximate log-likelihood; the mean for more than two classes.
     X_train_ : the rows.
     n_iter_ : int
         Evaluations of the likelihood, all processes together.
     converged_ : bool
+        Whether the fit converged.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : names of the columns, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         How parameters are tuned; None keeps them. A callable takes the function to minimise,
         `initial_theta` and `bounds`, and returns theta and the value there.
     n_restarts_optimizer : int, default=0
-        Further starts, drawn within the bounds.
+        Number of further starting points, drawn within the bounds.
     normalize_y : bool, default=False
         Standardise y first; predictions are in the units of y.
     copy_X_train : bool, default=True
@@ -107,11 +107,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     max_time : float or None, default=None
         Seconds after which the best parameters found so far are used.
     max_memory : int, str or None, default=None
-        Largest memory for the covariance, such as "4GiB".
+        Memory limit for the covariance, such as "4GiB".
 
     Attributes
     ----------
-    kernel_ : kernel with the parameters found, of the kind that was given.
+    kernel_ : kernel of the kind that was given
+        The kernel with its fitted parameters.
     log_marginal_likelihood_value_ : float
         Its log-likelihood: exact ("cholesky"), a lower bound ("nystroem") or estimated ("cg").
     log_marginal_likelihood_error_ : float
@@ -124,12 +125,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         Lower Cholesky factor of C, or of k(Z, Z) of inducing points Z; None for "cg".
     X_train_, y_train_ : the rows, and the targets after normalisation.
     inducing_points_ : array or None
+        The inducing points, if any.
     n_iter_ : int
         Evaluations of the likelihood.
     converged_ : bool
         Whether the search ended by itself.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : names of the columns, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

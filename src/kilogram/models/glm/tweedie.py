@@ -307,7 +307,9 @@ class PoissonRegressor(GeneralizedLinearModel):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     n_iter_ : int
         Newton iterations, one pass over the rows each.
     objective_ : float
@@ -315,7 +317,9 @@ class PoissonRegressor(GeneralizedLinearModel):
     gradient_norm_ : float
         Largest entry of the gradient, to be compared with `tol`.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -73,7 +73,7 @@ class AgglomerativeClustering(CentreMixin, Estimator):
     distance_threshold : float or None, default=None
         Clusters at this distance or more are not merged.
     max_memory : int, str or None, default=None
-        Most memory for a matrix of distances, where the linkage needs one. Complete and average
+        Memory limit for a matrix of distances, where the linkage needs one. Complete and average
         linkage that may need more first count the rows that are sure to merge early.
 
     Attributes
@@ -85,15 +85,19 @@ class AgglomerativeClustering(CentreMixin, Estimator):
     distances_ : array of shape (n_leaves_ - 1,)
         The distance of each merger.
     n_clusters_ : int
+        Number of clusters found.
     n_leaves_ : int
+        Number of leaves.
     leaves_ : array of shape (n_leaves_,)
         The rows in the tree: those with a weight above 0.
     linkage_matrix_ : array of shape (n_leaves_ - 1, 4)
         The tree in SciPy's form, weights in the last column.
     n_connected_components_ : int
+        Number of components of the connectivity graph.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -39,6 +39,7 @@ class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):
         0: local means (Nadaraya-Watson); 1: local lines.
     kernel : {"gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine"}, \
 default="gaussian"
+        The kernel, a density of the distance in units of the bandwidth.
     n_neighbors : int, "auto" or None, default="auto"
         Nearest rows used for a prediction; None: all. "auto": all of up to 5000 rows, else 500.
     n_bandwidths : int, default=20
@@ -47,6 +48,7 @@ default="gaussian"
     Attributes
     ----------
     bandwidth_ : float
+        The bandwidth used.
     bandwidths_ : ndarray
         Compared ones, ascending; only for "loo".
     loo_errors_ : ndarray
@@ -54,8 +56,9 @@ default="gaussian"
     n_neighbors_ : int or None
         Rows of a local fit; None: all.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -51,15 +51,18 @@ class KLines(CentreMixin, Estimator):
     Parameters
     ----------
     n_clusters : int, default=2
+        Number of clusters.
     init : "k-lines++" or array of shape (n,), default="k-lines++"
         Lines through pairs of near rows, far from those chosen before; or the first label of
         every row.
     n_init : "auto" or int, default="auto"
-        Starts, of which the best is kept; "auto" is 20, or 1 for labels.
+        Number of initialisations, of which the best is kept; "auto" is 20, or 1 for labels.
     max_iter : int, default=300
+        Maximum number of iterations.
     max_time : float or None, default=None
-        Seconds after which the fit stops with what it has.
+        Time limit in seconds; the fit then stops with the best result so far.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
@@ -72,9 +75,11 @@ class KLines(CentreMixin, Estimator):
     inertia_ : float
         The objective: the sum of squared distances from the lines. `objective_` is the same.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -57,6 +57,7 @@ class KMedoids(CentreMixin, Estimator):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     metric : str, Kernel or callable, default="euclidean"
         A name that scikit-learn's `pairwise_distances` knows, "precomputed" for X a matrix of
         distances, a kernel for the distance in its space, or a function of two rows.
@@ -69,19 +70,21 @@ class KMedoids(CentreMixin, Estimator):
         Rows to begin with: drawn far from each other; "build" adds the row that helps most each
         time (n^2 k steps, no draw); at random; or their indices.
     n_init : "auto" or int, default="auto"
-        Starts, of which the best is kept; "auto" is 1 for "build" and an array, else 3.
+        Number of initialisations, of which the best is kept; "auto" is 1 for "build" and an array,
+        else 3.
     max_iter : int, default=300
-        Most sweeps of a start.
+        Maximum number of sweeps per start.
     sample_size : "auto" or int, default="auto"
         Rows of a sample. "auto" takes all rows where the matrix of distances fits in max_memory,
         else max(2000, 40 + 10 k); an int samples always.
     n_draws : int, default=5
         Samples, where samples are drawn.
     max_memory : int, str or None, default=None
-        Most memory for the distances.
+        Memory limit for the distances.
     max_time : float or None, default=None
-        Seconds after which the fit stops with what it has.
+        Time limit in seconds; the fit then stops with the best result so far.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
@@ -98,8 +101,9 @@ class KMedoids(CentreMixin, Estimator):
     strategy_ : {"exact", "sampled"}
         Whether all rows were candidates.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

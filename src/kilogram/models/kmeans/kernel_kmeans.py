@@ -66,15 +66,18 @@ class KernelKMeans(CentreMixin, Estimator):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     kernel : str, Kernel or callable, default="rbf"
+        The kernel.
     gamma, degree, coef0, kernel_params
         Parameters of kernels given by name, as in scikit-learn.
     init : {"k-means++", "random", "farthest"} or array of shape (n,), default="k-means++"
         Initial centres: k-means++ in the kernel's space, rows drawn at random, or the rows farthest
         from each other. An array holds the initial label of every row.
     n_init : "auto" or int, default="auto"
-        Starts, of which the best is kept; "auto" is 10 for "random", else 1.
+        Number of initialisations, of which the best is kept; "auto" is 10 for "random", else 1.
     max_iter : int, default=300
+        Maximum number of iterations.
     tol : float, default=0.0
         Stop when the inertia falls by less than this fraction of itself; 0: when labels repeat.
     approximation : {None, "nystroem", "fourier"}, default=None
@@ -82,10 +85,11 @@ class KernelKMeans(CentreMixin, Estimator):
     n_features : int, default=500
         Features of the approximation.
     max_memory : int, str or None, default=None
-        Most memory for the kernel matrix; beyond it K is computed in blocks for every pass.
+        Memory limit for the kernel matrix; beyond it K is computed in blocks for every pass.
     max_time : float or None, default=None
         Seconds after which the fit stops with the best clusters so far.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
 
     Attributes
     ----------
@@ -94,14 +98,16 @@ class KernelKMeans(CentreMixin, Estimator):
     inertia_ : float
         The objective. `objective_` is the same.
     n_iter_ : int
+        Number of iterations.
     dual_centers_ : array of shape (n, n_clusters)
         Centres as combinations of the training rows; not with an approximation.
     X_fit_ : training rows; not with an approximation.
     kernel_ : Kernel
         The kernel with its parameters resolved.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

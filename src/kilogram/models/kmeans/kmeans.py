@@ -71,20 +71,24 @@ class KMeans(CentreMixin, Estimator):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     init : {"k-means++", "k-means||", "random", "farthest"}, callable or array, \
 default="k-means++"
         Initial centres: see `solvers.lloyd.initialization`. An array (n_clusters, d) holds them; a
         callable gets X, n_clusters and random_state (a RandomState) and returns them. "farthest"
         is deterministic. For streaming input "k-means++" is "k-means||".
     n_init : "auto" or int, default="auto"
-        Starts, of which the best is kept; "auto" is 10 for "random" and callables, else 1.
+        Number of initialisations, of which the best is kept; "auto" is 10 for "random" and
+        callables, else 1.
     max_iter : int, default=300
+        Maximum number of iterations.
     tol : float, default=1e-4
         Converged when the squared movement of all centres is at most this times the mean variance
         of the features.
     verbose : int, default=0
         For compatibility with scikit-learn; progress is reported through callbacks.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     copy_x : bool, default=True
         For compatibility with scikit-learn; X is never changed.
     algorithm : {"lloyd", "elkan", "minibatch"}, default="lloyd"
@@ -101,16 +105,19 @@ default="k-means++"
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
+        Centres of the clusters.
     labels_ : array of shape (n,)
         The cluster of every training row.
     inertia_ : float
         The objective; after `partial_fit` of the rows of that call. `objective_` is the same.
     n_iter_ : int
+        Number of iterations.
     counts_ : array of shape (n_clusters,)
         Weight of the rows of each cluster so far; `partial_fit` goes on from it.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

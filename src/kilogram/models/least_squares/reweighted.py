@@ -53,7 +53,7 @@ class ReweightedLeastSquares(LinearPredictor):
         Smallest variance, as a fraction of the mean squared residual: a few rows that are fitted
         exactly must not get all the weight.
     max_iter : int, default=100
-        Largest number of iterations of the two steps.
+        Maximum number of iterations of the two steps.
     tol : float, default=1e-6
         Decrease of the objective per unit of weight at which the iterations end.
 
@@ -74,7 +74,7 @@ class ReweightedLeastSquares(LinearPredictor):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

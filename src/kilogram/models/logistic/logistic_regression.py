@@ -83,6 +83,7 @@ class LogisticRegression(LogisticPredictor):
     tol : float, default=1e-4
         Largest entry of the gradient of the mean loss (with penalties) at the end.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float, default=1
         Used only with `solver="liblinear"`, where the intercept is penalised as the coefficient of
         a constant column of this size.
@@ -94,7 +95,7 @@ class LogisticRegression(LogisticPredictor):
         Names of scikit-learn's solvers. All reach the optimum by the solver that suits the data;
         only "liblinear" changes the problem: it penalises the intercept.
     max_iter : int, default=100
-        Largest number of iterations.
+        Maximum number of iterations.
     verbose : int, default=0
         Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
     warm_start : bool, default=False
@@ -107,6 +108,7 @@ class LogisticRegression(LogisticPredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : array of shape (1, d) or (n_classes, d)
         W, in the library and on the device of X.
     intercept_ : array of shape (1,) or (n_classes,)
@@ -120,7 +122,9 @@ class LogisticRegression(LogisticPredictor):
     separable_ : bool
         Whether the classes are separable and W is not penalised: no finite maximum exists.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -108,10 +108,11 @@ class LogisticRegressionCV(LogisticPredictor):
     l1_ratios : array-like or None, default=None
         Values of `l1_ratio` to try; None: 0.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     cv : int, splitter, iterable or None, default=None
         Folds; None: five, stratified.
     dual : bool, default=False
-        For scikit-learn's signature: both forms have one optimum.
+        For compatibility with scikit-learn: both forms have one optimum.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
         As in `LogisticRegression`, where `l1_ratios` takes its place.
     scoring : str, callable or None, default=None
@@ -122,7 +123,7 @@ class LogisticRegressionCV(LogisticPredictor):
     tol : float, default=1e-4
         Largest entry of the gradient of the mean loss at the end of each fit.
     max_iter : int, default=100
-        Largest number of iterations of each fit.
+        Maximum number of iterations of each fit.
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes.
     refit : bool, default=True
@@ -143,6 +144,7 @@ class LogisticRegressionCV(LogisticPredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     C_, l1_ratio_ : float
         The best values.
     Cs_, l1_ratios_ : ndarrays of shape (n_cs,) and (n_ratios,)
@@ -153,11 +155,15 @@ class LogisticRegressionCV(LogisticPredictor):
         Coefficients of each fit, the offset last; d without an offset. One machine for two
         classes, else one for each class.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     n_iter_ : ndarray of shape (n_folds, n_ratios, n_cs)
         Iterations, each fit warm-started from the one before it along Cs.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -72,7 +72,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     metric_params : dict or None, default=None
         Keyword arguments of the metric.
     max_memory : int, str or None, default=None
-        Most memory for the matrix of distances; beyond it, it is computed in blocks.
+        Memory limit for the matrix of distances; beyond it, it is computed in blocks.
     max_time : float or None, default=None
         Seconds after which no more distances are computed (rows without them are placed from the
         others, as in landmark MDS) and the eigenvectors are taken as far as they are.
@@ -80,13 +80,15 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     Attributes
     ----------
     embedding_ : array of shape (n, n_components)
+        Coordinates of the training rows.
     eigenvalues_ : array of shape (n_components,)
-        Of B, largest first; 0 where the distances have no further dimension.
+        Eigenvalues of B, largest first; 0 where the distances have no further dimension.
     dissimilarity_matrix_ : array of shape (n, n)
         The distances, computed when asked for.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

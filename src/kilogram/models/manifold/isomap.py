@@ -74,13 +74,13 @@ class Isomap(EmbeddingMixin, Estimator):
     tol : float, default=0
         Largest residual of an eigenvector relative to its eigenvalue; 0: to rounding.
     max_iter : int or None, default=None
-        Largest number of iterations of Lanczos.
+        Maximum number of iterations of Lanczos.
     path_method : {"auto", "FW", "D"}, default="auto"
-        For scikit-learn's signature: paths are found by Dijkstra's algorithm.
+        For compatibility with scikit-learn: paths are found by Dijkstra's algorithm.
     neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
-        For scikit-learn's signature: the search is exact and chosen by size.
+        For compatibility with scikit-learn: the search is exact and chosen by size.
     n_jobs : int or None, default=None
-        For scikit-learn's signature: threads are those of OpenMP.
+        For compatibility with scikit-learn: threads are those of OpenMP.
     metric : str or callable, default="minkowski"
         The distance between neighbours: a name that `ClassicalMDS` takes or a function of two rows.
         "precomputed": X holds distances, (n, n) in `fit` and (m, n) in `transform`.
@@ -91,7 +91,7 @@ class Isomap(EmbeddingMixin, Estimator):
     n_landmarks : int or None, default=None
         Number of rows whose paths are computed; None: all. For many rows some hundreds are enough.
     max_memory : int, str or None, default=None
-        Most memory for the lengths of paths; beyond it the fit raises MemoryError and advises
+        Memory limit for the lengths of paths; beyond it the fit raises MemoryError and advises
         landmarks.
     max_time : float or None, default=None
         Seconds after which no more paths are computed (the rows that have theirs become the
@@ -102,15 +102,17 @@ class Isomap(EmbeddingMixin, Estimator):
     Attributes
     ----------
     embedding_ : array of shape (n, n_components)
+        Coordinates of the training rows.
     eigenvalues_ : array of shape (n_components,)
-        Of B, largest first.
+        Eigenvalues of B, largest first.
     dist_matrix_ : array of shape (n_landmarks, n)
         Lengths of the shortest paths.
     landmarks_ : array of shape (n_landmarks,)
         Positions of the landmarks.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

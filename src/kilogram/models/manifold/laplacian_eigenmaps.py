@@ -51,20 +51,24 @@ class LaplacianEigenmaps(AffinityMixin, EmbeddingMixin, Estimator):
     eigen_tol : float or "auto", default="auto"
         Largest residual of an eigenvector; "auto" is 1e-9.
     max_memory : int, str or None, default=None
-        Most memory for a kernel matrix; beyond it, it is computed in blocks for every product.
+        Memory limit for a kernel matrix; beyond it, it is computed in blocks for every product.
     max_time : float or None, default=None
         Seconds after which the eigenvectors are taken as far as they are.
 
     Attributes
     ----------
     embedding_ : array of shape (n, n_components)
+        Coordinates of the training rows.
     eigenvalues_ : array of shape (n_components,)
         mu, smallest first. `objective_` is their sum.
     n_neighbors_ : int
+        Number of neighbours used.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -60,6 +60,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     Parameters
     ----------
     n_neighbors : int, default=5
+        Number of neighbours.
     n_components : int, default=2
         Dimensions of the embedding.
     reg : float, default=1e-3
@@ -70,7 +71,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     tol : float, default=1e-6
         Largest residual of an eigenvector relative to the inverse of its eigenvalue.
     max_iter : int, default=100
-        Largest number of iterations of the search for eigenvectors.
+        Maximum number of iterations of the search for eigenvectors.
     method : {"standard", "hessian", "modified", "ltsa"}, default="standard"
         - "standard": one set of weights for each row;
         - "modified": several sets of weights, which keeps the embedding from collapsing;
@@ -78,15 +79,15 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
           than n_components (n_components + 3) / 2 neighbours;
         - "ltsa": the coordinates of neighbours shall be affine in those of their tangent plane.
     hessian_tol : float, default=1e-4
-        For scikit-learn's signature: estimates of second derivatives are orthonormal here.
+        For compatibility with scikit-learn: estimates of second derivatives are orthonormal here.
     modified_tol : float, default=1e-12
         Of "modified": shorter Householder vectors are taken for 0.
     neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
-        For scikit-learn's signature: the search is exact and chosen by size.
+        For compatibility with scikit-learn: the search is exact and chosen by size.
     random_state : int, RandomState or None, default=None
-        For scikit-learn's signature: nothing here is drawn.
+        For compatibility with scikit-learn: nothing here is drawn.
     n_jobs : int or None, default=None
-        For scikit-learn's signature: threads are those of OpenMP and BLAS.
+        For compatibility with scikit-learn: threads are those of OpenMP and BLAS.
     max_time : float or None, default=None
         Seconds after which the eigenvectors are taken as far as they are. A sparse factor that is
         not ready by then is given up; its thread ends when the library returns.
@@ -100,9 +101,11 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     reconstruction_error_ : float
         Their sum. `objective_` is the same.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

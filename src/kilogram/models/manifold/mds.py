@@ -87,21 +87,24 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     normalized_stress : bool or "auto", default="auto"
         Report Stress-1, ``sqrt(stress / sum_{i<j} |z_i - z_j|^2)``; "auto": for non-metric MDS.
     max_memory : int, str or None, default=None
-        Most memory for the matrices of distances; beyond it the fit raises MemoryError.
+        Memory limit for the matrices of distances; beyond it the fit raises MemoryError.
     max_time : float or None, default=None
         Seconds after which the fit stops with the coordinates it has.
 
     Attributes
     ----------
     embedding_ : array of shape (n, n_components)
+        Coordinates of the training rows.
     stress_ : float
         Raw stress, or Stress-1 (0 is perfect, 0.05 good, 0.2 poor).
     dissimilarity_matrix_ : array of shape (n, n)
+        Distances between the training rows.
     n_iter_ : int
         Iterations of the start that was kept.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

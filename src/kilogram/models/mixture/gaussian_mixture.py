@@ -66,6 +66,7 @@ class GaussianMixture(MixturePredictions, Estimator):
     Parameters
     ----------
     n_components : int, default=1
+        Number of components.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
         One covariance matrix each, one for all, diagonal, or a multiple of the identity.
     tol : float, default=1e-3
@@ -73,6 +74,7 @@ class GaussianMixture(MixturePredictions, Estimator):
     reg_covar : float, default=1e-6
         Added to the diagonal of every covariance, in the squared units of the rows.
     max_iter : int, default=100
+        Maximum number of iterations.
     n_init : int, default=1
         Starts, of which the most likely is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data", "farthest"}, \
@@ -80,10 +82,13 @@ default="kmeans"
         Initialisation: k-means, its k-means++ rows, random responsibilities, random rows;
         "farthest" is k-means from the rows farthest apart, which is deterministic.
     weights_init : array of shape (n_components,), default=None
+        Initial weights of the components.
     means_init : array of shape (n_components, d), default=None
+        Initial means of the components.
     precisions_init : array, default=None
         Inverse covariances in the shape of `precisions_`. Given values replace the initial ones.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     warm_start : bool, default=False
         Continue from the components of the last fit.
     verbose : int, default=0
@@ -102,22 +107,28 @@ default="kmeans"
     Attributes
     ----------
     weights_ : array of shape (n_components,)
+        Weights of the components; they sum to 1.
     means_ : array of shape (n_components, d)
+        Means of the components.
     covariances_ : array of shape (n_components, d, d), (d, d), (n_components, d) or (n_components,)
+        Covariances of the components, in the form of `covariance_type`.
     precisions_ : array of the same shape
         The inverse covariances.
     precisions_cholesky_ : array of the same shape
         Upper triangles (or roots) U with U U' = precision.
     converged_ : bool
+        Whether the fit converged.
     n_iter_ : int
+        Number of iterations.
     lower_bound_ : float
         The mean log-likelihood of a row (and the prior's part) under the components as they are.
         `objective_` is minus this.
     lower_bounds_ : list of float
         The same before each iteration of the best start.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

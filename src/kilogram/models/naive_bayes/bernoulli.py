@@ -86,22 +86,26 @@ class BernoulliNB(SamplingClassifier, DiscreteNB):
     binarize : float or None, default=0.0
         A value above it is a yes; None takes X as 0 and 1.
     fit_prior : bool, default=True
-        Learn the class probabilities; otherwise they are equal.
+        Whether to estimate the class probabilities; if False, they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Class probabilities.
 
     Attributes
     ----------
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_log_prior_ : array of shape (n_classes,)
+        Logarithm of the probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     feature_count_ : array of shape (n_classes, d)
         Weight of the rows with a yes.
     feature_log_prob_ : array of shape (n_classes, d)
         log p of a yes.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -94,7 +94,7 @@ class CategoricalNB(SamplingClassifier, DiscreteNB):
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 becomes 1e-10.
     fit_prior : bool, default=True
-        Learn the class probabilities; otherwise they are equal.
+        Whether to estimate the class probabilities; if False, they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Class probabilities.
     min_categories : int or array-like of shape (d,), default=None
@@ -105,15 +105,21 @@ class CategoricalNB(SamplingClassifier, DiscreteNB):
     Attributes
     ----------
     category_count_ : list of d arrays of shape (n_classes, V_j)
+        Weighted counts of each category, by class.
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_log_prior_ : array of shape (n_classes,)
+        Logarithm of the probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     feature_log_prob_ : list of d arrays of shape (n_classes, V_j)
+        Logarithm of the probability of each feature value, by class.
     n_categories_ : array of shape (d,)
         The V_j.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -49,7 +49,9 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
     class_count_ : array of shape (n_classes,)
         Weight of the rows of each class.
     class_prior_ : array of shape (n_classes,)
+        Probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     epsilon_ : float
         What was added to the variances.
     theta_ : array of shape (n_classes, d)
@@ -57,8 +59,9 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
     var_ : array of shape (n_classes, d)
         Variances.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

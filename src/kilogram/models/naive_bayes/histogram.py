@@ -48,7 +48,7 @@ default="freedman_diaconis"
     alpha : float, default=1.0
         Weight of the pseudo-row that is spread over the bins of each histogram.
     max_bins : int, default=256
-        At most this many bins for one column.
+        Maximum number of bins per column.
     priors : array-like of shape (n_classes,), default=None
         Class probabilities; None uses the class frequencies.
     random_state : int or None, default=None
@@ -63,12 +63,15 @@ default="freedman_diaconis"
     class_count_ : array of shape (n_classes,)
         Weight of the rows of each class.
     class_prior_ : array of shape (n_classes,)
+        Probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     feature_log_density_ : list of d arrays of shape (n_classes, L_j + 2)
         log p_cj of the bins.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -52,20 +52,26 @@ class MultinomialNB(SamplingClassifier, SummedCountsNB):
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 becomes 1e-10.
     fit_prior : bool, default=True
-        Learn the class probabilities; otherwise they are equal.
+        Whether to estimate the class probabilities; if False, they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Class probabilities.
 
     Attributes
     ----------
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_log_prior_ : array of shape (n_classes,)
+        Logarithm of the probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     feature_count_ : array of shape (n_classes, d)
+        Weighted sums of the features, by class.
     feature_log_prob_ : array of shape (n_classes, d)
+        Logarithm of the probability of each feature value, by class.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -141,16 +147,21 @@ class ComplementNB(SummedCountsNB):
     Attributes
     ----------
     class_count_ : array of shape (n_classes,)
+        Weight of the training rows of each class.
     class_log_prior_ : array of shape (n_classes,)
+        Logarithm of the probability of each class.
     classes_ : array of shape (n_classes,)
+        Class labels, sorted.
     feature_all_ : array of shape (d,)
         Counts of all classes.
     feature_count_ : array of shape (n_classes, d)
+        Weighted sums of the features, by class.
     feature_log_prob_ : array of shape (n_classes, d)
         Weights of the rule.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

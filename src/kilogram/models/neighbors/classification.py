@@ -179,13 +179,19 @@ class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+        Class labels, sorted.
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     outputs_2d_ : bool
         Whether y had several outputs.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -268,6 +274,7 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
     Parameters
     ----------
     radius : float, default=1.0
+        Rows within this distance are neighbours.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
         Votes of the neighbours, from their distances.
     algorithm, leaf_size, p, metric, metric_params, n_jobs
@@ -280,12 +287,19 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+        Class labels, sorted.
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     outputs_2d_ : bool
+        Whether y had several outputs.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -50,6 +50,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
         Rows that are measured for a query, as a number or as a fraction of the training rows; None
         is 0.5 % of them, at least 200. Never fewer than n_neighbors + 1. More raise the recall.
     metric : {"euclidean", "cosine"}, default="euclidean"
+        The distance between rows.
     random_state : int, RandomState, Generator or None, default=None
         For the hyperplanes.
 
@@ -60,12 +61,19 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
     center_ : ndarray of shape (d,)
         The point they pass through: the mean, or the origin for "cosine".
     codes_ : ndarray of shape (n, bits / 64), uint64
+        Hash codes of the training rows.
     n_candidates_ : int
+        Number of candidates measured in the last search.
     effective_metric_ : str
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -55,10 +55,15 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin, NeighborsBase):
     Attributes
     ----------
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

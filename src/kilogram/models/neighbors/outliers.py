@@ -163,13 +163,19 @@ class LocalOutlierFactor(NeighborOutliers):
     negative_outlier_factor_ : ndarray of shape (n,)
         Minus the factor of each training row: about -1 inside, much less for outliers.
     n_neighbors_ : int
+        Number of neighbours used.
     offset_ : float
         Rows below it are outliers.
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -255,13 +261,19 @@ class KNeighborsOutlierDetector(NeighborOutliers):
     negative_outlier_factor_ : ndarray of shape (n,)
         Minus the score of each training row among the others.
     n_neighbors_ : int
+        Number of neighbours used.
     offset_ : float
         Rows below it are outliers.
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -117,6 +117,7 @@ class KNeighborsRegressor(KNeighborsMixin, NeighborsRegressor):
     Parameters
     ----------
     n_neighbors : int, default=5
+        Number of neighbours.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
         Weights of the neighbours, from their distances.
     algorithm, leaf_size, p, metric, metric_params, n_jobs
@@ -125,10 +126,15 @@ class KNeighborsRegressor(KNeighborsMixin, NeighborsRegressor):
     Attributes
     ----------
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -207,6 +213,7 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
     Parameters
     ----------
     radius : float, default=1.0
+        Rows within this distance are neighbours.
     weights : {"uniform", "distance"}, callable or None, default="uniform"
         Weights of the neighbours, from their distances.
     algorithm, leaf_size, p, metric, metric_params, n_jobs
@@ -215,10 +222,15 @@ class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
     Attributes
     ----------
     effective_metric_ : str or callable
+        The metric used.
     effective_metric_params_ : dict
+        Parameters of the metric used.
     n_samples_fit_ : int
+        Number of training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -68,9 +68,11 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         For "sgd": `learning_rate_init`, that over the rows seen to the power `power_t`, or a fifth
         of the rate whenever the loss stops decreasing.
     learning_rate_init : float, default=0.001
+        Initial step size.
     power_t : float, default=0.5
+        Exponent of the step size with `learning_rate="invscaling"`.
     max_iter : int, default=200
-        Largest number of epochs, or of iterations of "lbfgs".
+        Maximum number of epochs, or of iterations of "lbfgs".
     shuffle : bool, default=True
         A new order of the rows in every epoch.
     random_state : int, RandomState, Generator or None, default=None
@@ -83,6 +85,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     warm_start : bool, default=False
         Start from the weights of the last fit.
     momentum : float, default=0.9
+        Momentum of the steps with `solver="sgd"`.
     nesterovs_momentum : bool, default=True
         For "sgd".
     early_stopping : bool, default=False
@@ -94,6 +97,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     epsilon : float, default=1e-8
         Added to the root in "adam".
     n_iter_no_change : int or inf, default=10
+        Number of epochs without improvement after which the fit stops.
     max_fun : int, default=15000
         Largest number of evaluations of "lbfgs".
     loss : {"log_loss", "squared_error"}, default="log_loss"
@@ -110,25 +114,35 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coefs_ : list of arrays of shape (units of a layer, units of the next)
+        Weight matrices, one for each layer.
     intercepts_ : list of arrays of shape (units of a layer,)
+        Offset vectors, one for each layer.
     loss_ : float
         The loss of the last epoch (mean over its batches).
     best_loss_ : float or None
         The smallest loss of an epoch; None with `early_stopping`.
     loss_curve_ : list of float
+        Training loss after every epoch.
     validation_scores_ : list of float or None
         Accuracies of the validation rows.
     best_validation_score_ : float or None
+        Best score on the held-out rows; None without early stopping.
     n_iter_ : int
         Epochs, or iterations of "lbfgs".
     t_ : int
         Rows seen in training.
     n_layers_ : int
+        Number of layers, input and output included.
     n_outputs_ : int
+        Number of outputs.
     out_activation_ : str
+        Activation function of the output layer.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

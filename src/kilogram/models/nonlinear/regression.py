@@ -82,10 +82,12 @@ class NonlinearRegression(RegressorMixin, Estimator):
         The iterations end when the residuals are orthogonal to the Jacobian to this cosine, or
         parameters and sum of squares change by less, relatively.
     max_iter : int, default=1000
+        Maximum number of iterations.
 
     Attributes
     ----------
     params_ : ndarray of shape (p,)
+        The fitted parameters, in the order of `p0`.
     param_names_ : tuple of str
         From the signature of f.
     covariance_ : ndarray of shape (p, p)
@@ -97,11 +99,13 @@ class NonlinearRegression(RegressorMixin, Estimator):
     objective_ : float
         The weighted sum of squares.
     n_iter_ : int
+        Number of iterations.
     n_evaluations_ : int
         Calls of f.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -37,27 +37,40 @@ class Adaline(OnlinePredictor):
     average : bool, default=False
         Predict with the mean of all iterates.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : int, default=1000
-        Largest number of passes over the rows.
+        Maximum number of passes over the rows.
     tol : float or None, default=1e-4
         `fit` stops when the mean loss has not decreased by this for `n_iter_no_change` passes.
     n_iter_no_change : int, default=5
+        Number of epochs without improvement after which the fit stops.
     shuffle : bool, default=True
+        Draw a new order of the rows for each pass.
     class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" makes all classes weigh the same.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     warm_start : bool, default=False
+        Start from the solution of the previous fit.
     max_time : float or None, default=None
         Seconds after which the fit stops with the weights reached.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     n_iter_ : int
+        Number of iterations.
     loss_ : float
+        Mean loss over the training rows at the end of the fit.
     t_ : float
+        Number of steps taken.
     n_features_in_ : int
+        Number of features seen in `fit`.
 
     Examples
     --------

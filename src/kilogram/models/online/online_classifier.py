@@ -197,15 +197,18 @@ class OnlineClassifier(OnlinePredictor):
     average : bool, default=False
         Predict with the mean of all iterates instead of the last.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : int, default=1000
-        Largest number of passes over the rows.
+        Maximum number of passes over the rows.
     tol : float or None, default=1e-3
         `fit` stops when the mean loss has not decreased by this for `n_iter_no_change` passes; None
         makes all `max_iter` passes.
     n_iter_no_change : int, default=5
+        Number of epochs without improvement after which the fit stops.
     shuffle : bool, default=True
         A new order for every pass; False is unsuitable for rows sorted by class.
     class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" makes all classes weigh the same.
     random_state : int, RandomState or None, default=None
         For the orders of the rows.
     warm_start : bool, default=False
@@ -216,8 +219,11 @@ class OnlineClassifier(OnlinePredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     n_iter_ : int
         Passes made.
     loss_ : float
@@ -227,7 +233,9 @@ class OnlineClassifier(OnlinePredictor):
     machines_ : OnlineMachines
         The state that `partial_fit` continues from.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

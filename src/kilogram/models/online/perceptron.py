@@ -55,11 +55,13 @@ class Perceptron(OnlinePredictor):
     l1_ratio : float, default=0.15
         Kept for scikit-learn's signature; it belongs to "elasticnet".
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : int, default=1000
-        Largest number of passes; of steps for the variants "mistakes" and "draws".
+        Maximum number of passes; of steps for the variants "mistakes" and "draws".
     tol : float or None, default=1e-3
         Stop when the mean loss has not decreased by this for `n_iter_no_change` passes.
     shuffle : bool, default=True
+        Draw a new order of the rows for each pass.
     verbose : int, default=0
         Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
     eta0 : float, default=1
@@ -67,13 +69,17 @@ class Perceptron(OnlinePredictor):
     n_jobs : int or None, default=None
         Kept for scikit-learn's signature: all one-vs-rest classifiers are updated together.
     random_state : int, RandomState or None, default=0
+        Seed or generator of the random draws; an int gives the same result every time.
     early_stopping : bool, default=False
         Stop by the accuracy on held-out rows instead of the training loss.
     validation_fraction : float, default=0.1
         Fraction of the rows held out for `early_stopping`.
     n_iter_no_change : int, default=5
+        Number of epochs without improvement after which the fit stops.
     class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; "balanced" makes all classes weigh the same.
     warm_start : bool, default=False
+        Start from the solution of the previous fit.
     variant : {"passes", "mistakes", "draws"}, default="passes"
         The order of updates (see the module).
     average : bool or "voted", default=False
@@ -85,16 +91,21 @@ class Perceptron(OnlinePredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     n_iter_ : int
         Passes (or steps) made.
     loss_ : float
+        Mean loss over the training rows at the end of the fit.
     t_ : float
         Steps taken.
     voters_ : list of (W, b, votes)
         With average="voted".
     n_features_in_ : int
+        Number of features seen in `fit`.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         the variance, for a float between 0 and 1; the most probable number ("mle", Minka's
         evidence); or all, min(n, d) of them.
     copy : bool, default=True
-        For scikit-learn's signature: X is never overwritten, so there is nothing to copy.
+        For compatibility with scikit-learn: X is never overwritten, so there is nothing to copy.
     whiten : bool, default=False
         Divide the scores by their standard deviations.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
@@ -130,7 +130,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Notes
     -----

@@ -86,7 +86,7 @@ class KernelRidge(KernelPredictor):
         Relative residual at which the iteration ends; None is 1e-6 for "cg" and 1e-3 for "falkon",
         whose objective is then within about tol^2 of its minimum.
     max_iter : int, default=None
-        Largest number of iterations of "cg" (None: 10 n) and "falkon" (None: 200).
+        Maximum number of iterations of "cg" (None: 10 n) and "falkon" (None: 200).
     max_time : float, default=None
         Seconds after which an iterative solver stops, with a usable model and a warning; a solver
         that can be stopped is chosen if factoring K would take longer.
@@ -118,7 +118,7 @@ class KernelRidge(KernelPredictor):
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -87,7 +87,7 @@ default="auto"
     positive : bool, default=False
         Coefficients at least 0.
     random_state : int, RandomState or None, default=None
-        For scikit-learn's signature: no solver here draws random numbers.
+        For compatibility with scikit-learn: no solver here draws random numbers.
     penalty_matrix : array-like or sparse matrix of shape (m, d), default=None
         G of the penalty ``alpha |G W|^2`` (Tikhonov); None: the identity. Differences of neighbours
         (``np.diff(np.eye(d), axis=0)``) make the coefficients smooth, a diagonal weighs them. The
@@ -109,7 +109,7 @@ default="auto"
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -96,7 +96,7 @@ class HuberRegressor(RobustPredictor):
     epsilon : float, default=1.35
         Residual, in units of sigma, at which the loss turns from quadratic to linear; above 0.
     max_iter : int, default=100
-        Largest number of passes over the rows.
+        Maximum number of passes over the rows.
     alpha : float, default=0.0001
         Strength of the penalty on |W|^2, at least 0.
     warm_start : bool, default=False
@@ -127,8 +127,9 @@ class HuberRegressor(RobustPredictor):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -59,7 +59,9 @@ class MinCovDet(Estimator, EmpiricalCovariance):
     raw_location_, raw_covariance_, raw_support_ : ndarray
         Of the h rows, before correction and reweighting.
     location_ : ndarray of shape (d,)
+        Robust location.
     covariance_ : ndarray of shape (d, d)
+        Robust covariance.
     precision_ : ndarray of shape (d, d)
         Its pseudo-inverse, if stored.
     support_ : ndarray of shape (n,)
@@ -67,8 +69,9 @@ class MinCovDet(Estimator, EmpiricalCovariance):
     dist_ : ndarray of shape (n,)
         Squared robust distances of the training rows.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -41,14 +41,14 @@ class QuantileRegressor(RobustPredictor):
     fit_intercept : bool, default=True
         Fit the offset b, which is not penalised.
     solver : str, default="highs"
-        For scikit-learn's signature: its solvers' names ("highs", "highs-ds", "highs-ipm",
+        For compatibility with scikit-learn: its solvers' names ("highs", "highs-ds", "highs-ipm",
         "interior-point", "revised simplex") lead to the same method and the same optimum.
     solver_options : dict or None, default=None
         For scikit-learn's signature; there is nothing to set.
     tol : float, default=1e-9
         Largest duality gap at the end, relative to the objective.
     max_iter : int, default=100
-        Largest number of iterations of the interior point method; about 20 suffice.
+        Maximum number of iterations of the interior point method; about 20 suffice.
     max_memory : int, str or None, default=None
         Bytes ("4GiB") that the products of the columns, d by d, may take; MemoryError beyond.
 
@@ -63,8 +63,9 @@ class QuantileRegressor(RobustPredictor):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -88,6 +88,7 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     is_model_valid : callable or None, default=None
         ``is_model_valid(model, X_subset, y_subset)``; False rejects a model.
     max_trials : int or inf, default=100
+        Maximum number of random subsets.
     max_skips : int or inf, default=inf
         Largest number of draws without result.
     stop_n_inliers : int or inf, default=inf
@@ -109,13 +110,16 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     estimator_ : regressor
         Fitted on the inliers.
     n_trials_ : int
+        Number of random subsets tried.
     inlier_mask_ : ndarray of shape (n,)
+        True for the rows that the model was fitted on.
     n_skips_no_inliers_, n_skips_invalid_data_, n_skips_invalid_model_ : int
         Draws with too few inliers, of invalid data, with an invalid model; like `n_trials_` also
         there after a fit that found no set.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

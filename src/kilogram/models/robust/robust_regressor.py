@@ -47,6 +47,7 @@ class RobustRegressor(InMemoryPredictor):
     Parameters
     ----------
     method : {"mm", "s", "m"}, default="mm"
+        The MM-, S- or M-estimate.
     loss : {"biweight", "huber", "hampel", "andrews", "welsch", "cauchy"}, default="biweight"
         rho. "huber" and "cauchy" are unbounded and for ``method="m"`` only.
     tuning : float or None, default=None
@@ -59,6 +60,7 @@ class RobustRegressor(InMemoryPredictor):
         Subsets of "s" and "mm"; all subsets if there are fewer. Of p unknowns and a fraction e of
         bad rows, one in (1 - e)^-p subsets is clean.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     tol : float, default=1e-9
         The iterations end when no coefficient (of standardised features) changes by more than tol
         scales.
@@ -70,7 +72,9 @@ class RobustRegressor(InMemoryPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     scale_ : float
         s, the robust standard deviation of the residuals; 0 for an exact fit of most rows.
     weights_ : ndarray of shape (n,)
@@ -85,11 +89,13 @@ class RobustRegressor(InMemoryPredictor):
     covariance_ : ndarray or None
         Of (intercept, coefficients); None for an exact fit.
     n_iter_ : int
+        Number of iterations.
     objective_ : float
         ``sum_i w_i rho(r_i / s)``; for "s" the scale.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -74,13 +74,14 @@ class TheilSenRegressor(InMemoryPredictor):
     Parameters
     ----------
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_subpopulation : int or float, default=1e4
         Subsets drawn; all subsets if there are fewer.
     n_subsamples : int or None, default=None
         Rows of a subset: between the number of unknowns (None, the most robust) and n (least
         squares).
     max_iter : int, default=300
-        Largest number of iterations of the spatial median.
+        Maximum number of iterations of the spatial median.
     tol : float, default=1e-3
         They end when a step is less than tol times the median distance to the fits.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -93,10 +94,13 @@ class TheilSenRegressor(InMemoryPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     breakdown_ : float
         Fraction of outliers that the fit resists.
     n_iter_ : int
+        Number of iterations.
     n_subpopulation_ : int
         Subsets used.
     scale_ : float
@@ -104,8 +108,9 @@ class TheilSenRegressor(InMemoryPredictor):
     outliers_ : ndarray of shape (n,)
         True for rows with |r| > 2.5 scale_.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

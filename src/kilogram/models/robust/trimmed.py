@@ -44,6 +44,7 @@ class LeastTrimmedSquares(InMemoryPredictor):
     n_starts : int, default=500
         Subsets from which concentration steps start; all subsets if there are fewer.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : int, default=100
         Largest number of concentration steps from one start.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -52,10 +53,13 @@ class LeastTrimmedSquares(InMemoryPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     raw_coef_ : ndarray of shape (d,)
         Of the h rows alone.
     raw_intercept_ : float
+        Intercept before reweighting.
     raw_scale_ : float
         Standard deviation from the h smallest squares, consistent for normal errors.
     scale_ : float
@@ -73,8 +77,9 @@ class LeastTrimmedSquares(InMemoryPredictor):
     objective_ : float
         The sum of the h smallest squares.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -66,14 +66,17 @@ class LabelSpreading(ClassifierMixin, Estimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     label_distributions_ : ndarray of shape (n, n_classes)
         Class probabilities of the training rows.
     transduction_ : ndarray of shape (n,)
         The class of the largest probability.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -138,7 +141,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         X, y = self._gathered(X, y)
         known = ~_has_label(y, self.unlabelled)
         if not known.any():
-            raise ValueError(f"no row has a label: all are {self.unlabelled!r}, which means none.")
+            raise ValueError(f"y has no labels: every entry is unlabelled={self.unlabelled!r}.")
         check_classification_targets(plain_labels(y[known]))
         classes, codes = np.unique(y[known], return_inverse=True)
         rows = to_numpy(X)
@@ -183,8 +186,8 @@ class LabelSpreading(ClassifierMixin, Estimator):
             return symmetric_graph(np.repeat(np.arange(n), k), at.ravel(), np.ones(n * k), n)
         if 24 * n * n > memory_limit():
             raise MemoryError(
-                f"kernel='rbf' compares all of {n:,} rows: {human_bytes(24 * n * n)}. Use "
-                "kernel='knn', which keeps the nearest ones only."
+                f"kernel='rbf' stores the affinities of all pairs of {n:,} rows, which takes "
+                f"{human_bytes(24 * n * n)}. Use kernel='knn', which keeps the nearest rows only."
             )
         A = self._affinities(rows, rows)
         np.fill_diagonal(A, 0.0)

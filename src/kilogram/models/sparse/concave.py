@@ -62,7 +62,7 @@ class ConcaveRegressor(LinearPredictor):
     fit_intercept : bool, default=True
         Fit an intercept that is not penalised.
     max_iter : int, default=1000
-        Most epochs of coordinate descent for one alpha.
+        Maximum number of epochs of coordinate descent for one alpha.
     tol : float, default=1e-6
         Largest violation of the optimality conditions at the end, in units of the standard
         deviation of y.
@@ -72,14 +72,18 @@ class ConcaveRegressor(LinearPredictor):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     violation_ : float
         Largest distance of the gradient to the (negative) subdifferential of the penalty, in units
         of the standard deviation of y, over all targets.
     n_iter_ : int or list of int
         Epochs of the last alpha.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -80,7 +80,7 @@ class ElasticNet(SparseLinearModel):
         Accepted for compatibility with scikit-learn: whether the Gram matrix is computed is decided
         from the shape of X.
     max_iter : int, default=1000
-        Most epochs of coordinate descent for one target.
+        Maximum number of epochs of coordinate descent for one target.
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     tol : float, default=1e-4
@@ -99,8 +99,11 @@ class ElasticNet(SparseLinearModel):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     sparse_coef_ : sparse matrix of shape (n_targets, d)
+        The coefficients as a sparse matrix.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     dual_gap_ : float or ndarray of shape (n_targets,)
         The duality gap that certifies the solution, in units of the objective.
     n_iter_ : int or list of int
@@ -108,7 +111,9 @@ class ElasticNet(SparseLinearModel):
     objective_ : float
         The value of the objective at the solution, summed over targets.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -70,12 +70,19 @@ class ElasticNetCV(SparseLinearModel):
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds) or (n_alphas, n_folds)
         Mean squared errors on the rows left out.
     alphas_ : ndarray of shape (n_l1_ratio, n_alphas) or (n_alphas,)
+        The penalties tried, largest first.
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     dual_gap_ : float
+        Duality gap at the solution, in units of the objective.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

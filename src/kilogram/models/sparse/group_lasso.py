@@ -128,7 +128,7 @@ class MultiTaskElasticNet(GroupedModel):
     copy_X : bool, default=True
         Accepted for compatibility: X is never changed.
     max_iter : int, default=1000
-        Most epochs of block coordinate descent.
+        Maximum number of epochs of block coordinate descent.
     tol : float, default=1e-4
         The duality gap at the solution, relative to the mean square of the centred targets.
     warm_start : bool, default=False
@@ -141,8 +141,11 @@ class MultiTaskElasticNet(GroupedModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_targets, d), or (d,) for a target of one axis
+        Coefficients of the features.
     sparse_coef_ : sparse matrix of shape (n_targets, d)
+        The coefficients as a sparse matrix.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     dual_gap_ : float
         The duality gap that certifies the solution, in units of the objective.
     eps_ : float
@@ -152,7 +155,9 @@ class MultiTaskElasticNet(GroupedModel):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -300,7 +305,7 @@ class GroupLasso(GroupedModel):
     fit_intercept : bool, default=True
         Fit an intercept that is not penalised.
     max_iter : int, default=1000
-        Most epochs of block coordinate descent.
+        Maximum number of epochs of block coordinate descent.
     tol : float, default=1e-4
         The duality gap at the solution, relative to the mean square of the centred target.
     warm_start : bool, default=False
@@ -311,8 +316,11 @@ class GroupLasso(GroupedModel):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     sparse_coef_ : sparse matrix of shape (n_targets, d)
+        The coefficients as a sparse matrix.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     dual_gap_ : float
         The duality gap that certifies the solution, in units of the objective.
     eps_ : float
@@ -322,7 +330,9 @@ class GroupLasso(GroupedModel):
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

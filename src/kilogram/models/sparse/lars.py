@@ -129,12 +129,17 @@ class Lars(LarsModel):
     active_ : list of int or list of them
         Features in the order of their entry.
     coef_path_ : ndarray of shape (d, n_knots) or list of them
+        Coefficients at the knots of the path, one column for each.
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     n_iter_ : int or list of int
         Knots after the first.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -223,12 +228,17 @@ class LassoLars(LarsModel, SparseLinearModel):
     active_ : list of int or list of them
         Features that are not 0 at the end, in the order of their entry.
     coef_path_ : ndarray of shape (d, n_knots) or list of them
+        Coefficients at the knots of the path, one column for each.
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     n_iter_ : int or list of int
         Knots after the first.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -74,17 +74,25 @@ class LarsCV(LarsSelection):
     alpha_ : float
         The alpha chosen.
     alphas_ : ndarray of shape (n_knots,)
+        Penalties at the knots of the path, largest first.
     coef_path_ : ndarray of shape (d, n_knots)
+        Coefficients at the knots of the path, one column for each.
     cv_alphas_ : ndarray of shape (n_cv_alphas,)
         The knots of all folds.
     mse_path_ : ndarray of shape (n_cv_alphas, n_folds)
         Mean squared errors on the rows left out.
     active_ : list of int
+        Features with a coefficient other than 0.
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -274,14 +282,23 @@ class LassoLarsIC(LarsSelection):
     criterion_ : ndarray of shape (n_knots,)
         The criterion at every knot.
     noise_variance_ : float
+        Variance of the noise.
     alphas_ : ndarray of shape (n_knots,)
+        Penalties at the knots of the path, largest first.
     coef_path_ : ndarray of shape (d, n_knots)
+        Coefficients at the knots of the path, one column for each.
     active_ : list of int
+        Features with a coefficient other than 0.
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     n_iter_ : int
+        Number of iterations.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

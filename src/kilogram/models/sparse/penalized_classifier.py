@@ -53,7 +53,9 @@ class PenalizedClassifier(LinearClassifier, PenalizedModel):
     Parameters
     ----------
     loss : {"logistic", "squared_hinge"}, default="logistic"
+        The loss of the margins.
     penalty : {"l1", "elasticnet", "mcp", "scad"}, default="l1"
+        The penalty on the coefficients.
     alpha : float, default=0.01
         Strength of the penalty, at least 0; 1 / (n C) of `LogisticRegression`.
     l1_ratio : float, default=0.5
@@ -68,8 +70,11 @@ class PenalizedClassifier(LinearClassifier, PenalizedModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     dual_gap_ : float
         The duality gap, summed over the machines; infinite for concave penalties.
     violation_ : float
@@ -79,7 +84,9 @@ class PenalizedClassifier(LinearClassifier, PenalizedModel):
     n_iter_ : int
         Most Newton steps of a machine.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

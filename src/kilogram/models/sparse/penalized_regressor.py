@@ -43,6 +43,7 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     loss : {"squared_error", "huber", "poisson", "gamma"}, default="squared_error"
         Poisson and gamma have the log link: the prediction is ``exp(z)``.
     penalty : {"l1", "elasticnet", "mcp", "scad"}, default="l1"
+        The penalty on the coefficients.
     alpha : float, default=1.0
         Strength of the penalty, at least 0.
     l1_ratio : float, default=0.5
@@ -72,7 +73,9 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     dual_gap_ : float
         The duality gap that certifies the solution, in units of the objective; infinite for concave
         penalties.
@@ -83,7 +86,9 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     n_iter_ : int
         Newton steps.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

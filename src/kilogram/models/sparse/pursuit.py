@@ -55,13 +55,17 @@ class OrthogonalMatchingPursuit(LinearPredictor):
     Attributes
     ----------
     coef_ : ndarray of shape (d,) or (n_targets, d)
+        Coefficients of the features.
     intercept_ : float or ndarray of shape (n_targets,)
+        Intercept of the decision or regression function.
     n_iter_ : int or list of int
         Features chosen, for every target.
     n_nonzero_coefs_ : int or None
         The number asked for; None if `tol` is given.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -195,7 +199,9 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : float
+        Intercept of the decision or regression function.
     n_nonzero_coefs_ : int
         The number of features chosen.
     n_iter_ : int
@@ -203,7 +209,9 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
     mse_path_ : ndarray of shape (max_iter, n_folds)
         Mean squared errors on the rows left out, after each feature.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

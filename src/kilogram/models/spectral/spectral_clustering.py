@@ -77,6 +77,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters.
     eigen_solver : {None, "dense", "factor", "arpack", "lobpcg", "amg"}, default=None
         None chooses. "dense" finds all pairs, "factor" is shift-invert by a sparse factor (graphs
         only); scikit-learn's three names stand for block Lanczos.
@@ -104,19 +105,20 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     kernel_params : dict or None, default=None
         Further parameters of a kernel given by name, or keyword arguments of a callable.
     n_jobs : int or None, default=None
-        For scikit-learn's signature: all threads that OpenMP and BLAS may use are used.
+        For compatibility with scikit-learn: all threads that OpenMP and BLAS may use are used.
     verbose : bool, default=False
         For scikit-learn's signature; progress goes through callbacks.
     relaxation : {"ncut", "trace"}, default="ncut"
         Normalised cut, or the kernel matrix itself with rows of length 1.
     max_memory : int, str or None, default=None
-        Most memory for a kernel matrix; beyond it, it is computed in blocks for every product.
+        Memory limit for a kernel matrix; beyond it, it is computed in blocks for every product.
     max_time : float or None, default=None
         Seconds after which the eigenvectors are taken as far as they are.
 
     Attributes
     ----------
     labels_ : array of shape (n,)
+        Cluster of every training row.
     embedding_ : array of shape (n, n_components)
         The rows that were clustered.
     eigenvalues_ : array of shape (n_components,)
@@ -128,8 +130,9 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     n_iter_ : int
         Iterations of the eigensolver.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -54,6 +54,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
     penalty : {"l2", "l1"}, default="l2"
         Penalty of the coefficients; "l1" makes many of them zero and goes with the squared hinge.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The loss of the margin violations.
     dual : bool or "auto", default="auto"
         True: dual coordinate descent; False: Newton's method in the primal; "auto": the dual for
         the hinge with more than 3 000 features and, at first, with up to 20 000 rows. The optimum
@@ -65,6 +66,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
     multi_class : {"ovr"}, default="ovr"
         One-vs-rest.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float, default=1
         The constant column that carries the intercept.
     class_weight : dict, "balanced" or None, default=None
@@ -85,18 +87,23 @@ class LinearSVC(LinearClassifier, LinearMachine):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
         Factors of C.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the decision or regression function.
     n_iter_ : int
-        Largest number of iterations of a machine.
+        Maximum number of iterations of a machine.
     objective_ : float
         The objective at the solution, summed over the machines.
     dual_gap_ : float
         Duality gap, summed over the machines: an upper bound of the distance to the optimum.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

@@ -63,7 +63,9 @@ class LinearSVR(RegressorMixin, LinearMachine):
     C : float, default=1.0
         Penalty of a residual outside the tube, greater than 0, times the weight of the row.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The loss of the residuals beyond epsilon.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     intercept_scaling : float, default=1.0
         The constant column that carries the intercept.
     dual : bool or "auto", default="auto"
@@ -86,12 +88,17 @@ class LinearSVR(RegressorMixin, LinearMachine):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
+        Coefficients of the features.
     intercept_ : ndarray of shape (1,)
+        Intercept of the decision or regression function.
     n_iter_ : int
+        Number of iterations.
     objective_, dual_gap_ : float
         The objective at the solution, and its duality gap.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

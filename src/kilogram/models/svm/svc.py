@@ -113,6 +113,7 @@ class SVC(ClassifierMixin, KernelMachine):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
         Factors of C.
     support_ : ndarray of shape (n_SV,)
@@ -142,7 +143,9 @@ class SVC(ClassifierMixin, KernelMachine):
     shape_fit_ : tuple
         Shape of X.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

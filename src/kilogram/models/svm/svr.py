@@ -94,6 +94,7 @@ class SVR(RegressorMixin, KernelMachine):
     support_vectors_ : array of shape (n_SV, d)
         Those rows, in the library of X; empty for a precomputed kernel.
     n_support_ : ndarray of shape (1,)
+        Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
         beta.
     coef_ : ndarray of shape (1, d)
@@ -112,7 +113,9 @@ class SVR(RegressorMixin, KernelMachine):
     shape_fit_ : tuple
         Shape of X.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

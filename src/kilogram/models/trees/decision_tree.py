@@ -196,8 +196,9 @@ default="squared_error"
     n_outputs_ : int
         The number of targets.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -267,6 +268,7 @@ categorical_features, prune : see `DecisionTreeRegressor`
     classes_ : ndarray of shape (n_classes,), or a list of them
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
+        Number of classes; a list of them for several outputs.
     tree_ : FittedTree
         The nodes as arrays: children_left, children_right, feature, threshold, impurity,
         n_node_samples, weighted_n_node_samples, value, missing_go_to_left; node_count, max_depth,
@@ -280,8 +282,9 @@ categorical_features, prune : see `DecisionTreeRegressor`
     n_outputs_ : int
         The number of targets.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

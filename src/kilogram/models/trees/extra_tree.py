@@ -36,8 +36,9 @@ categorical_features, prune : see `DecisionTreeRegressor`
     feature_importances_ : ndarray of shape (d,)
         Fraction of the decrease of the impurity that is due to each feature.
     max_features_, n_outputs_, n_features_in_ : int
+        Number of features that a split considers, of outputs, and of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------
@@ -99,13 +100,15 @@ categorical_features, prune : see `DecisionTreeClassifier`
     classes_ : ndarray of shape (n_classes,), or a list of them
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
+        Number of classes; a list of them for several outputs.
     tree_ : FittedTree
         The nodes as arrays; see `DecisionTreeClassifier`.
     feature_importances_ : ndarray of shape (d,)
         Fraction of the decrease of the impurity that is due to each feature.
     max_features_, n_outputs_, n_features_in_ : int
+        Number of features that a split considers, of outputs, and of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     See Also
     --------

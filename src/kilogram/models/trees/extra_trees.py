@@ -36,8 +36,9 @@ warm_start, ccp_alpha, max_samples, monotonic_cst, categorical_features : see \
     oob_score_, oob_prediction_ : float, ndarray of shape (n,)
         R^2 and predictions of the out-of-bag rows; only with `oob_score`.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -105,6 +106,7 @@ warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst, categorical_fea
     classes_ : ndarray of shape (n_classes,), or a list of them
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
+        Number of classes; a list of them for several outputs.
     estimators_ : list of ExtraTreeClassifier
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
@@ -114,8 +116,9 @@ warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst, categorical_fea
     oob_score_, oob_decision_function_ : float, ndarray of shape (n, n_classes)
         Accuracy and class probabilities of the out-of-bag rows; only with `oob_score`.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -122,6 +122,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
     n_jobs : int or None, default=None
         Threads; None uses the configured number, -1 all.
     random_state : int, RandomState or None, default=None
+        Seed or generator of the random draws; an int gives the same result every time.
     verbose : int, default=0
         Above 0 a line is printed for every tree.
     warm_start : bool, default=False
@@ -142,8 +143,9 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
     oob_score_, oob_prediction_ : float, ndarray of shape (n,)
         R^2 and predictions of the out-of-bag rows; only with `oob_score`.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------
@@ -223,6 +225,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
     classes_ : ndarray of shape (n_classes,), or a list of them
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
+        Number of classes; a list of them for several outputs.
     estimators_ : list of DecisionTreeClassifier
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
@@ -234,8 +237,9 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
     oob_score_, oob_decision_function_ : float, ndarray of shape (n, n_classes)
         Accuracy and class probabilities of the out-of-bag rows; only with `oob_score`.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if X had any.
+        Names of the features seen in `fit`, if X had any.
 
     Examples
     --------

@@ -128,9 +128,9 @@ class TreeModel(Estimator):
         size = 8 * X.shape[0] * X.shape[1]
         if 3 * size > memory_limit():
             raise MemoryError(
-                f"{type(self).__name__} sorts every column: {X.shape[0]:,} x {X.shape[1]:,} rows "
-                f"take {human_bytes(3 * size)} when dense. Use fewer features (the most frequent, "
-                "or a PCA of them), or a linear method."
+                f"{type(self).__name__} sorts every column, and X of {X.shape[0]:,} x "
+                f"{X.shape[1]:,} takes {human_bytes(3 * size)} when dense. Use fewer features (the "
+                "most frequent, or a PCA of them), or a linear method."
             )
         return np.asarray(X.toarray(), dtype=np.float64)
 

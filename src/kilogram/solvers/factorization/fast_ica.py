@@ -92,7 +92,7 @@ def plain_sums(contrast: Contrast, Z: Any, M: np.ndarray, s: Any = None) -> Cont
 def _called(contrast: Contrast, Z: Any, U: Any, s: Any) -> ContrastSums:
     """A user's g, as scikit-learn calls it."""
     if s is not None:
-        raise ValueError("fun as a function gives means over the rows: sample_weight needs a name.")
+        raise ValueError("sample_weight needs `fun` by name: a callable returns unweighted means.")
     fun: Any = contrast.fun
     found = fun(U.T, **dict(contrast.args))
     if not isinstance(found, tuple) or len(found) != 2:

@@ -116,17 +116,19 @@ def check_distances(D: np.ndarray) -> None:
     for a in range(0, len(D), BLOCK):
         upper, lower = D[a : a + BLOCK, a:], D[a:, a : a + BLOCK].T
         if upper.min() < 0 or lower.min() < 0:
-            raise ValueError("metric='precomputed': a distance is negative.")
+            raise ValueError(
+                "metric='precomputed' needs distances of at least 0: X has negative ones."
+            )
         if not np.allclose(upper, lower, rtol=1e-4, atol=1e-6 * float(upper.max())):
             raise ValueError(
-                "metric='precomputed': the matrix is not symmetric, so these are no distances; "
-                "(D + D.T) / 2 would be."
+                "metric='precomputed' needs a symmetric matrix of distances. "
+                "Use (D + D.T) / 2 if the difference is rounding."
             )
     away = float(np.diagonal(D).max(initial=0.0))
     if away > ITSELF * float(D.max(initial=0.0)):
         raise ValueError(
-            f"metric='precomputed': a row is {away:g} away from itself, so these are no distances. "
-            "Of similarities S up to 1, 1 - S may do; else np.fill_diagonal(D, 0)."
+            f"metric='precomputed' needs distances with a zero diagonal, got {away:g} there. "
+            "Similarities S <= 1 become distances as 1 - S; otherwise use np.fill_diagonal(D, 0)."
         )
 
 
