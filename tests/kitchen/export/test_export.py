@@ -40,6 +40,12 @@ NUMBERS = {
     "shape functions": kg.AdditiveBoostingRegressor(max_iter=20, n_bags=2, random_state=0),
     "log link, shape functions": kg.AdditiveBoostingRegressor("poisson", max_iter=20, n_bags=2,
                                                               random_state=0),
+    "neighbours": kg.KNeighborsRegressor(),
+    "neighbours by distance": kg.KNeighborsRegressor(3, weights="distance"),
+    "city-block neighbours": kg.KNeighborsRegressor(3, weights="distance", metric="manhattan"),
+    "tree": kg.DecisionTreeRegressor(max_depth=4),
+    "forest": kg.RandomForestRegressor(5, random_state=0),
+    "random cuts": kg.ExtraTreesRegressor(5, random_state=0),
     "boosted counts": kg.HistGradientBoostingRegressor("poisson", max_iter=10),
     "lasso": kg.Lasso(0.1),
     "least angles": kg.LassoLars(0.1),
@@ -85,6 +91,11 @@ CLASSES = {
     "adaboost": kg.AdaBoostClassifier(n_estimators=15),
     "adaboost of bayes": kg.AdaBoostClassifier(kg.GaussianNB(), n_estimators=4),
     "shape functions": kg.AdditiveBoostingClassifier(max_iter=20, n_bags=2, random_state=0),
+    "neighbours": kg.KNeighborsClassifier(),
+    "neighbours by distance": kg.KNeighborsClassifier(4, weights="distance"),
+    "tree": kg.DecisionTreeClassifier(max_depth=4),
+    "forest": kg.RandomForestClassifier(5, random_state=0),
+    "random cuts": kg.ExtraTreesClassifier(5, random_state=0),
     "sparse logistic": kg.PenalizedClassifier(alpha=0.02),
     "sparse margins": kg.PenalizedClassifier("squared_hinge", alpha=0.02),
     "lda": kg.LinearDiscriminantAnalysis(),
@@ -148,6 +159,40 @@ def test_a_process_of_two_classes_and_of_more():
     model = kg.GaussianProcessClassifier(kg.Gaussian(2.0), optimizer=None).fit(X, THREE)
     with pytest.raises(KitchenError, match="depends on variances"):
         export_estimator(model, X)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_neighbours_of_new_rows(metric, weights):
+    new = np.concatenate([X + 0.05, X[:5]])
+    targets = np.column_stack([Y, -Y])
+    model = kg.KNeighborsRegressor(4, weights=weights, metric=metric).fit(X, targets)
+    found = run(export_estimator(model, new, dtype=np.float64), {"X": new})["prediction"]
+    assert found == pytest.approx(model.predict(new), abs=1e-9)
+    model = kg.KNeighborsClassifier(4, weights=weights, metric=metric).fit(X, THREE)
+    found = run(export_estimator(model, new, dtype=np.float64), {"X": new})["probabilities"]
+    assert found == pytest.approx(model.predict_proba(new), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        kg.KNeighborsClassifier(weights=np.exp), kg.KNeighborsClassifier(metric="cosine"),
+        kg.RandomForestClassifier(3, categorical_features=[0]),
+    ],
+    ids=["weights", "metric", "categories"],
+)  # fmt: skip
+def test_neighbours_and_trees_without_a_graph(model):
+    with pytest.raises(KitchenError, match="cannot be written as ONNX"):
+        export_estimator(model.fit(X.astype(int), TWO), X)
+
+
+def test_missing_cells_go_down_trees_and_targets_may_be_several():
+    gaps = X.copy()
+    gaps[::3, 1] = np.nan
+    model = kg.RandomForestRegressor(4, random_state=0).fit(gaps, np.column_stack([Y, -Y]))
+    found = run(export_estimator(model, gaps, dtype=np.float64), {"X": gaps})["prediction"]
+    assert found == pytest.approx(model.predict(gaps), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["bayes", "yes and no"])

@@ -1,6 +1,9 @@
 """Criteria, several targets, missing values, constraints and categories, beside scikit-learn's."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import tree
 from sklearn.base import clone
@@ -139,8 +142,8 @@ def test_bad_constraints():
         model(monotonic_cst=[1] * 5).fit(X, X[:, :2])
     with pytest.raises(ValueError, match="multiclass"):
         kg.DecisionTreeClassifier(monotonic_cst=[1] * 5).fit(X, LABELS)
-    for features, match in [([7], "positions"), (["a"], "feature name"), ([True], "mask"),
-                            ([0], "integers from 0 to 255")]:  # fmt: skip
+    for features, match in [([7], "n_features"), (["a"], "feature names"), ([True], "mask"),
+                            ([0], "cardinality <= 256")]:  # fmt: skip
         with pytest.raises(ValueError, match=match):
             model(categorical_features=features).fit(X, Y)
 
@@ -174,6 +177,48 @@ def test_categories_beside_gaps_and_unseen_ones():
     unseen[:, 1], gap[:, 1] = 255.0, np.nan
     assert np.isfinite(model.predict(unseen)).all()
     np.testing.assert_array_equal(model.estimators_[0].predict(gap), model[0].predict(gap))
+
+
+def test_categories_of_data_frames():
+    """By their type or name, as words; the same trees as of numbers for them."""
+    words = np.array(["red", "green", "blue", "grey"], dtype=object)
+    codes = RNG.integers(0, 4, 300)
+    words_of_rows = words[codes]
+    words_of_rows[::20] = None
+    frame = pd.DataFrame({"x": RNG.standard_normal(300), "colour": words_of_rows})
+    y = np.isin(codes, (0, 3)) + 0.1 * (frame.x > 0)
+    typed = frame.astype({"colour": "category"})
+    kinds = [kg.DecisionTreeRegressor, kg.RandomForestRegressor, kg.ExtraTreesRegressor]
+    for kind in kinds:
+        model = kind(max_depth=3, random_state=0).fit(typed, y)
+        named = kind(max_depth=3, random_state=0, categorical_features=["colour"]).fit(frame, y)
+        assert model.score(typed, y) > 0.9
+        np.testing.assert_array_equal(model.predict(typed), named.predict(frame))
+        assert model.is_categorical_.tolist() == [False, True]
+        unseen = frame[:3].assign(colour=["pink", "red", None])
+        assert np.isfinite(named.predict(unseen)).all()
+    tree = kg.DecisionTreeRegressor(max_depth=1).fit(typed, y)
+    assert "colour in {green, blue}" in kg.export_text(tree).replace("blue, green", "green, blue")
+    forest = kg.RandomForestRegressor(3, random_state=0).fit(typed, y)
+    assert np.mean([t.predict(typed) for t in forest.estimators_], axis=0) == pytest.approx(
+        forest.predict(typed))  # fmt: skip
+    more = clone(forest).set_params(warm_start=True).fit(typed, y).set_params(n_estimators=5)
+    assert more.fit(typed[::2], y[::2]).score(typed, y) > 0.9
+    loaded = pickle.loads(pickle.dumps(forest))
+    np.testing.assert_array_equal(loaded.predict(typed), forest.predict(typed))
+
+
+def test_categories_of_any_numbers_and_of_dask_rows():
+    codes = RNG.integers(0, 6, 200)
+    y = (codes % 2).astype(float)
+    near = kg.DecisionTreeRegressor(max_depth=1, categorical_features=[0])
+    far = clone(near).fit(1e6 * codes[:, None] - 2.5, y)
+    assert near.fit(codes[:, None], y).score(codes[:, None], y) == 1.0
+    assert far.score(1e6 * codes[:, None] - 2.5, y) == 1.0
+    da = pytest.importorskip("dask.array")
+    lazy = da.from_array(codes[:, None].astype(float), chunks=(50, 1))
+    found = clone(near).fit(lazy, da.from_array(y, chunks=50)).predict(lazy)
+    np.testing.assert_array_equal(np.asarray(found), y)
 
 
 def test_random_thresholds():

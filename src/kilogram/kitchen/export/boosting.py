@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.kitchen.export.graph import Graph, no_graph
-from kilogram.kitchen.export.trees import tree_sums
+from kilogram.kitchen.export.trees import node_arrays, tree_sums
 from kilogram.models.boosting.additive_model import AdditiveBoosting
 from kilogram.models.boosting.stumps import DecisionStump, ShallowTree
 from kilogram.solvers.trees.nodes import Trees
@@ -45,14 +45,7 @@ def stump_votes(g: Graph, stumps: list[DecisionStump], weights: np.ndarray, k: i
 def shallow_trees(g: Graph, learners: list[ShallowTree], x: str) -> str:
     """The prediction of every tree, (n, trees)."""
     parts = Trees.of([one.trees.grown() for one in learners if one.trees is not None])
-    feature, left, right = parts.links
-    trees = {
-        "feature": np.maximum(feature, 0), "leaf": feature < 0, "left": left, "right": right,
-        "threshold": parts.threshold, "value": parts.value[:, :1], "roots": parts.roots,
-        "missing_left": parts.missing_left, "outputs": np.arange(len(parts)),
-        "columns": len(parts), "start": np.zeros(len(parts)), "factor": 1.0, "single": False,
-    }  # fmt: skip
-    return tree_sums(g, trees, x)
+    return tree_sums(g, node_arrays(parts, single_outputs=True), x)
 
 
 def weighted_median(g: Graph, each: str, weights: np.ndarray) -> str:

@@ -21,10 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.gaussian_rule import GaussianRule
-from kilogram.kitchen.export import bayes, boosting
+from kilogram.kitchen.export import bayes, boosting, neighbors
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
-from kilogram.kitchen.export.trees import tree_sums
+from kilogram.kitchen.export.trees import leaf_means, tree_sums
 from kilogram.kitchen.recipes.cumulative_logit import TINY, CumulativeLogit
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
@@ -45,6 +45,8 @@ from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.naive_bayes.bernoulli import BernoulliNB
 from kilogram.models.naive_bayes.gaussian import GaussianNB
 from kilogram.models.naive_bayes.multinomial import ComplementNB, MultinomialNB
+from kilogram.models.neighbors.classification import KNeighborsClassifier
+from kilogram.models.neighbors.regression import KNeighborsRegressor
 from kilogram.models.neural.classifier import MLPClassifier
 from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
@@ -55,6 +57,9 @@ from kilogram.models.sparse.penalized_regressor import PenalizedRegressor
 from kilogram.models.svm.multiclass import unpacked
 from kilogram.models.svm.svc import SVC
 from kilogram.models.svm.svr import SVR
+from kilogram.models.trees.tree_model import TreeModel
+
+LEAST_FRACTION = 1e-30  # a probability of zero as a logarithm, in the range of float32
 
 
 @dataclass(frozen=True)
@@ -284,6 +289,29 @@ def _trees(g: Graph, state: dict[str, Any], x: str) -> Scores:
     return Scores(g.add("Log", g.add("Max", found, g.constant([1e-3]))), columns)
 
 
+def _leaves(g: Graph, model: TreeModel, x: str) -> Scores:
+    """Means of leaves; of class fractions the logarithms."""
+    found, columns = leaf_means(g, model, x), model.trees_.value.shape[1]
+    if not is_classifier(model):
+        return Scores(found, columns)
+    if model.n_outputs_ > 1:
+        raise no_graph(model, "several outputs")
+    return Scores(_logarithms(g, found), columns, soft=True)
+
+
+def _logarithms(g: Graph, fractions: str) -> str:
+    return g.add("Log", g.add("Max", fractions, g.constant([LEAST_FRACTION])))
+
+
+def _class_votes(g: Graph, model: KNeighborsClassifier, x: str) -> Scores:
+    fractions = neighbors.class_fractions(g, model, x)
+    return Scores(_logarithms(g, fractions), len(model.classes_), soft=True)
+
+
+def _neighbour_means(g: Graph, model: KNeighborsRegressor, x: str) -> Scores:
+    return Scores(*neighbors.neighbour_means(g, model, x))
+
+
 def _boosting(g: Graph, model: HistGradientBoosting, x: str) -> Scores:
     """Sums of leaves; exp of them for the losses with a logarithmic link."""
     if model.is_categorical_ is not None:
@@ -381,7 +409,8 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     GaussianNB: _joint(bayes.gaussian_bayes), BernoulliNB: _joint(bayes.bernoulli_bayes),
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
     AdaBoostClassifier: _adaboost, AdaBoostRegressor: _adaboost_numbers,
-    AdditiveBoosting: _additive,
+    AdditiveBoosting: _additive, TreeModel: _leaves,
+    KNeighborsClassifier: _class_votes, KNeighborsRegressor: _neighbour_means,
     MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
     DummyClassifier: _constant, TransformedTargetRegressor: _scaled_target,
     CumulativeLogit: _cumulative,

@@ -6,13 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.kitchen.export.graph import ML, Graph
+from kilogram.kitchen.export.graph import ML, Graph, no_graph
+from kilogram.models.trees.tree_model import TreeModel
+from kilogram.solvers.trees.nodes import Trees
 
 
 def tree_sums(g: Graph, trees: dict[str, Any], x: str) -> str:
     """The sums of the leaves of all trees; rows are rounded where trees compare in float32."""
     rows = g.cast(g.cast(x, np.float32), np.float64) if trees["single"] else g.cast(x, np.float64)
     return g.cast(g.add("TreeEnsembleRegressor", rows, domain=ML, **_nodes(g, trees)))
+
+
+def leaf_means(g: Graph, model: TreeModel, x: str) -> str:
+    """The means over the trees of the values of the leaves, (n, columns)."""
+    if model.trees_.categories.any():
+        raise no_graph(model, "splits by categories")
+    return tree_sums(g, node_arrays(model.trees_, factor=1.0 / len(model.trees_)), x)
+
+
+def node_arrays(
+    trees: Trees, *, single_outputs: bool = False, factor: float = 1.0
+) -> dict[str, Any]:
+    """The nodes as `tree_sums` takes them; `single_outputs`: every tree has a column of its own."""
+    feature, left, right = trees.links
+    columns = len(trees) if single_outputs else trees.value.shape[1]
+    return {
+        "feature": np.maximum(feature, 0), "leaf": feature < 0, "left": left, "right": right,
+        "threshold": trees.threshold, "roots": trees.roots, "missing_left": trees.missing_left,
+        "value": trees.value[:, :1] if single_outputs else trees.value,
+        "outputs": np.arange(columns) if single_outputs else np.zeros(len(trees), int),
+        "columns": columns, "start": np.zeros(columns), "factor": factor, "single": False,
+    }  # fmt: skip
 
 
 def _nodes(g: Graph, trees: dict[str, Any]) -> dict[str, Any]:

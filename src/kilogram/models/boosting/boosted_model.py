@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
+from kilogram.base.categories import CategoricalMixin
 from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import (
     class_weights,
@@ -21,20 +22,16 @@ from kilogram.base.labels import (
     refuse_unknown,
 )
 from kilogram.functions.boosting_losses import BoostingLoss
-from kilogram.models.boosting.categories import CategoryCodes, categorical_mask
 from kilogram.models.boosting.early_stopping import ValidationRows
 from kilogram.models.boosting.validated_rows import dense_rows, labelled_rows, target_rows
 
 PREDICTED_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 
 
-class BoostedModel(Estimator):
-    """Categories as numbers, and raw predictions in the library of X."""
+class BoostedModel(CategoricalMixin, Estimator):
+    """Raw predictions in the library of X."""
 
-    categorical_features: Any
     max_bins: int
-    is_categorical_: np.ndarray | None
-    _codes: CategoryCodes | None
     _loss: BoostingLoss
     _float64_target: bool = False
 
@@ -50,13 +47,8 @@ class BoostedModel(Estimator):
     def _raw_rows(self, X: np.ndarray) -> np.ndarray:
         """Raw predictions (n, n_outputs) of dense rows in host memory."""
 
-    def _encoded(self, X: Any, reset: bool) -> Any:
-        """X with numbers for categories; `reset` reads which there are."""
-        if reset:
-            mask = categorical_mask(X, self.categorical_features)
-            self.is_categorical_ = mask
-            self._codes = None if mask is None else CategoryCodes.fit(X, mask, self.max_bins)
-        return X if self._codes is None else self._codes.transform(X)
+    def _most_categories(self) -> int:
+        return self.max_bins
 
     def _validated_rows(self, X: Any) -> Any:
         """X validated against the fit, categories as numbers."""

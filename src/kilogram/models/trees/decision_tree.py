@@ -174,9 +174,11 @@ default="squared_error"
         Penalty of a leaf in cost-complexity pruning.
     monotonic_cst : array-like of shape (d,) or None, default=None
         1 where the prediction must not fall with a feature, -1 where it must not rise, else 0.
-    categorical_features : array-like or None, default=None
-        Positions, names or a boolean mask of features whose values are categories 0 to 255: a split
-        sends a set of categories to the left. Categories that were not seen go with missing values.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+default="from_dtype"
+        Features whose values have no order: columns of categorical type of a data frame, or those
+        given by mask, position or name; at most 256 categories each. A split sends a set of
+        categories to the left. Categories that were not seen go with missing values.
     prune : {None, "held_out", "cv"}, default=None
         Prune the tree on rows it was not grown on; "cv" chooses the penalty of a leaf by five-fold
         cross-validation.
@@ -233,7 +235,7 @@ default="squared_error"
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         prune: str | None = None,
     ):
         super().__init__(
@@ -321,7 +323,7 @@ categorical_features, prune : see `DecisionTreeRegressor`
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         prune: str | None = None,
     ):
         super().__init__(

@@ -48,7 +48,7 @@ class NodeText(NamedTuple):
         name = self.features[tree.feature[node]]
         categories = left_categories(self.model, node)
         if categories is not None:
-            listed = "{" + ", ".join(map(str, categories)) + "}"
+            listed = "{" + ", ".join(map(_shown, categories)) + "}"
             return f"{name} {'in' if left else 'not in'} {listed}"
         if np.isposinf(tree.threshold[node]):
             return f"{name} is {'not ' if left else ''}missing"
@@ -64,12 +64,20 @@ class NodeText(NamedTuple):
         return "value: [" + ", ".join(f"{v:.{self.decimals}f}" for v in numbers) + "]"
 
 
-def left_categories(model: SingleTree, node: int) -> list[int] | None:
+def left_categories(model: SingleTree, node: int) -> list[Any] | None:
     """The categories that go left; None where a threshold splits the node."""
     bits = model.trees_.categories
     if not len(bits) or not bits[node].any():
         return None
-    return [c for c in range(64 * bits.shape[1]) if int(bits[node, c // 64]) >> (c % 64) & 1]
+    codes = [c for c in range(64 * bits.shape[1]) if int(bits[node, c // 64]) >> (c % 64) & 1]
+    if model._codes is None:  # saved when categories were numbers from 0 to 255
+        return codes
+    known = model._codes.categories[int(model.tree_.feature[node])]
+    return [known[c] for c in codes]
+
+
+def _shown(category: Any) -> str:
+    return f"{category:g}" if isinstance(category, float) else str(category)
 
 
 def _names(feature_names: Any, model: SingleTree) -> list[str]:

@@ -69,7 +69,7 @@ categorical_features, prune : see `DecisionTreeRegressor`
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         prune: str | None = None,
     ):
         super().__init__(
@@ -140,7 +140,7 @@ categorical_features, prune : see `DecisionTreeClassifier`
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
         prune: str | None = None,
     ):
         super().__init__(

@@ -74,7 +74,7 @@ warm_start, ccp_alpha, max_samples, monotonic_cst, categorical_features : see \
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
@@ -154,7 +154,7 @@ warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst, categorical_fea
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,

@@ -62,6 +62,7 @@ class ForestOfRegressors(Forest, TreeRegressor):
         for t, seed in enumerate(self._seeds):
             tree = self.tree_class(**shared, random_state=int(seed))
             tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
+            tree._codes, tree.is_categorical_ = self._codes, self.is_categorical_
             tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
             tree._float64_target = self._float64_target
             found.append(tree)
@@ -95,6 +96,7 @@ class ForestOfClassifiers(Forest, TreeClassifier):
         for t, seed in enumerate(self._seeds):
             tree = self.tree_class(**shared, random_state=int(seed))
             tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
+            tree._codes, tree.is_categorical_ = self._codes, self.is_categorical_
             tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
             places = [np.arange(float(c)) for c in np.atleast_1d(self.n_classes_)]
             tree.classes_ = places[0] if single else places
@@ -189,7 +191,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
@@ -281,7 +283,7 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
         monotonic_cst: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "from_dtype",
     ):
         super().__init__(
             criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,

@@ -12,8 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from kilogram.arrays.memory import human_bytes, memory_limit
 from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
 from kilogram.arrays.rows import is_streamed, map_rows
-from kilogram.base import Estimator
-from kilogram.base.constraints import ArrayLike, Constraint, Integer, Null, RandomState, Real
+from kilogram.base import Estimator, ValidatedData
+from kilogram.base.categories import CategoricalMixin
+from kilogram.base.constraints import (
+    ArrayLike,
+    Constraint,
+    Integer,
+    Null,
+    OneOf,
+    RandomState,
+    Real,
+)
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.tree_parameters import (
     MAX_FEATURES,
@@ -21,8 +30,8 @@ from kilogram.base.tree_parameters import (
     features_per_split,
     number_of_rows,
 )
-from kilogram.models.trees.constraints import categorical_columns, monotone_directions
-from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target
+from kilogram.models.trees.constraints import monotone_directions
+from kilogram.native.trees import MAX_CATEGORIES, CodedColumns, GrowthLimits, SplitRules, Target
 from kilogram.solvers.trees.nodes import Trees
 
 ALLOW_NAN = "allow-nan"
@@ -32,7 +41,7 @@ SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
 DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 
 
-class TreeModel(Estimator):
+class TreeModel(CategoricalMixin, Estimator):
     """Limits of growth, and values from the nodes `trees_`."""
 
     trees_: Trees
@@ -48,7 +57,7 @@ class TreeModel(Estimator):
         "min_impurity_decrease": Real(0.0, np.inf, "left"),
         "ccp_alpha": Real(0.0, np.inf, "left"),
         "monotonic_cst": ArrayLike() | Null(),
-        "categorical_features": ArrayLike() | Null(),
+        "categorical_features": OneOf("from_dtype") | ArrayLike() | Null(),
     }
 
     def __init__(
@@ -80,6 +89,19 @@ class TreeModel(Estimator):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
 
+    def _most_categories(self) -> int:
+        return MAX_CATEGORIES
+
+    def _validate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **checks: Any
+    ) -> ValidatedData:
+        """X with numbers for categories, validated; a warm start keeps the categories."""
+        reset = checks.get("reset", True)
+        kept = getattr(self, "warm_start", False) and "trees_" in vars(self)
+        if not (reset and is_streamed(X)):  # such rows are gathered, and validated again
+            X = self._encoded(X, reset=reset and not kept)
+        return super()._validate(X, y, sample_weight, **checks)
+
     @abstractmethod
     def _grow(
         self, X: np.ndarray, target: Target, w: np.ndarray, inverse: Callable[[Any], Any]
@@ -102,8 +124,8 @@ class TreeModel(Estimator):
         d = columns.shape[1]
         criterion = SYNONYMS.get(self.criterion, self.criterion)
         monotone = monotone_directions(self.monotonic_cst, d, target)
-        names = list(getattr(self, "feature_names_in_", []))
-        categorical = categorical_columns(self.categorical_features, columns, names)
+        mask = np.empty(0) if self.is_categorical_ is None else self.is_categorical_
+        categorical = mask.astype(np.uint8)
         if len(monotone) and len(categorical) and (monotone * categorical).any():
             raise ValueError(
                 "Categorical features cannot have monotonic constraints: set monotonic_cst to 0 "

@@ -9,8 +9,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from kilogram.arrays.frames import is_frame
-from kilogram.arrays.namespace import is_array, is_sparse, to_numpy
-from kilogram.arrays.rows import is_streamed
+from kilogram.arrays.namespace import is_array, is_sparse, like, to_numpy
+from kilogram.arrays.rows import is_streamed, map_rows
 
 
 def categorical_mask(X: Any, given: Any) -> np.ndarray | None:
@@ -77,6 +77,30 @@ def _as_mask(X: Any, wanted: np.ndarray) -> np.ndarray:
     return mask
 
 
+class CategoricalMixin:
+    """Rows with numbers for the categories of `categorical_features`."""
+
+    categorical_features: Any
+    is_categorical_: np.ndarray | None
+    _codes: CategoryCodes | None = None  # also of models saved before there were codes
+
+    def _most_categories(self) -> int:
+        """The most categories of one feature."""
+        raise NotImplementedError
+
+    def _encoded(self, X: Any, reset: bool) -> Any:
+        """X with numbers for categories; `reset` reads which there are."""
+        if reset:
+            mask = categorical_mask(X, self.categorical_features)
+            self.is_categorical_ = mask
+            most = self._most_categories()
+            self._codes = None if mask is None else CategoryCodes.fit(X, mask, most)
+        if self._codes is None:
+            return X
+        transform = self._codes.transform
+        return map_rows(transform, X) if is_streamed(X) else transform(X)
+
+
 @dataclass(frozen=True)
 class CategoryCodes:
     """The categories of the categorical columns; a code is the position of a category."""
@@ -89,7 +113,10 @@ class CategoryCodes:
         """Read the categories of these columns; more than `max_bins` of one are refused."""
         found = {}
         for k in np.flatnonzero(mask):
-            values = {v for v in _column(X, int(k)) if not _is_missing(v)}
+            column = _column(X, int(k))
+            if isinstance(column, np.ndarray):
+                column = np.unique(column).tolist()
+            values = {v for v in column if not _is_missing(v)}
             if len(values) > max_bins:
                 name = repr(str(X.columns[int(k)])) if is_frame(X) else f"at index {k}"
                 raise ValueError(
@@ -116,12 +143,18 @@ class CategoryCodes:
                 for k, c in codes.items()
             ]
             return frame.with_columns(*new).to_native()
-        values = np.array(_as_table(X), dtype=object)
+        table = np.asarray(_as_table(X))
+        numbers = table.dtype.kind in "biuf"
+        values = np.array(table, dtype=np.float64 if numbers else object)
         for k, c in codes.items():
             values[:, k] = c
-        return values.astype(np.float64)
+        found = values.astype(np.float64, copy=False)
+        return like(found, X) if is_array(X) else found
 
-    def _codes(self, k: int, values: list[Any]) -> np.ndarray:
+    def _codes(self, k: int, values: Any) -> np.ndarray:
+        known = self.categories[k]
+        if isinstance(values, np.ndarray):
+            return _positions(values.astype(np.float64), known)
         places = {v: float(i) for i, v in enumerate(self.categories[k])}
         found = (np.nan if _is_missing(v) else places.get(v, np.nan) for v in values)
         return np.fromiter(found, np.float64, len(values))
@@ -137,8 +170,17 @@ def _as_table(X: Any) -> Any:
     return to_numpy(X) if is_array(X) else X
 
 
-def _column(X: Any, k: int) -> list[Any]:
-    """Values of one column as plain Python values."""
+def _positions(values: np.ndarray, known: list[Any]) -> np.ndarray:
+    """The positions of numbers among sorted categories; NaN for unknown and missing ones."""
+    numbers = np.array([v for v in known if not isinstance(v, str)], dtype=np.float64)
+    if not len(numbers):
+        return np.full(len(values), np.nan)
+    at = np.minimum(np.searchsorted(numbers, values), len(numbers) - 1)
+    return np.where(numbers[at] == values, at, np.nan)
+
+
+def _column(X: Any, k: int) -> Any:
+    """Values of one column: an array of numbers, or a list of plain Python values."""
     if is_frame(X):
         frame = nw.from_native(X, eager_only=True)
         if k >= len(frame.columns):
@@ -152,7 +194,7 @@ def _column(X: Any, k: int) -> list[Any]:
         raise ValueError(
             f"Expected 2D array with the features of the fit, got the shape {table.shape}."
         )
-    return list(table[:, k].tolist())
+    return table[:, k] if table.dtype.kind in "biuf" else list(table[:, k].tolist())
 
 
 def _is_missing(value: Any) -> bool:
