@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import is_streamed, row_slices
 from kilogram.base.constraints import Integer, check_parameter
@@ -40,9 +41,6 @@ def check_in_memory(name: str, X: Any) -> None:
         raise ValueError(f"{name} compares all rows with each other and needs them in memory.")
 
 
-BLOCK_ENTRIES = 2**20  # compared at once: a matrix that fills the memory needs no copy
-
-
 def check_symmetric(A: Any, what: str) -> None:
     """A matrix (n, n) equal to its transpose, up to rounding; `what` begins the error."""
     if is_sparse(A):
@@ -50,7 +48,7 @@ def check_symmetric(A: Any, what: str) -> None:
     else:
         xp = namespace(A)
         gap = size = 0.0
-        for some in row_slices(A, A.shape[0], BLOCK_ENTRIES):
+        for some in row_slices(A, A.shape[0], CACHED_ENTRIES):
             rows = A[some, :]
             gap = max(gap, float(xp.max(xp.abs(rows - A[:, some].T))))
             size = max(size, float(xp.max(xp.abs(rows))))

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import (
     is_array,
     is_sparse,
@@ -27,8 +28,6 @@ from kilogram.base.regression_data import validate_regression_data, weighted_obj
 from kilogram.solvers.least_squares.data import RegressionData, check_alpha
 from kilogram.solvers.least_squares.normal_equations import penalty
 from kilogram.solvers.least_squares.tikhonov import check_penalty_matrix
-
-BLOCK_ENTRIES = 2**22  # entries of float32 rows converted to float64 at once
 
 
 class LinearModel(Estimator):

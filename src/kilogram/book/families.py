@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Entry:
+class ContentsEntry:
     """A page in the table of contents."""
 
     family: str
@@ -65,5 +65,7 @@ _PAGES: dict[str, dict[str, tuple[str, str]]] = {
 
 FAMILIES = tuple(_PAGES)
 ENTRIES = {
-    slug: Entry(family, *words) for family, found in _PAGES.items() for slug, words in found.items()
+    slug: ContentsEntry(family, *words)
+    for family, found in _PAGES.items()
+    for slug, words in found.items()
 }

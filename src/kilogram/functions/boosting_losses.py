@@ -22,6 +22,8 @@ import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 TINY = np.finfo(np.float64).tiny
+#: Of |y - median|: where the Huber loss of boosting turns linear (Friedman 2001, M-TreeBoost).
+HUBER_QUANTILE = 0.9
 TIE = 1e-12  # sums of weights this near to the wanted fraction, relatively, are that fraction
 
 

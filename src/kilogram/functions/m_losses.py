@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 Array = np.ndarray
 GRID = np.linspace(0.0, 12.0, 48_001)  # half of a normal density; kinks cost 1e-8 at this width
 HAMPEL = (1.5, 3.5, 8.0)
+MAD = 1.482602218505602  # 1 / Phi^-1(3/4): standard deviation of a normal by its median deviation
 
 
 @dataclass(frozen=True)

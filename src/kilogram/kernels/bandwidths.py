@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import column_count, reduce_rows, row_count, sample_rows
 
 MEDIAN_ROWS = 1000  # rows in the sample of the median rule: half a million pairs
 RULES = ("median", "scale")
-BLOCK_ENTRIES = 2**20  # entries of X summed at once
 
 
 def positive(name: str, value: Any, *, zero: bool = False) -> float:
@@ -71,7 +71,7 @@ def scale_rule(X: Any) -> float:
     d, n = column_count(X), row_count(X)
     shift = _entry_sums(sample_rows(X, 1, np.random.default_rng(0)))[0] / d
     # sums about one row's mean: the variance of far-off data does not cancel
-    step = max(1, BLOCK_ENTRIES // d)
+    step = max(1, CACHED_ENTRIES // d)
     s1, s2 = reduce_rows(lambda block: _entry_sums(block, shift), X, block_rows=step)
     variance = s2 / (n * d) - (s1 / (n * d)) ** 2
     return float(1.0 / (d * variance)) if variance > 0 else 1.0

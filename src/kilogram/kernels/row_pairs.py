@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace, sum_dtype
 
 if TYPE_CHECKING:
     from kilogram.kernels.base import Kernel
-
-BLOCK_ENTRIES = 2**22  # entries of K held at once when K V is formed without K
 
 
 def as_pair(X: Any, Y: Any) -> tuple[Any, Any]:

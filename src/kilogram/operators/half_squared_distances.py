@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import row_slices
 from kilogram.operators.operator import Operator, rows_at
-
-BLOCK_ENTRIES = 2**22  # squared at once: 32 MiB, beside which D itself is large
 
 
 def half_squares(D: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.linalg import scatter
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.native.mixture import MixtureStep, mixture_pass
 from kilogram.statistics import mixture_missing, mixture_products
@@ -31,7 +32,6 @@ from kilogram.statistics.mixture_products import norms_and_responsibilities, sta
 from kilogram.statistics.products import as_floats, weight_unit
 
 KINDS = ("full", "tied", "diag", "spherical")
-BLOCK_ENTRIES = 2**18  # of rows made dense or turned, so that they stay in cache
 NARROW = 32  # columns up to which one shape for all is not worth a turn of the rows
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
@@ -204,7 +204,7 @@ def has_missing(X: Any) -> bool:
 
 
 def _blocks(X: Any, w: Any) -> Any:
-    step = max(256, BLOCK_ENTRIES // X.shape[1])
+    step = max(256, CACHED_ENTRIES // X.shape[1])
     for i in range(0, max(X.shape[0], 1), step):
         rows = slice(i, min(i + step, X.shape[0]))
         yield X[rows], None if w is None else w[rows]

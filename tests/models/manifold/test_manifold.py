@@ -180,7 +180,7 @@ def test_float32(model):
 @pytest.mark.parametrize("model", GRAPH_MODELS, ids=lambda m: type(m).__name__)
 def test_parts_are_reported_and_joined(model):
     X = np.vstack([CLOUD, CLOUD + 100.0])
-    with pytest.warns(DisconnectedGraphWarning, match="2 parts"):
+    with pytest.warns(DisconnectedGraphWarning, match="2 connected components"):
         Z = clone(model).fit_transform(X)
     assert np.isfinite(Z).all()
     if isinstance(model, kg.Isomap):  # the joint is as long as it is in the data

@@ -246,7 +246,7 @@ def test_partial_fit_is_fit(size):
         got.partial_fit(X[i : i + size], sample_weight=w[i : i + size])
         assert got.components_.shape[0] <= 3
     assert_same(got, want)
-    with pytest.warns(UserWarning, match="anew"):
+    with pytest.warns(UserWarning, match="starts again"):
         want.partial_fit(X)
 
 

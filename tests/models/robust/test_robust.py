@@ -145,7 +145,9 @@ def test_max_memory_is_kept_or_refused(name):
     X, y = rows(20, 300)
     model = getattr(kg, name)(max_memory="1MiB")
     assert not kg.estimate(model, *X.shape).fits
-    with pytest.raises(MemoryError, match=r"300 by 300, take .* 1 MiB may be .* larger max_memory"):
+    with pytest.raises(
+        MemoryError, match=r"300 by 300, need .* limit is 1 MiB.* larger max_memory"
+    ):
         model.fit(X, y)
     model.set_params(max_memory="64MiB").fit(X, y)
     assert kg.estimate(model, *X.shape).fits

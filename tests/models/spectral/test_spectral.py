@@ -113,7 +113,7 @@ def test_weights_need_a_kernel():
 
 def test_more_parts_than_clusters_are_joined():
     X = np.vstack([MOONS[:50] + 10 * i for i in range(4)])
-    with pytest.warns(DisconnectedGraphWarning, match="4 parts"):
+    with pytest.warns(DisconnectedGraphWarning, match="4 connected components"):
         model = kg.SpectralClustering(2, affinity="nearest_neighbors", random_state=0).fit(X)
     parts = model.labels_.reshape(4, 50)
     assert (parts == parts[:, :1]).all()  # no part is cut: the joints are the weakest places
@@ -176,7 +176,7 @@ def test_float32_and_blocks_of_the_kernel():
     assert adjusted_rand_score(small.labels_, want.labels_) == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:.*parts that no edge connects")
+@pytest.mark.filterwarnings("ignore:.*connected components")
 def test_a_row_may_be_its_only_neighbour():
     """Its graph has no edges to begin with; that ended in a division by 0."""
     rows = np.random.default_rng(0).standard_normal((20, 2))

@@ -9,11 +9,10 @@ import numpy as np
 
 from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf
-from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
+from kilogram.functions.boosting_losses import HUBER_QUANTILE, BoostingLoss, weighted_quantile
 from kilogram.models.boosting.additive_model import AdditiveBoosting
 from kilogram.models.boosting.boosted_model import BoostedClassifier, BoostedRegressor
 
-HUBER_QUANTILE = 0.9  # of |y - median|: where Huber's loss turns linear, as Friedman's paper has it
 IN_TURN = "features are boosted in their order"
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Dictionary, Null, OneOf, Real
 from kilogram.base.labels import largest
-from kilogram.functions.boosting_losses import BoostingLoss, weighted_quantile
+from kilogram.functions.boosting_losses import HUBER_QUANTILE, BoostingLoss, weighted_quantile
 from kilogram.models.boosting.boosted_model import BoostedClassifier, BoostedRegressor
 from kilogram.models.boosting.gradient_boosting import HistGradientBoosting
 
 REGRESSION_LOSSES = (
     "squared_error", "absolute_error", "gamma", "poisson", "quantile", "huber",
 )  # fmt: skip
-HUBER_QUANTILE = 0.9  # of |y - median|: where Huber's loss turns linear
 TIES = "of splits that gain the same, the one of the first feature is taken"
 
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.kernels.row_pairs import as_rows
 from kilogram.models.features.fourier_map import FourierMap
 from kilogram.native import fourier_scatter
 from kilogram.statistics import JointMoments
 from kilogram.statistics.moments import pilot, total_weight
-
-BLOCK_ENTRIES = 2**22  # features held at once
 
 
 def feature_moments(phi: FourierMap, X: Any, Y: Any, w: Any = None) -> JointMoments:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import erf, logit
 
 from kilogram.arrays.linalg import solve_triangular
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Kernel
 from kilogram.kernels.white import without_noise
@@ -21,7 +22,6 @@ from kilogram.solvers.gaussian_process.laplace import Labels, Mode, find_mode, g
 from kilogram.solvers.gaussian_process.maximise import maximise
 from kilogram.solvers.solution import Solution
 
-BLOCK_ENTRIES = 2**22  # entries of k(new, training) in memory at once: 32 MiB
 SMALLEST = 1e-300  # of a probability, so that its logarithm is finite
 
 # Williams and Barber, Bayesian classification with Gaussian processes, 1998, appendix A: the

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.linalg import cholesky_solve, eigh, solve_triangular
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_numpy, like, namespace
 from kilogram.kernels import Kernel
 from kilogram.kernels.white import split_diag, without_noise
 from kilogram.solvers.gaussian_process import exact, inducing
 from kilogram.solvers.gaussian_process.exact import Observations
-
-BLOCK_ENTRIES = 2**22  # entries of k(new, training) in memory at once: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)

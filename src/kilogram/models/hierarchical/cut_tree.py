@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.kernels import Kernel
@@ -16,7 +17,6 @@ from kilogram.solvers.linkage.linkage import MEANS
 from kilogram.solvers.lloyd.containers import host
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 
-BLOCK_ENTRIES = 2**22  # distances of new rows from all training rows kept at once
 SUM_ENTRIES = 2**18  # distances summed at once: in float32 they are copied for that
 
 
@@ -70,7 +70,7 @@ class Clusters:
     def linked(self, X: Any) -> np.ndarray:
         """(n, k) distances on the host, in blocks of rows."""
         m = len(self.order) if self.rows is None else self.rows.shape[0]
-        n, step = X.shape[0], max(1, BLOCK_ENTRIES // m)
+        n, step = X.shape[0], max(1, CACHED_ENTRIES // m)
         parts = [self._linked(X[i : min(i + step, n), :]) for i in range(0, n, step)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.totals)))
 

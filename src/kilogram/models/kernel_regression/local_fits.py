@@ -15,11 +15,11 @@ from functools import cached_property
 
 import numpy as np
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.functions.density_kernels import log_profile, profile
 from kilogram.solvers.neighbors.nearest import nearest
 
 Array = np.ndarray
-BLOCK_ENTRIES = 2**21  # entries of local designs held at once
 RIDGE = 1e-9  # on local slopes, relative: a line through rows at one place has none
 
 
@@ -45,7 +45,7 @@ class LocalRows:
         queries = self.X if new is None else new
         n = len(self.X)
         width = (self.n_neighbors or n) * (1 if self.degree == 0 else self.X.shape[1] + 2)
-        step = max(1, BLOCK_ENTRIES // width)
+        step = max(1, CACHED_ENTRIES // width)
         for at in range(0, len(queries), step):
             rows = slice(at, min(at + step, len(queries)))
             if self.n_neighbors is None:

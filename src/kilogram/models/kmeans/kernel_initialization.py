@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import row_slices
 from kilogram.base.clustering import first_labels
@@ -15,7 +16,6 @@ from kilogram.models.features.nystroem import Nystroem
 from kilogram.solvers.lloyd import kernel_lloyd as trace
 
 INITIALIZATIONS = ("k-means++", "random", "farthest")
-BLOCK_ENTRIES = 2**22  # of a block of squared distances
 ROUNDING = 1e-6  # of the largest entry: so far below 0 may a squared distance come out
 
 

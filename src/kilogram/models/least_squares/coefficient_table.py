@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.base.coefficient_table import CoefficientTable, table_of
@@ -46,7 +47,6 @@ from kilogram.statistics import JointMoments
 
 KINDS = ("classical", "HC0", "HC1", "HC2", "HC3", "bootstrap")
 WEIGHTS = ("precision", "frequency")
-BLOCK_ENTRIES = 2**22  # entries of the deviations of a block held at once
 
 
 def coefficient_table(

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
@@ -50,7 +51,6 @@ from kilogram.solvers.scaling.classical import (
 from kilogram.solvers.solution import Solution
 
 COPIES = 1.25  # n x n matrices at the peak: the distances, and what blocks of them take
-BLOCK_ENTRIES = 2**21  # distances computed between two looks at the clock
 
 
 class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_sparse
-
-BLOCK_ENTRIES = 2**21  # coordinates of neighbours in memory at once
 
 
 def barycentric(X: Any, new: Any, indices: np.ndarray, reg: float) -> np.ndarray:

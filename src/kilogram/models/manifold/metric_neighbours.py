@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.models.manifold.distances import check_distances, check_metric, row_distances
 from kilogram.solvers.neighbors.nearest import Neighbours, nearest
 from kilogram.solvers.neighbors.neighbor_graph import connecting_edges
-
-BLOCK_ENTRIES = 2**22  # distances in memory at once
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class MetricNeighbours:
         """The nearest among some training rows of some others, both given by their positions."""
         library, new = library[:, 0], new[:, 0]
         best = []
-        step = max(1, BLOCK_ENTRIES // max(1, len(library)))
+        step = max(1, CACHED_ENTRIES // max(1, len(library)))
         for a in range(0, len(new), step):
             D = self._distances(new[a : a + step], library)
             at = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -93,7 +92,7 @@ class MetricNeighbours:
         """(first row, distances (m, n) to all training rows) of some rows of `new` at a time."""
         n = self.rows.shape[0]
         rows = self.rows if new is None else new
-        step = max(1, BLOCK_ENTRIES // max(1, n))
+        step = max(1, CACHED_ENTRIES // max(1, n))
         for a in range(0, rows.shape[0], step):
             block = rows[a : a + step]
             if self.metric == "precomputed":

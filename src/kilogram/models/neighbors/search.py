@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
+from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_sparse
 from kilogram.base.constraints import Real, check_parameter
 from kilogram.native.neighbors import KDTree, Within, metric_nearest, metric_within
@@ -30,7 +31,6 @@ from kilogram.solvers.neighbors.nearest import TREE_ROWS, EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BLOCK_ENTRIES = 2**22  # of a block of distances: 32 MiB of float64
 TREE_POWERS = {"manhattan": 1.0, "cityblock": 1.0, "l1": 1.0, "chebyshev": np.inf}
 EUCLIDEAN = ("euclidean", "l2")
 TRANSFORMED = ("cosine", "correlation", "mahalanobis", "seuclidean")
@@ -111,7 +111,7 @@ class BlockSearch:
         self.X, self.pairwise, self.n = X, pairwise, X.shape[0]
 
     def _blocks(self, queries: Any) -> Iterator[tuple[int, Array]]:
-        step = max(1, BLOCK_ENTRIES // max(1, self.n))
+        step = max(1, CACHED_ENTRIES // max(1, self.n))
         for a in range(0, queries.shape[0], step):
             yield a, np.asarray(self.pairwise(queries[a : a + step], self.X), dtype=np.float64)
 

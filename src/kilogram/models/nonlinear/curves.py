@@ -20,6 +20,7 @@ import numpy as np
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import OneOf, check_parameter
 from kilogram.base.random_state import as_generator
+from kilogram.functions.m_losses import MAD
 from kilogram.solvers.least_squares.levenberg_marquardt import (
     ResidualFunction,
     nonlinear_least_squares,
@@ -27,7 +28,6 @@ from kilogram.solvers.least_squares.levenberg_marquardt import (
 
 Array = np.ndarray
 METHODS = ("geometric", "algebraic", "robust")
-MAD = 1.482602218505602  # 1 / Phi^-1(3/4): the standard deviation of normal residuals
 BIWEIGHT = 4.685  # 95 % efficiency at the normal distribution
 DRAWS = 500  # five points of an ellipse are found with 99 % if 40 % of all are its own
 

@@ -16,6 +16,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import like, namespace
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import as_written, warn_if_unfinished
@@ -23,8 +24,6 @@ from kilogram.base.projection import KernelProjection, Projection
 from kilogram.base.validation.validate import is_foreign
 from kilogram.models.pca.preimages import FixedPoint
 from kilogram.solvers.eigen.kernel_components import dual_axes
-
-BLOCK_ENTRIES = 2**22  # features in memory at once with an approximation
 
 
 class KernelSubspace(TransformerMixin):

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kilogram.arrays.linalg import cholesky, cholesky_solve
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import like, namespace
 from kilogram.kernels import Kernel
 from kilogram.solvers.solution import Solution
-
-BLOCK_ENTRIES = 2**22  # kernel values in memory at once
 
 
 def ridge_weights(kernel: Kernel, Z: Any, X: Any, w: Any, alpha: float) -> Any:

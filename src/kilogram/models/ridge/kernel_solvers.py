@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.linalg import NotPositiveDefinite, solve_triangular
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace
 from kilogram.arrays.rows import column_count, reduce_rows, row_count, sample_rows
 from kilogram.base.regression_data import weighted_objective
@@ -45,7 +46,6 @@ from kilogram.solvers.solution import Solution
 from kilogram.statistics import JointMoments
 
 SMALL = 2**25  # entries of K_nm up to which it is stored in float64: 256 MiB
-BLOCK_ENTRIES = 2**22  # entries of K_nm computed at once when its moments are summed: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, reduce_rows, take_rows
+from kilogram.functions.m_losses import MAD
 from kilogram.functions.weighted_medians import weighted_medians
 from kilogram.solvers.interior_point.quantile import quantile_program
 from kilogram.solvers.least_squares.data import RegressionData
@@ -27,7 +28,6 @@ from kilogram.solvers.newton.clipped_loss import (
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import JointMoments
 
-MAD = 1.4826022185056018  # standard deviation of a normal by its median absolute deviation
 EFFICIENT = 1.35  # epsilon of the fit whose residuals give the scale "mad": 95 % efficiency
 NARROW = 0.3  # ratio of consecutive widths on the way to a given scale: 2 or 3 iterations each
 NEAR_ONE = 1.2  # epsilon below which the scale may be near 0; at 1.2 a normal scale is 0.7 sigma

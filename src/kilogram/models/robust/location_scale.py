@@ -22,11 +22,10 @@ import numpy as np
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Boolean, Null, OneOf, Real, check_parameter
-from kilogram.functions.m_losses import LOSSES
+from kilogram.functions.m_losses import LOSSES, MAD
 
 Array = np.ndarray
-MAD = 1.482602218505602  # 1 / Phi^-1(3/4): consistent for normal data, as the next two are
-SN = 1.1926  # Rousseeuw and Croux 1993, section 2
+SN = 1.1926  # consistent for normal data: Rousseeuw and Croux 1993, section 2
 QN = 2.21914446598508  # 1 / (sqrt(2) Phi^-1(5/8)), Rousseeuw and Croux 1993, section 3
 SN_SMALL = (0.743, 1.851, 0.954, 1.351, 0.993, 1.198, 1.005, 1.131)  # n = 2 to 9
 #: n = 2 to 12.

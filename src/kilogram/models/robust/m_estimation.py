@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.functions.m_losses import MLoss
+from kilogram.functions.m_losses import MAD, MLoss
 from kilogram.functions.weighted_medians import weighted_medians
 from kilogram.models.robust.subsets import (
     draw_subsets,
@@ -27,7 +27,6 @@ from kilogram.models.robust.subsets import (
 )
 
 Array = np.ndarray
-MAD = 1.482602218505602  # standard deviation of a normal by its median absolute deviation
 SCREENED = 1500  # rows that select the starts
 REFINED = 8  # best starts iterated to convergence on all rows
 TINY = 1e-13  # scales below, relative to the targets, are 0: an exact fit

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_sparse
 from kilogram.solvers.coordinate.designs import take_columns
 from kilogram.solvers.coordinate.group_lasso import Grouping
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Entries of the rows whose products are formed at once.
-BLOCK_ENTRIES = 2**22
 
 
 class PenalizedRows(NamedTuple):

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_numpy, is_sparse, to_numpy
 from kilogram.arrays.rows import row_slices
 from kilogram.native.kmeans import cluster_pass, distances_to
 from kilogram.solvers.lloyd import cluster_sums_device as sums_device
-
-BLOCK_ENTRIES = 2**22  # entries of a block of distances
 
 
 @dataclass(frozen=True, eq=False)

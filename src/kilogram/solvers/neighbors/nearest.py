@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
+from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.functions.distances import common_scale, divided
 from kilogram.native.neighbors import (
@@ -29,7 +30,6 @@ from kilogram.native.neighbors import (
 # on 2 to 16 columns, the tree wins from this many rows on, times 2^d.
 TREE_ROWS = 300
 FEW = 4  # queries that are measured one by one faster than tiles are packed
-BLOCK_ENTRIES = 2**22  # entries of a block of distances between sparse rows
 DOUBT = 2**20  # last digits of the squares of two rows: within them their distance is in doubt
 SPARE = 8  # rows beyond the k nearest, where rounding hides which these are
 
