@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: every task, every contestant that is installed, one table."""
+"""`python -m benchmarks`: every task, every installed contestant, a table and a JSON file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import machine, table
-from benchmarks.runner import best_of, measure, run_alone
+from benchmarks import machine, results, table
+from benchmarks.runner import CLOCKS, best_of, measure, run_alone
 from benchmarks.task import Task
 from benchmarks.tasks import TASKS
 
@@ -22,10 +22,26 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
+        "--clock",
+        choices=tuple(CLOCKS),
+        default="wall",
+        help="processor time of one thread can be measured beside other work, wall time cannot",
+    )
+    parser.add_argument(
         "--rounds", type=int, default=2, help="rounds over the contestants of a task"
     )
     parser.add_argument("--list", action="store_true", help="list the tasks and stop")
-    parser.add_argument("--out", type=Path, default=HERE / "results")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=HERE / "results" / "results.json",
+        help="JSON file of results; tasks that it holds already are kept unless measured anew",
+    )
+    parser.add_argument(
+        "--disturbed",
+        action="store_true",
+        help="repeat the tasks of --out during which other processes were at work",
+    )
     parser.add_argument("--child", nargs=2, metavar=("TASK", "WHO"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -48,39 +64,32 @@ def main() -> None:
     ask = _arguments()
     if ask.child:
         task, who = ask.child
-        print(json.dumps(measure(TASKS[task], who)))
+        print(json.dumps(measure(TASKS[task], who, ask.clock)))
         return
     if ask.list:
         print(
             "\n".join(f"{t.name:24} {t.title}{' (long)' if t.long else ''}" for t in TASKS.values())
         )
         return
-    rates = machine.measure()
-    head = (
-        f"{machine.describe()}; {ask.threads} threads. gemm {rates.gemm64 / 1e9:.0f} / "
-        f"{rates.gemm32 / 1e9:.0f} GFLOP/s (f64 / f32), read {rates.read / 1e9:.0f} GB/s, "
-        f"exp {rates.exp / 1e9:.2f} G/s.\n"
-    )
-    print(head, flush=True)
-    ask.out.mkdir(parents=True, exist_ok=True)
-    parts, raw = [head], {}
-    for task in _chosen(ask.only):
+    if ask.clock == "processor":
+        ask.threads = 1
+    rates = machine.measure(ask.threads, CLOCKS[ask.clock])
+    run = results.Run.here(ask.threads, ask.clock, rates)
+    found = results.read_for(run, ask.out)
+    print(f"{run.machine}; {ask.threads} threads, {ask.clock} time. {rates}\n", flush=True)
+    chosen = results.disturbed(found, TASKS) if ask.disturbed else _chosen(ask.only)
+    for task in chosen:
         rounds: dict[str, list] = {who: [] for who in task.run}
-        rates = (
-            machine.measure()
-        )  # they drift by a fifth in minutes: the floor is of this task's time
-        for _ in range(1 if task.long else ask.rounds):
+        n_rounds = 1 if task.long else ask.rounds
+        for _ in range(n_rounds):
             for who in task.run:  # contestants alternate, so that drift of the machine is shared
                 print(f"  {task.name}: {who} ...", file=sys.stderr, flush=True)
-                rounds[who].append(run_alone(task, who, ask.threads))
-            rates = rates.or_better(machine.measure())
-        results = {who: best_of(r) for who, r in rounds.items()}
-        text = table.section(task, results, task.floor(rates))
-        print(text, flush=True)
-        parts.append(text)
-        raw[task.name] = results
-        (ask.out / "table.md").write_text("\n".join(parts))
-        (ask.out / "table.json").write_text(json.dumps(raw, indent=1))
+                rounds[who].append(run_alone(task, who, ask.threads, ask.clock))
+        best = {who: best_of(r) for who, r in rounds.items()}
+        row = results.row(task, best, rates, n_rounds)
+        print(table.section(row), flush=True)
+        found["tasks"][task.name] = row
+        results.write(found, ask.out)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,18 @@ import importlib
 import importlib.util
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.task import Task
 from kilogram.registry import PUBLIC
 
 LIMIT = 900  # seconds for one contestant, data included
+ENOUGH = 3.0  # seconds of timed runs after which no further one is begun
 # of scikit-learn, those with a peer in some task
 MODULES = (
     "cluster",
@@ -53,7 +56,7 @@ def _reset_peak() -> None:
         return
 
 
-def _import_all(who: str) -> None:
+def _import_all(task: Task, who: str) -> None:
     """Modules a contestant may use, so that a run that happens once does not time their import."""
     ours = "kilogram" in who
     names = sorted(set(PUBLIC.values())) if ours else [f"sklearn.{module}" for module in MODULES]
@@ -62,21 +65,38 @@ def _import_all(who: str) -> None:
     for name in ("sklearnex", "faiss", "cca_zoo", "daal4py", "glum"):
         if name[:4] in who.replace("intelex", "sklearnex").replace("-", "_"):
             importlib.import_module(name)
+    if who in task.needs:
+        importlib.import_module(task.needs[who])
 
 
-def measure(task: Task, who: str) -> dict[str, Any]:
-    """Run in the child: import everything, time `repeats` runs, keep the best."""
-    _import_all(who)
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+#: "processor" leaves out the time in which other processes had the CPU; it is of one thread, since
+#: threads that wait for each other may use the CPU meanwhile.
+CLOCKS: dict[str, Callable[[], float]] = {
+    "wall": time.perf_counter,
+    "processor": lambda: time.process_time() + _children_seconds(),
+}
+
+
+def measure(task: Task, who: str, clock: str) -> dict[str, Any]:
+    """Run in the child: import everything, time up to `repeats` runs, keep the best."""
+    _import_all(task, who)
     data = task.make()
     gc.collect()
     before = _status("VmRSS:")
     _reset_peak()
-    times, result = [], None
+    times, result, now = [], None, CLOCKS[clock]
     for _ in range(task.repeats):
         result = None
-        start = time.perf_counter()
+        start = now()
         result = task.run[who](data)
-        times.append(time.perf_counter() - start)
+        times.append(now() - start)
+        if sum(times) > ENOUGH:
+            break
     peak = _status("VmHWM:") - before
     return {"seconds": min(times), "peak": peak, "quality": dict(task.quality(result, data))}
 
@@ -86,8 +106,21 @@ def _interpreter(who: str) -> str:
     return os.environ.get(f"PYTHON_{who.upper().replace('-', '_')}", sys.executable)
 
 
-def run_alone(task: Task, who: str, threads: int) -> dict[str, Any]:
-    """A fresh process for one contestant; a crash is a result too."""
+def _busy_seconds() -> float:
+    """Seconds that all CPUs of the machine have spent at work."""
+    try:
+        with open("/proc/stat") as lines:
+            user, nice, system, _, _, irq, soft, *_ = (int(x) for x in next(lines).split()[1:])
+    except OSError:  # not Linux
+        return 0.0
+    return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
+
+
+def run_alone(task: Task, who: str, threads: int, clock: str = "wall") -> dict[str, Any]:
+    """A fresh process for one contestant; a crash is a result too.
+
+    "others" is how many CPUs other processes kept busy meanwhile: a quiet machine has 0.0.
+    """
     module, python = task.needs.get(who), _interpreter(who)
     if module and python == sys.executable and importlib.util.find_spec(module) is None:
         return {"error": f"{module} is not installed"}
@@ -98,16 +131,19 @@ def run_alone(task: Task, who: str, threads: int) -> dict[str, Any]:
         "OPENBLAS_NUM_THREADS": limit,
         "MKL_NUM_THREADS": limit,
     }
-    command = [python, "-m", "benchmarks", "--child", task.name, who]
+    command = [python, "-m", "benchmarks", "--clock", clock, "--child", task.name, who]
+    start, busy, own = time.perf_counter(), _busy_seconds(), _children_seconds()
     try:
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return {"error": f"not finished after {LIMIT} s"}
+    others = (_busy_seconds() - busy) - (_children_seconds() - own)
     if done.returncode:
         tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
         died = f"killed by signal {-done.returncode}" if done.returncode < 0 else tail[0][:120]
         return {"error": died}
-    return json.loads(done.stdout.splitlines()[-1])
+    result = json.loads(done.stdout.splitlines()[-1])
+    return {**result, "others": round(max(others, 0.0) / (time.perf_counter() - start), 2)}
 
 
 def best_of(rounds: list[dict[str, Any]]) -> dict[str, Any]:

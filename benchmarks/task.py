@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,3 +30,8 @@ class Task:
     needs: Mapping[str, str] = field(default_factory=dict)
     #: Left out unless asked for by name (minutes long).
     long: bool = False
+
+
+def jobs() -> int:
+    """Threads of this run, for the libraries that do not take them from the environment."""
+    return int(os.environ.get("OMP_NUM_THREADS", 0)) or os.cpu_count() or 1

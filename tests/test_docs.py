@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import io
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -137,3 +138,13 @@ def test_links_that_lead_nowhere_and_fetched_files_are_found(tmp_path):
         "a.html: c.html leads nowhere",
         "a.html: p.png leads nowhere",
     ]
+
+
+def test_tables_of_benchmarks_are_those_of_the_file_of_results():
+    """No figure in them is typed: `python -m benchmarks.page` writes them."""
+    from benchmarks import page
+
+    found = json.loads(page.RESULTS.read_text("utf-8"))
+    for path in page.PAGES:
+        text = path.read_text("utf-8")
+        assert page.written(text, found) == text, f"{path.name}: run python -m benchmarks.page"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.task import Task
+from benchmarks.task import Task, jobs
 
 N, D, HELD = 500_000, 28, 20_000
 SMALL_N, SMALL_D = 1000, 20
@@ -55,13 +55,13 @@ def _hist(early: dict[str, Any]) -> dict[str, Any]:
     return {
         "kilogram": _run("kilogram", name, **early),
         "scikit-learn": _run("sklearn.ensemble", name, **early),
-        "LightGBM": _run("lightgbm", "LGBMClassifier", verbose=-1),
+        "LightGBM": _run("lightgbm", "LGBMClassifier", n_jobs=jobs(), verbose=-1),
         "LightGBM, quantised": _run(
-            "lightgbm", "LGBMClassifier", verbose=-1, use_quantized_grad=True
+            "lightgbm", "LGBMClassifier", n_jobs=jobs(), verbose=-1, use_quantized_grad=True
         ),
         "XGBoost": _run(
-            "xgboost", "XGBClassifier", max_leaves=31, grow_policy="lossguide", max_depth=0,
-            learning_rate=0.1,
+            "xgboost", "XGBClassifier", n_jobs=jobs(), learning_rate=0.1, max_leaves=31,
+            grow_policy="lossguide", max_depth=0,
         ),
     }  # fmt: skip
 
@@ -79,7 +79,7 @@ def _additive(data: tuple) -> Any:
 
 def _explainable(data: tuple) -> Any:
     glassbox = import_module("interpret.glassbox")
-    return glassbox.ExplainableBoostingClassifier(random_state=0).fit(*data[:2])
+    return glassbox.ExplainableBoostingClassifier(random_state=0, n_jobs=jobs()).fit(*data[:2])
 
 
 def _additive_task() -> Task:

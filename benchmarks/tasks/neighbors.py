@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.task import Task
+from benchmarks.task import Task, jobs
 
 BATCH = 10  # one timing of small data is this many fits and predictions
 NEEDS = {"scikit-learn-intelex": "sklearnex", "faiss": "faiss"}
@@ -29,8 +29,8 @@ def _rows(n: int, m: int, d: int, dtype: str) -> Callable[[], tuple]:
 def _search(module: str, k: int, algorithm: str) -> Callable[[tuple], Any]:
     def run(data: tuple) -> Any:
         make = import_module(module).NearestNeighbors
-        jobs = {} if module == "kilogram" else {"n_jobs": 2}
-        model = make(n_neighbors=k, algorithm=algorithm, **jobs).fit(data[0])
+        threads = {} if module == "kilogram" else {"n_jobs": jobs()}
+        model = make(n_neighbors=k, algorithm=algorithm, **threads).fit(data[0])
         return model.kneighbors(data[1])
 
     return run

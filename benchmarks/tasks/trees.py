@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.task import Task
+from benchmarks.task import Task, jobs
 
 N, D = 100_000, 20
 BATCH = 10  # one timing of small trees is this many fits
@@ -54,9 +54,9 @@ def _large_forest() -> Task:
         title=f"RandomForestClassifier, 100 trees, n = {n:,}, d = 28",
         make=_interaction(n),
         run={
-            "kilogram": _fit("kilogram", name, n_jobs=-1),
-            "scikit-learn": _fit("sklearn.ensemble", name, n_jobs=-1),
-            "scikit-learn-intelex": _fit("sklearnex.ensemble", name, n_jobs=-1),
+            "kilogram": _fit("kilogram", name, n_jobs=jobs()),
+            "scikit-learn": _fit("sklearn.ensemble", name, n_jobs=jobs()),
+            "scikit-learn-intelex": _fit("sklearnex.ensemble", name, n_jobs=jobs()),
         },
         quality=_score,
         floor=lambda rates: rates.floor(bytes=8 * n * 28),
@@ -70,7 +70,7 @@ def _large_forest() -> Task:
 def _large_tree() -> Task:
     n = 200_000
     name = "DecisionTreeClassifier"
-    one = {"bootstrap": False, "max_features": None, "n_estimators": 1, "n_jobs": -1}
+    one = {"bootstrap": False, "max_features": None, "n_estimators": 1, "n_jobs": jobs()}
     return Task(
         name="tree_200000",
         title=f"DecisionTreeClassifier, grown out, n = {n:,}, d = 28",
@@ -78,7 +78,7 @@ def _large_tree() -> Task:
         run={
             "kilogram": _fit("kilogram", name),
             "scikit-learn": _fit("sklearn.tree", name),
-            "snapml": _fit("snapml", name, n_jobs=2),
+            "snapml": _fit("snapml", name, n_jobs=jobs()),
             "scikit-learn-intelex, one tree": _fit(
                 "sklearnex.ensemble", "RandomForestClassifier", **one
             ),
@@ -113,8 +113,8 @@ def _run(name: str, times: int = 1, **params: Any) -> dict[str, Callable[[tuple]
 
     forest = name.startswith("RandomForest")
     peer = "sklearn.ensemble" if forest else "sklearn.tree"
-    jobs = {"n_jobs": -1} if forest else {}
-    return {"kilogram": of("kilogram", jobs), "scikit-learn": of(peer, jobs)}
+    threads = {"n_jobs": jobs()} if forest else {}
+    return {"kilogram": of("kilogram", threads), "scikit-learn": of(peer, threads)}
 
 
 def _score(model: Any, data: tuple) -> dict[str, float]:

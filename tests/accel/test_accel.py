@@ -156,6 +156,20 @@ def test_modules_options_and_exit_codes(tmp_path):
     assert done.stderr.split() == ["kilogram.accel:", "sklearn.cluster.KMeans"]
 
 
+@pytest.mark.parametrize("source", ["def f():\n    return 1 / 0\nf()\n", "1 +\n"])
+def test_a_failing_script_shows_its_own_frames(tmp_path, source):
+    """The frames of kg, typer and runpy stood before those of the script."""
+    (tmp_path / "tool.py").write_text(source)
+    by_python = subprocess.run(
+        [sys.executable, "tool.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    done = run("tool.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.replace(str(tmp_path) + os.sep, "") == by_python.stderr.replace(
+        str(tmp_path) + os.sep, ""
+    )
+
+
 def test_errors_are_one_sentence(tmp_path, capsys):
     (tmp_path / "tool.py").write_text("raise AssertionError")
     for arguments, words in (

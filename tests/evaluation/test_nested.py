@@ -52,6 +52,24 @@ def test_pipelines_and_plain_models(line):
     assert nested.against(plain).verdict == "tie"
 
 
+def test_optimism_compares_like_with_like(line):
+    """RidgeCV scores itself by -MSE: minus an R^2 that was an optimism of thousands."""
+    X, y = line
+    assert nested_cross_validate(RidgeCV(), X, y, scoring="r2").optimism is None
+    assert nested_cross_validate(RidgeCV(), X, y).optimism is None
+    for scoring in ("r2", "neg_mean_squared_error"):
+        model = RidgeCV(scoring=scoring)
+        assert nested_cross_validate(model, X, y, scoring=scoring).optimism is not None
+
+
+def test_results_are_shown_on_a_line(line):
+    X, y = line
+    nested = nested_cross_validate(RidgeCV(scoring="r2"), X, y)
+    assert len(repr(nested)) < 150
+    assert len(repr(nested.folds[0])) < 300
+    assert repr(nested.interval()).startswith("Interval(mean=0.")
+
+
 def test_progress_and_classes():
     seen = []
     y = np.array(["a", "b"] * 20)

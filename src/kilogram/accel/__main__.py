@@ -7,6 +7,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
 
 from kilogram.accel.patching import NAMES, patch
 from kilogram.errors import UserError
@@ -48,12 +49,25 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m kilog
     if given.verbose:
         print(*(f"kilogram.accel: {name}" for name in names), sep="\n", file=sys.stderr)
     sys.argv = [given.target, *given.arguments]
-    if given.module:
-        sys.path.insert(0, "")
-        runpy.run_module(given.target, run_name="__main__", alter_sys=True)
-    else:
-        sys.path.insert(0, str(Path(given.target).resolve().parent))
-        runpy.run_path(given.target, run_name="__main__")
+    try:
+        if given.module:
+            sys.path.insert(0, "")
+            runpy.run_module(given.target, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, str(Path(given.target).resolve().parent))
+            runpy.run_path(given.target, run_name="__main__")
+    except Exception as error:
+        error.__traceback__ = _of_the_script(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        raise SystemExit(1) from None
+
+
+def _of_the_script(trace: TracebackType | None) -> TracebackType | None:
+    """The frames that python itself would show: those after this file and runpy."""
+    ours = {__file__, runpy.run_path.__code__.co_filename}
+    while trace and trace.tb_frame.f_code.co_filename in ours:
+        trace = trace.tb_next
+    return trace
 
 
 def _split(names: str) -> list[str]:

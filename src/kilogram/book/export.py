@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -90,7 +91,9 @@ def packed_page(slug: str, own: Own | None = None) -> str:
     """
     most = COMBINATIONS
     while True:
-        packed = _packed(slug, most, own)
+        with warnings.catch_warnings():  # as in the worker: scenes show fits that fail, too
+            warnings.simplefilter("ignore")
+            packed = _packed(slug, most, own)
         if len(packed) <= MAX_PAGE or most <= 2:
             return packed
         most = max(2, most * MAX_PAGE // (len(packed) + 1) * 9 // 10)

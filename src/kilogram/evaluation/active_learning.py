@@ -22,6 +22,7 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import row_count, take_rows
 from kilogram.base.constraints import OneOf, check_parameter
 from kilogram.base.random_state import as_generator
+from kilogram.evaluation.short_repr import ShortRepr
 
 MEASURES = ("least_confident", "margin", "entropy")
 
@@ -72,6 +73,15 @@ def most_uncertain(
     Returns
     -------
     positions : ndarray of shape (min(n, m),)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import kilogram as kg
+    >>> from kilogram.evaluation import most_uncertain
+    >>> X, y = load_iris(return_X_y=True)
+    >>> most_uncertain(kg.LinearDiscriminantAnalysis().fit(X, y), X, 3)
+    array([ 77, 133,  70])
     """
     if hasattr(model, "predict_proba"):
         unsure = uncertainty(model.predict_proba(X), measure)
@@ -82,8 +92,8 @@ def most_uncertain(
     return np.argsort(-unsure, kind="stable")[:n]
 
 
-@dataclass(frozen=True, eq=False)
-class Learnt:
+@dataclass(frozen=True, eq=False, repr=False)
+class Learnt(ShortRepr):
     """The last model, the rows asked for in their order, and a score after every question."""
 
     model: Any

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from kilogram.evaluation.short_repr import ShortRepr
+
 
 @dataclass(frozen=True)
 class Bin:
@@ -31,8 +33,8 @@ class Bin:
     high: float
 
 
-@dataclass(frozen=True)
-class Reliability:
+@dataclass(frozen=True, repr=False)
+class Reliability(ShortRepr):
     """The bins that hold rows, and the parts of the Brier score."""
 
     bins: tuple[Bin, ...]
@@ -73,7 +75,18 @@ def reliability(
     strategy: Literal["quantile", "uniform"] = "quantile",
     confidence: float = 0.95,
 ) -> Reliability:
-    """Reliability table of the probabilities `p` that `y`, 0 or 1, is 1."""
+    """Reliability table of the probabilities `p` that `y`, 0 or 1, is 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import kilogram as kg
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> from kilogram.evaluation import reliability
+    >>> p = kg.GaussianNB().fit(X[:300], y[:300]).predict_proba(X[300:])[:, 1]
+    >>> len(reliability(y[300:], p, bins=4, strategy="uniform").bins)
+    4
+    """
     truth, predicted = _checked(y, p)
     at = np.linspace(0, 1, bins + 1)
     edges = np.unique(np.quantile(predicted, at)) if strategy == "quantile" else at
@@ -87,7 +100,14 @@ def reliability(
 
 
 def brier(y: ArrayLike, p: ArrayLike) -> float:
-    """Mean (p - y)^2; for (n, classes) probabilities the sum over classes, with y as positions."""
+    """Mean (p - y)^2; for (n, classes) probabilities the sum over classes, with y as positions.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import brier
+    >>> round(brier([0, 1, 1], [0.2, 0.7, 0.9]), 4)
+    0.0467
+    """
     P = np.asarray(p, dtype=float)
     if P.ndim == 2:
         return float(np.mean(np.sum((P - np.eye(P.shape[1])[np.asarray(y, dtype=int)]) ** 2, 1)))
@@ -96,7 +116,15 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def wilson(hits: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a proportion."""
+    """Wilson's interval of a proportion.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import wilson
+    >>> low, high = wilson(48, 50)
+    >>> round(low, 3), round(high, 3)
+    (0.865, 0.989)
+    """
     if count <= 0:
         return 0.0, 1.0
     z = float(stats.norm.ppf((1 + confidence) / 2))

@@ -36,7 +36,7 @@ SCEPTICAL = ("gap", "silhouette", "instability", "compression")  # they can say:
 NEED_REFERENCES = ("gap", "silhouette", "instability")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KChoice:
     """What the criteria say: `k`, `verdict`, `choices` by criterion, and the curves.
 
@@ -70,6 +70,9 @@ class KChoice:
                 cells.append(f"{'-':>12}{mark}" if np.isnan(value) else f"{value:>12.4g}{mark}")
             lines.append("".join(cells))
         return "\n".join([*lines, "", self.verdict])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def plot(self, axes: Any = None) -> Any:
         """Every criterion as a curve over k, its choice marked; returns the figure."""

@@ -26,6 +26,7 @@ from sklearn.model_selection import KFold, check_cv, train_test_split
 
 from kilogram.base.constraints import Real, check_parameter
 from kilogram.evaluation.row_indexing import take
+from kilogram.evaluation.short_repr import ShortRepr
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -38,8 +39,8 @@ def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
     return float(s[k - 1]) if k <= len(s) else math.inf
 
 
-@dataclass(frozen=True)
-class SplitConformal:
+@dataclass(frozen=True, repr=False)
+class SplitConformal(ShortRepr):
     """A fitted model and the sorted absolute errors of rows kept aside."""
 
     model: Any
@@ -53,15 +54,27 @@ class SplitConformal:
 def split_conformal(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> SplitConformal:
-    """Fit a regressor on one part of the rows and keep its errors on the other."""
+    """Fit a regressor on one part of the rows and keep its errors on the other.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import split_conformal
+    >>> model = split_conformal(kg.RidgeCV(), X[:300], y[:300])
+    >>> low, high = model.interval(X[300:], coverage=0.9)
+    >>> low.shape
+    (142,)
+    """
     y = np.asarray(y, dtype=float)
     fit, rest = train_test_split(np.arange(len(y)), test_size=aside, random_state=seed)
     model = clone(estimator).fit(take(X, fit), y[fit])
     return SplitConformal(model, np.sort(np.abs(y[rest] - model.predict(take(X, rest)))))
 
 
-@dataclass(frozen=True)
-class CVPlus:
+@dataclass(frozen=True, repr=False)
+class CVPlus(ShortRepr):
     """The models of the folds, the errors of the rows each held out, and the model of all rows."""
 
     model: Any
@@ -86,7 +99,18 @@ class CVPlus:
 def cv_plus(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, cv: Any = None, seed: int = 0
 ) -> CVPlus:
-    """Every row serves to fit and to measure errors; `cv` must hold each row out once."""
+    """Every row serves to fit and to measure errors; `cv` must hold each row out once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import cv_plus
+    >>> low, high = cv_plus(kg.RidgeCV(), X[:300], y[:300]).interval(X[300:], coverage=0.9)
+    >>> bool(abs(((low <= y[300:]) & (y[300:] <= high)).mean() - 0.9) < 0.07)
+    True
+    """
     y = np.asarray(y, dtype=float)
     splitter = KFold(5, shuffle=True, random_state=seed) if cv is None else check_cv(cv, y)
     models, errors = [], []
@@ -96,8 +120,8 @@ def cv_plus(
     return CVPlus(clone(estimator).fit(X, y), tuple(models), tuple(errors))
 
 
-@dataclass(frozen=True)
-class ConformalSets:
+@dataclass(frozen=True, repr=False)
+class ConformalSets(ShortRepr):
     """A fitted classifier and 1 - p of the true class of rows kept aside."""
 
     model: Any
@@ -112,7 +136,19 @@ class ConformalSets:
 def conformal_sets(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> ConformalSets:
-    """Fit a classifier with probabilities on one part, keep 1 - p of the truth on the other."""
+    """Fit a classifier with probabilities on one part, keep 1 - p of the truth on the other.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import kilogram as kg
+    >>> from kilogram.evaluation import conformal_sets
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = conformal_sets(kg.LogisticRegression(), X, y)
+    >>> model.sets(X[[0, 77]], coverage=0.95)
+    array([[ True, False, False],
+           [False, False, False]])
+    """
     y = np.asarray(y)
     fit, rest = train_test_split(np.arange(len(y)), test_size=aside, random_state=seed, stratify=y)
     model = clone(estimator).fit(take(X, fit), y[fit])
@@ -133,7 +169,16 @@ class CoverageTest:
 
 
 def coverage_test(y: ArrayLike, low: ArrayLike, high: ArrayLike, wanted: float) -> CoverageTest:
-    """Do intervals for independent rows cover at least as often as `wanted`? (Exact binomial.)"""
+    """Do intervals for independent rows cover at least as often as `wanted`? (Exact binomial.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import coverage_test
+    >>> y = np.random.default_rng(0).normal(size=100)
+    >>> coverage_test(y, np.full(100, -1.6449), np.full(100, 1.6449), wanted=0.9).covered
+    0.92
+    """
     y, low, high = (np.asarray(a, dtype=float) for a in (y, low, high))
     inside = int(np.sum((low <= y) & (y <= high)))
     p = float(stats.binom.cdf(inside, len(y), wanted))

@@ -109,7 +109,14 @@ class Confusion:
 
 
 def confusion(*, truth: ArrayLike, prediction: ArrayLike, positive: Any = 1) -> Confusion:
-    """The four counts. By keyword only: swapped arguments swap precision and recall."""
+    """The four counts. By keyword only: swapped arguments swap precision and recall.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import confusion
+    >>> confusion(truth=[0, 0, 1, 1, 1], prediction=[0, 1, 1, 1, 0])
+    Confusion(tp=2.0, fp=1.0, tn=1.0, fn=1.0)
+    """
     y, f = _pair(truth, prediction)
     actual, predicted = y == positive, f == positive
     return Confusion(

@@ -29,12 +29,13 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from kilogram.base.constraints import Integer, Real, check_parameter
+from kilogram.evaluation.short_repr import ShortRepr
 
 Verdict = Literal["better", "worse", "tie"]
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, repr=False)
+class Interval(ShortRepr):
     """A mean with the ends of its interval at the given confidence."""
 
     mean: float
@@ -50,8 +51,8 @@ class Interval:
         return self.low <= value <= self.high
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShortRepr):
     """The paired difference of two recipes over the same folds, and the verdict it supports."""
 
     difference: Interval
@@ -85,6 +86,12 @@ def corrected_interval(
 
     `degrees` of freedom are J - 1 unless given: of rounds that share their rows, those of one round
     are on the safe side.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import corrected_interval
+    >>> corrected_interval([0.81, 0.84, 0.79, 0.86, 0.80], n_train=80, n_test=20)
+    Interval(mean=0.82, low=0.7657, high=0.8743, confidence=0.95)
     """
     check_parameter("confidence", confidence, Real(0, 1, "neither"))
     s = _checked(scores, n_train, n_test)

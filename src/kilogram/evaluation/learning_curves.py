@@ -22,6 +22,7 @@ from sklearn.model_selection import check_cv, train_test_split
 
 from kilogram.evaluation.intervals import Interval, corrected_interval
 from kilogram.evaluation.row_indexing import take
+from kilogram.evaluation.short_repr import ShortRepr
 
 FRACTIONS = (0.125, 0.25, 0.5, 1.0)
 Help = Literal["would help", "may help", "would hardly help"]
@@ -40,8 +41,8 @@ class MoreRows:
         return f"More rows of the same kind {self.verdict}."
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+@dataclass(frozen=True, repr=False)
+class LearningCurve(ShortRepr):
     """Mean rows learnt from (s,), scores (s, folds), and rows of a test part."""
 
     sizes: np.ndarray
@@ -90,7 +91,20 @@ def learning_curve(
     groups: Any = None,
     seed: int = 0,
 ) -> LearningCurve:
-    """Scores with the training part of each fold cut to `fractions`, which end with 1."""
+    """Scores with the training part of each fold cut to `fractions`, which end with 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import learning_curve
+    >>> found = learning_curve(kg.Ridge(alpha=0.1), X, y)
+    >>> found.sizes
+    array([ 44. ,  88. , 176.6, 353.6])
+    >>> found.scores.mean(axis=1).round(2)
+    array([0.37, 0.44, 0.46, 0.48])
+    """
     ordered = sorted(fractions)
     if not ordered or ordered[0] <= 0 or ordered[-1] != 1:
         raise ValueError(

@@ -30,6 +30,16 @@ def compare_models(
     """Is `model` better than `reference` by more than `margin`? By default in ten rounds of folds.
 
     With `groups` the folds are cut between them, in one round.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import compare_models
+    >>> line, curve = kg.RidgeCV(), kg.KernelRidgeCV(kernel=kg.Gaussian("median"))
+    >>> compare_models(curve, line, X, y).verdict
+    'tie'
     """
     if cv is None:
         kind: Kind = "repeated" if groups is None else "grouped"

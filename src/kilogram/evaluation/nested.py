@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
@@ -34,13 +34,14 @@ from kilogram.evaluation.intervals import Comparison, Interval, compare, correct
 
 # in scikit-learn's __all__ and its API reference, for all the underscore
 from kilogram.evaluation.row_indexing import take
+from kilogram.evaluation.short_repr import ShortRepr
 
 # Attributes that the searches and CV classes of scikit-learn and Kilogram leave after `fit`.
 _CHOSEN = ("alpha_", "C_", "l1_ratio_")
 
 
-@dataclass(frozen=True)
-class Fold:
+@dataclass(frozen=True, repr=False)
+class Fold(ShortRepr):
     """One outer fold: its score on unseen rows, and what the search inside it believed.
 
     `tried` counts the points of a `Search`; it is 1 for what tunes itself or is not tuned.
@@ -71,11 +72,12 @@ class PredictionScorer:
         return self.function(truth, prediction)
 
 
-@dataclass(frozen=True)
-class Nested:
+@dataclass(frozen=True, repr=False)
+class Nested(ShortRepr):
     """Outer folds of one estimator; `optimism` and `stability` are None where nothing was tuned."""
 
     folds: tuple[Fold, ...]
+    shown = ("scores", "optimism", "stability")
 
     @property
     def scores(self) -> np.ndarray:
@@ -138,6 +140,18 @@ def nested_cross_validate(
     `cv` is the outer splitter as scikit-learn takes it; `groups` are kept together by it, and by
     the folds inside `estimator` if its fit takes them. `scoring` is one scorer,
     `progress(done, all)` is called after each fold; `keep_models` leaves the fitted clone on it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import nested_cross_validate
+    >>> nested = nested_cross_validate(kg.RidgeCV(scoring="r2"), X, y, scoring="r2")
+    >>> nested.interval()
+    Interval(mean=0.4799, low=0.3815, high=0.5783, confidence=0.95)
+    >>> round(nested.optimism, 3)
+    0.01
     """
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     splits = list(splitter.split(X, y, groups))
@@ -187,7 +201,7 @@ def judge_fold(
     score = scorer(truth, prediction) if by_predictions else scorer(model, held_out, truth)
     return Fold(
         score=float(score),
-        inner_score=inner_score(model),
+        inner_score=inner_score(model) if _same_measure(model, scorer) else None,
         winner=winner(model),
         train=train,
         test=test,
@@ -203,6 +217,19 @@ def inner_score(model: BaseEstimator) -> float | None:
     """The best score a fitted search gave itself, or None where nothing was searched."""
     score = getattr(_search(model), "best_score_", None)
     return None if score is None else float(score)
+
+
+def _same_measure(model: BaseEstimator, scorer: Any) -> bool:
+    """Whether the search inside the model is not known to use another measure than this scorer."""
+    search = _search(model)
+    own = getattr(search, "scoring", None)
+    if own is None and hasattr(search, "alpha_"):  # RidgeCV and KernelRidgeCV
+        own = "neg_mean_squared_error"
+    measure = repr(scorer)
+    if not isinstance(own, str) or not measure.startswith("make_scorer("):
+        default = "accuracy" if is_classifier(search) else "r2"  # of `score`
+        return not (isinstance(own, str) and measure.endswith(".score")) or own == default
+    return repr(get_scorer(own)) == measure
 
 
 def stopped_at(model: BaseEstimator) -> int:

@@ -23,9 +23,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv, cross_val_score
 
+from kilogram.evaluation.short_repr import ShortRepr
 
-@dataclass(frozen=True)
-class ChanceTest:
+
+@dataclass(frozen=True, repr=False)
+class ChanceTest(ShortRepr):
     """The score, the scores of the shuffles, and the fraction of them that is as good."""
 
     score: float
@@ -58,6 +60,15 @@ def permutation_test(
     """Refit `estimator` to permuted targets `draws` times.
 
     `groups` are for the folds; `within` names the groups that targets are permuted inside.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import kilogram as kg
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kilogram.evaluation import permutation_test
+    >>> permutation_test(kg.Ridge(alpha=0.1), X, y, draws=99).p_value
+    0.01
     """
     y = np.asarray(y)
     _check_draws(draws)

@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from kilogram.evaluation.short_repr import ShortRepr
 
-@dataclass(frozen=True)
-class TemperatureScaling:
+
+@dataclass(frozen=True, repr=False)
+class TemperatureScaling(ShortRepr):
     """Scale s and (classes,) shifts b."""
 
     scale: float

@@ -30,10 +30,11 @@ from scipy import stats
 from sklearn.metrics import roc_curve
 
 from kilogram.evaluation.intervals import Comparison, Interval, verdict_of
+from kilogram.evaluation.short_repr import ShortRepr
 
 
-@dataclass(frozen=True)
-class ThresholdCurve:
+@dataclass(frozen=True, repr=False)
+class ThresholdCurve(ShortRepr):
     """Thresholds falling from infinity, with the false positive rate, hits and precision."""
 
     thresholds: np.ndarray
@@ -52,7 +53,15 @@ class ThresholdCurve:
 
 
 def curve(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> ThresholdCurve:
-    """ROC and precision-recall points of one score; precision at the empty start is 1."""
+    """ROC and precision-recall points of one score; precision at the empty start is 1.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import curve
+    >>> found = curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> found.false_alarms, found.hits
+    (array([0. , 0. , 0.5, 0.5, 1. ]), array([0. , 0.5, 0.5, 1. , 1. ]))
+    """
     real, s = _checked(y, score, positive)
     x, hits, t = roc_curve(real, s, drop_intermediate=False)
     tp, fp = hits * real.sum(), x * (~real).sum()
@@ -62,7 +71,14 @@ def curve(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> ThresholdCurv
 
 
 def auc(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:
-    """Area under the ROC curve as a Mann-Whitney statistic."""
+    """Area under the ROC curve as a Mann-Whitney statistic.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import auc
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
     real, s = _checked(y, score, positive)
     return float(np.mean(_placements(real, s)[0]))
 
@@ -70,7 +86,18 @@ def auc(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:
 def auc_interval(
     y: ArrayLike, score: ArrayLike, *, positive: Any = 1, confidence: float = 0.95
 ) -> Interval:
-    """AUC with DeLong's interval on the logit; at 0 or 1 exactly, the rule of three."""
+    """AUC with DeLong's interval on the logit; at 0 or 1 exactly, the rule of three.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import kilogram as kg
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> from kilogram.evaluation import auc_interval
+    >>> score = kg.LinearDiscriminantAnalysis().fit(X[:300], y[:300]).decision_function(X[300:])
+    >>> auc_interval(y[300:], score)
+    Interval(mean=0.9984, low=0.9943, high=0.9995, confidence=0.95)
+    """
     real, s = _checked(y, score, positive)
     of_ones, of_zeros = _placements(real, s)
     area = float(np.mean(of_ones))
@@ -92,7 +119,21 @@ def compare_auc(
     positive: Any = 1,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Does `score` rank better than `reference`, on the same rows?"""
+    """Does `score` rank better than `reference`, on the same rows?
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import kilogram as kg
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> from kilogram.evaluation import compare_auc
+    >>> all_of_it, one = (
+    ...     kg.LinearDiscriminantAnalysis().fit(X[:300, :d], y[:300]).decision_function(X[300:, :d])
+    ...     for d in (30, 1)
+    ... )
+    >>> compare_auc(y[300:], all_of_it, one).verdict
+    'better'
+    """
     real, s = _checked(y, score, positive)
     ones, zeros = _placements(real, s)
     ones_r, zeros_r = _placements(*_checked(y, reference, positive))
@@ -126,7 +167,14 @@ def rows_interval(
 
 
 def average_precision(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:
-    """AP of one score; a random score has the proportion of positives."""
+    """AP of one score; a random score has the proportion of positives.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import average_precision
+    >>> round(average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 3)
+    0.833
+    """
     return curve(y, score, positive=positive).average_precision
 
 

@@ -80,7 +80,7 @@ class Search(MetaEstimatorMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.svm import SVR
-    >>> from kilogram.evaluation import Real, Search
+    >>> from kilogram.evaluation import RealRange, Search
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-3, 3, (80, 1))
     >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=80)

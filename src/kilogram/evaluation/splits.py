@@ -62,6 +62,14 @@ def make_splits(
     """Index pairs for the (n,) targets `y`; with `classes` every part keeps their proportions.
 
     `groups` belong to "grouped", `moments` to "time" (without them the order of the rows is time).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import make_splits
+    >>> splits = make_splits(np.arange(12.0), "time", folds=3)
+    >>> [len(train) for train, _ in splits]
+    [3, 6, 9]
     """
     y = np.asarray(y)
     blank = np.zeros((len(y), 1))

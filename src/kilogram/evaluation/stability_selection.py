@@ -21,12 +21,13 @@ from sklearn.pipeline import Pipeline
 
 from kilogram.base.constraints import Integer, Real, check_parameter
 from kilogram.evaluation.row_indexing import take
+from kilogram.evaluation.short_repr import ShortRepr
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True)
-class StabilitySelection:
+@dataclass(frozen=True, repr=False)
+class StabilitySelection(ShortRepr):
     """Probabilities of being chosen, and the features that reach the threshold.
 
     probabilities    (d,), at the strength where each is largest
@@ -40,6 +41,7 @@ class StabilitySelection:
     by_strength: Array
     threshold: float
     average_size: float
+    shown = ("selected", "threshold", "average_size", "false_bound")
 
     @property
     def selected(self) -> Array:

@@ -39,7 +39,18 @@ class Subgroup:
 def subgroup_losses(
     losses: ArrayLike, groups: ArrayLike, *, least: int = 10, confidence: float = 0.95
 ) -> tuple[Subgroup, ...]:
-    """Subgroups of (n,) losses by (n,) group names, the worst first."""
+    """Subgroups of (n,) losses by (n,) group names, the worst first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import subgroup_losses
+    >>> rng = np.random.default_rng(0)
+    >>> site = np.repeat(["north", "south"], 100)
+    >>> losses = np.where(site == "north", 1.0, 2.0) * rng.exponential(size=200)
+    >>> [group.name for group in subgroup_losses(losses, site)]
+    ['south', 'north']
+    """
     loss, names = np.asarray(losses, dtype=float), np.asarray(groups, dtype=object)
     if loss.shape != names.shape or loss.ndim != 1:
         raise ValueError(
@@ -87,7 +98,14 @@ def _difference(loss: np.ndarray, mask: np.ndarray, confidence: float) -> tuple[
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's corrected p values: valid together, whatever their dependence."""
+    """Holm's corrected p values: valid together, whatever their dependence.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import holm
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p)
     steps = np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p))))

@@ -30,7 +30,14 @@ class Threshold:
 
 
 def probability_threshold(false_alarm: float, miss: float) -> float:
-    """The probability above which to predict 1."""
+    """The probability above which to predict 1.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import probability_threshold
+    >>> probability_threshold(false_alarm=1.0, miss=4.0)
+    0.2
+    """
     _positive(false_alarm, miss)
     return false_alarm / (false_alarm + miss)
 
@@ -54,7 +61,18 @@ def best_threshold(
     prior: float | None = None,
     positive: Any = 1,
 ) -> Threshold:
-    """Threshold of least empirical risk; `prior` replaces the observed rate of positives."""
+    """Threshold of least empirical risk; `prior` replaces the observed rate of positives.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import kilogram as kg
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> from kilogram.evaluation import best_threshold
+    >>> p = kg.GaussianNB().fit(X[:300], y[:300]).predict_proba(X[300:])[:, 1]
+    >>> round(best_threshold(y[300:], p, false_alarm=5.0, miss=1.0).value, 2)
+    0.98
+    """
     _positive(false_alarm, miss)
     found = curve(y, score, positive=positive)
     p1 = float(np.mean(np.asarray(y) == positive)) if prior is None else prior

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from kilogram.kitchen.errors import KitchenError, close_names
+from kilogram.kitchen.explain.plain_formula import plain_formula
 from kilogram.registry import PUBLIC, page_of
 from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import concerning
@@ -27,7 +28,7 @@ def explained(name: str, *, textbook: bool = True) -> str:
     if page is not None:
         parts += [
             _heading(page.title),
-            _wrapped(f"Objective   {page.objective}", 12),
+            _wrapped(f"Objective   {plain_formula(page.objective)}", 12),
             _derivation(page.derivation),
             _wrapped(f"When        {page.when}", 12),
             _wrapped(f"Cost        {page.cost}", 12),
@@ -42,7 +43,7 @@ def explained(name: str, *, textbook: bool = True) -> str:
 def _derivation(steps: tuple[tuple[str, str], ...]) -> str:
     lines = []
     for words, formula in steps:
-        lines += [_wrapped(" " * 12 + words, 12), _wrapped(" " * 16 + formula, 20)]
+        lines += [_wrapped(" " * 12 + words, 12), _wrapped(" " * 16 + plain_formula(formula), 20)]
     return "Derivation  " + "\n".join(lines).lstrip()
 
 
