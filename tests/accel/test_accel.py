@@ -87,12 +87,12 @@ def test_names_are_exchanged_and_put_back():
     before = linear_model.Ridge, svm.SVC
     assert "sklearn.svm.SVC" in accel.patch()
     assert (linear_model.Ridge, svm.SVC) == (kg.Ridge, kg.SVC)
-    assert accel.patch() == accel.replaced()  # a second call changes nothing
+    assert accel.patch() == accel.replaced_names()  # a second call changes nothing
     accel.unpatch(["Ridge"])
     assert (linear_model.Ridge, svm.SVC) == (before[0], kg.SVC)
     accel.unpatch()
     assert (linear_model.Ridge, svm.SVC) == before
-    assert accel.replaced() == ()
+    assert accel.replaced_names() == ()
 
 
 def test_some_names_only():

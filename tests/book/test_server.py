@@ -23,9 +23,9 @@ class Direct:
     """A worker that answers in this process."""
 
     def run(self, tab, request):
-        from kilogram.book.worker import answer, encoded
+        from kilogram.book.worker import answer, encode_reply
 
-        return encoded(answer(request))
+        return encode_reply(answer(request))
 
 
 def call(method, path, body=b"", host="127.0.0.1:1"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from kilogram.native.additive import Bins, Cells, Steps, additive_values, screen_pairs
+from kilogram.native.additive import Bins, Cells, StepRule, additive_values, screen_pairs
 from kilogram.native.boosting import bin_limits
 
-STEPS = Steps(learning_rate=0.5, l2=0.3, min_hessian=1e-3, min_rows=2.0, max_leaves=2.0)
+STEPS = StepRule(learning_rate=0.5, l2=0.3, min_hessian=1e-3, min_rows=2.0, max_leaves=2.0)
 
 
 def gain(g, h, l2):

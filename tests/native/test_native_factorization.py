@@ -12,14 +12,14 @@ from kilogram.native.factorization import (
     factor_pass,
     factor_sparse,
     factor_sweep,
-    padded,
+    pad_rows,
     run_ahead,
     sparse_times,
 )
 from kilogram.native.simd import set_simd_level, simd_level, simd_levels
 from kilogram.solvers.factorization.fast_ica import Contrast, plain_sums
 from kilogram.solvers.factorization.nmf_half_updates import Parts, plain_half
-from kilogram.solvers.factorization.nmf_tables import improved
+from kilogram.solvers.factorization.nmf_tables import improve_components
 
 SHAPES = [(1, 1, 1), (7, 3, 2), (64, 9, 5), (65, 33, 6), (200, 70, 13)]
 RULES = [
@@ -73,8 +73,8 @@ def test_a_pass_over_sparse_rows(rule, index, dtype):
         X, W, H, _ = rows(*shape, dtype)
         parts, C = Parts.of(H, rule), sp.csr_array(X)
         C.indices, C.indptr = C.indices.astype(index), C.indptr.astype(index)
-        got = padded(W)
-        terms = factor_sparse(C, got, padded(H.T), parts.B, parts.c, rule)
+        got = pad_rows(W)
+        terms = factor_sparse(C, got, pad_rows(H.T), parts.B, parts.c, rule)
         want = plain_half(X, W, None, parts, rule)
         tol = 1e-9 if dtype == np.float64 else 5e-3
         np.testing.assert_allclose(got[:, : len(H)], want.W[0], rtol=tol, atol=tol)
@@ -108,7 +108,9 @@ def test_sweeps_over_components():
     np.testing.assert_allclose(got, want, rtol=1e-10)
     value = 0.5 * np.sum(want * (B @ want)) - np.sum(A * want) + 0.3 * want.sum()
     assert terms.loss == pytest.approx(value)
-    again, _, reached = improved(H, A, np.c_[B, W.sum(axis=0)], HalfUpdateRule("cd", 2, l1=0.3))
+    again, _, reached = improve_components(
+        H, A, np.c_[B, W.sum(axis=0)], HalfUpdateRule("cd", 2, l1=0.3)
+    )
     np.testing.assert_allclose(again, want, rtol=1e-10)
     assert reached == pytest.approx(value)
 
@@ -160,13 +162,13 @@ def test_rows_that_begin_elsewhere_are_left_as_they_are(dtype):
     for rule in RULES:
         X, W, H, _ = rows(130, 40, 7, dtype)
         parts, C = Parts.of(H, rule), sp.csr_array(X)
-        here, F = padded(W), padded(H.T)
+        here, F = pad_rows(W), pad_rows(H.T)
         start, there = here.copy(), np.full_like(here, 0.5)
         there[:, 7:] = 0.0
         a = factor_sparse(C, here, F, parts.B, parts.c, rule)
         b = factor_sparse(C, there, F, parts.B, parts.c, rule, start=start, value=False)
         np.testing.assert_array_equal(there, here)
-        np.testing.assert_array_equal(start, padded(W))
+        np.testing.assert_array_equal(start, pad_rows(W))
         assert a.violation == b.violation
         assert b.loss == 0.0
 
@@ -183,20 +185,20 @@ def test_products_of_padded_rows(dtype, k):
         for by in (None, s):
             sF = wide if by is None else wide * s[:, None].astype(float)
             want = np.c_[sF.T @ wide, sF.sum(axis=0)]
-            np.testing.assert_allclose(factor_gram(padded(F), k, by), want, rtol=10 * tol)
+            np.testing.assert_allclose(factor_gram(pad_rows(F), k, by), want, rtol=10 * tol)
         X = sp.csr_array(np.where(rng.random((9, n)) < 0.3, rng.random((9, n)), 0.0).astype(dtype))
-        buffer = padded(np.ones((9, k), dtype))
-        got = sparse_times(X, padded(F), buffer)[:, :k]
+        buffer = pad_rows(np.ones((9, k), dtype))
+        got = sparse_times(X, pad_rows(F), buffer)[:, :k]
         np.testing.assert_allclose(got, X.toarray() @ F, rtol=30 * tol, atol=tol)
-        before = padded(rng.random((n, k)).astype(dtype))
+        before = pad_rows(rng.random((n, k)).astype(dtype))
         want = np.maximum(0, F + 0.7 * (F - before[:, :k]))
         np.testing.assert_allclose(
-            run_ahead(padded(F), before, 0.7, before)[:, :k], want, rtol=30 * tol, atol=tol
+            run_ahead(pad_rows(F), before, 0.7, before)[:, :k], want, rtol=30 * tol, atol=tol
         )
 
 
 def test_misfits_of_padded_rows_are_refused():
-    X, F = sp.csr_array(np.eye(4)), padded(np.ones((4, 3)))
+    X, F = sp.csr_array(np.eye(4)), pad_rows(np.ones((4, 3)))
     with pytest.raises((ValueError, TypeError)):
         sparse_times(X, F, np.empty((3, F.shape[1])))
     with pytest.raises((ValueError, TypeError)):

@@ -8,7 +8,7 @@ from kilogram.native.kmeans import (
     bounded_pass,
     cluster_pass,
     distances_to,
-    near_together,
+    nearby_order,
 )
 
 SIZES = [(1, 1, 1), (7, 3, 2), (100, 5, 9), (600, 50, 33), (301, 13, 100), (200, 64, 5)]
@@ -96,7 +96,7 @@ def test_groups_lie_together():
     C = np.repeat(10.0 * np.arange(5)[:, None], 4, axis=0) + np.random.default_rng(0).random(
         (20, 3)
     )
-    order = near_together(C[np.random.default_rng(1).permutation(20)], 4)
+    order = nearby_order(C[np.random.default_rng(1).permutation(20)], 4)
     assert sorted(order) == list(range(20))
     mixed = C[np.random.default_rng(1).permutation(20)][order]
     assert np.ptp(mixed.reshape(5, 4, 3), axis=1).max() < 1.0

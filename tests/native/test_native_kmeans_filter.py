@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from kilogram.native.kmeans import (
-    Places,
+    CentreGroups,
     QuantisedRows,
     cluster_pass,
     filtered_pass,
     grouped,
-    near_together,
+    nearby_order,
 )
 from tests.native.plain_lloyd import apart, assert_steps, rows, uneven, unit_of
 
@@ -32,7 +32,7 @@ def assert_all_steps(X, C, w, shift, rtol, steps=5, groups=False):
 
     def one_pass(C, w, *, labels=None, **kept):
         nonlocal means
-        places = Places(near_together(C, 8))
+        places = CentreGroups(nearby_order(C, 8))
         if groups and labels is not None:
             places, means = grouped(C, means)
         return filtered_pass(quantised, C, places, w, labels=labels, **kept)
@@ -59,12 +59,12 @@ def test_few_distances_are_measured_where_clusters_are_apart(machine, dtype):
     X, C, own = apart(dtype, 40)
     none = np.zeros(50)
     quantised = QuantisedRows(X, none, unit_of(X, none))
-    got = filtered_pass(quantised, C, Places(near_together(C, 8)))
+    got = filtered_pass(quantised, C, CentreGroups(nearby_order(C, 8)))
     np.testing.assert_array_equal(got.labels, own)
     assert quantised.looked < 0.1
     kept = {"labels": got.labels, "sums": got.sums}
     again = filtered_pass(
-        quantised, C * dtype(1.001), Places(near_together(C, 8)), inertia=False, **kept
+        quantised, C * dtype(1.001), CentreGroups(nearby_order(C, 8)), inertia=False, **kept
     )
     np.testing.assert_array_equal(again.labels, own)
     assert quantised.looked < 0.1
@@ -107,11 +107,11 @@ def test_equal_rows_and_equal_centres_take_the_first(machine, dtype):
     X, C = np.repeat(X, 3, axis=0), np.concatenate([C, C, np.zeros_like(C)])
     none = np.zeros(17)
     quantised = QuantisedRows(X, none, unit_of(X, none))
-    got = filtered_pass(quantised, C, Places(np.arange(36, dtype=np.int32)[::-1].copy()))
+    got = filtered_pass(quantised, C, CentreGroups(np.arange(36, dtype=np.int32)[::-1].copy()))
     D = ((X[:, None].astype(float) - C[None]) ** 2).sum(axis=2)
     np.testing.assert_array_equal(got.labels, D.argmin(axis=1))
     same = np.zeros((50, 17), dtype)
-    got = filtered_pass(QuantisedRows(same, none, 1.0), C, Places(near_together(C, 8)))
+    got = filtered_pass(QuantisedRows(same, none, 1.0), C, CentreGroups(nearby_order(C, 8)))
     assert (got.labels == 24).all()
 
 
@@ -137,7 +137,7 @@ def test_another_start_is_as_the_first():
     quantised = assert_all_steps(X, C, w, none, 1e-12)[0]
     quantised.reset()
     plain = cluster_pass(X, C + 0.5, w)
-    got = filtered_pass(quantised, C + 0.5, Places(near_together(C, 8)), w)
+    got = filtered_pass(quantised, C + 0.5, CentreGroups(nearby_order(C, 8)), w)
     np.testing.assert_array_equal(got.labels, plain.labels)
     assert got.inertia == pytest.approx(plain.inertia)
 
@@ -147,12 +147,16 @@ def test_codes_of_other_rows_are_refused():
     quantised = QuantisedRows(X, np.zeros(20), 1.0)
     quantised.about = quantised.about[:50]
     with pytest.raises(ValueError, match="codes"):
-        filtered_pass(quantised, C, Places(near_together(C, 8)))
+        filtered_pass(quantised, C, CentreGroups(nearby_order(C, 8)))
     twice = np.array([0, 1, 2, 3, 4, 5, 6, 7, 7], np.int32)
     with pytest.raises(ValueError, match="order"):
-        filtered_pass(QuantisedRows(X, np.zeros(20), 1.0), C, Places(twice))
-    groups = Places(np.r_[np.arange(9), [-1] * 3].astype(np.int32), np.array([0, 5, 12], np.int32))
+        filtered_pass(QuantisedRows(X, np.zeros(20), 1.0), C, CentreGroups(twice))
+    groups = CentreGroups(
+        np.r_[np.arange(9), [-1] * 3].astype(np.int32), np.array([0, 5, 12], np.int32)
+    )
     with pytest.raises(ValueError, match="starts"):
         filtered_pass(QuantisedRows(X, np.zeros(20), 1.0), C, groups)
     with pytest.raises(ValueError, match="order"):
-        filtered_pass(QuantisedRows(X, np.zeros(20), 1.0), C, Places(np.arange(8, dtype=np.int32)))
+        filtered_pass(
+            QuantisedRows(X, np.zeros(20), 1.0), C, CentreGroups(np.arange(8, dtype=np.int32))
+        )

@@ -15,6 +15,6 @@ scikit-learn's own modules and the files of models that it has pickled. `docs/sc
 what differs.
 """
 
-from kilogram.accel.patching import patch, patched, replaced, unpatch
+from kilogram.accel.patching import patch, patched, replaced_names, unpatch
 
-__all__ = ["patch", "patched", "replaced", "unpatch"]
+__all__ = ["patch", "patched", "replaced_names", "unpatch"]

@@ -133,7 +133,7 @@ def patch(names: Iterable[str] | None = None, *, exclude: Iterable[str] = ()) ->
             if (where, name) not in _originals and hasattr(module, name):
                 _originals[where, name] = getattr(module, name)
                 setattr(module, name, getattr(kg, name))
-    return replaced()
+    return replaced_names()
 
 
 def unpatch(names: Iterable[str] | None = None) -> None:
@@ -156,7 +156,7 @@ def patched(
         unpatch(name for where, name in set(_originals) - before)
 
 
-def replaced() -> tuple[str, ...]:
+def replaced_names() -> tuple[str, ...]:
     """The names that are exchanged now."""
     return tuple(f"{where}.{name}" for where, name in _originals)
 

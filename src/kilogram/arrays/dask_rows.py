@@ -141,7 +141,7 @@ def as_array(X: Any) -> Any:
     return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
 
 
-def watched(X: Any, look: Callable[[Any], Any]) -> Any:
+def watch_blocks(X: Any, look: Callable[[Any], Any]) -> Any:
     """The rows as a dask.array whose blocks pass through `look` where they are read."""
     rows = as_array(X)
     return rows.map_blocks(look, dtype=rows.dtype, meta=rows._meta)

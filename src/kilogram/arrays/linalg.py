@@ -45,7 +45,7 @@ def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
         return _scatter_sparse(X, w, shift)
     if _is_native(X):
         S, s = native.scatter(X, w, shift)
-        if X.dtype == np.float32 and vanished(S):
+        if X.dtype == np.float32 and squares_underflow(S):
             return native.scatter(X.astype(np.float64), w, shift)
         return S, s
     xp = namespace(X)
@@ -54,7 +54,7 @@ def scatter(X: Any, w: Any = None, shift: Any = None) -> tuple[Any, Any]:
     return Z.T @ WZ, xp.sum(WZ, axis=0)
 
 
-def vanished(S: Any) -> bool:
+def squares_underflow(S: Any) -> bool:
     """Whether squares of float32 rows are so small that float64 is needed."""
     return float(np.trace(S)) < len(S) * float(np.finfo(np.float32).smallest_normal)
 

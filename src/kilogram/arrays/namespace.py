@@ -125,7 +125,7 @@ def wide_enough(block: Any, *parameters: Any) -> Any:
     return xp.astype(block, sum_dtype(block, xp))
 
 
-def narrowed(found: Any, block: Any, wide: Any) -> Any:
+def as_type_of_block(found: Any, block: Any, wide: Any) -> Any:
     """What was found from wide rows, in the type of the block they were made from."""
     return found if wide is block else namespace(found).astype(found, block.dtype)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kilogram.native.threads import blas_libraries, idle_threads, n_threads, thread_limit
 
-__all__ = ["blas_threads", "by_team", "idle_threads", "n_threads", "one_team", "thread_limit"]
+__all__ = ["blas_threads", "idle_threads", "map_threads", "n_threads", "one_team", "thread_limit"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -39,7 +39,7 @@ def one_team(d: int) -> AbstractContextManager[None]:
     return blas_threads(1) if d <= SMALL else nullcontext()
 
 
-def by_team(f: Callable[[A], B], items: Iterable[A], alone: bool = False) -> list[B]:
+def map_threads(f: Callable[[A], B], items: Iterable[A], alone: bool = False) -> list[B]:
     """f of every item, in their order, by as many threads as there are; `alone`: by this one."""
     listed = list(items)
     threads = 1 if alone else min(n_threads(), len(listed))

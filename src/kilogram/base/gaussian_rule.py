@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
+from kilogram.arrays.namespace import (
+    as_type_of_block,
+    is_numpy,
+    like,
+    namespace,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base.labels import codes_of
 from kilogram.base.parameters import numbers
@@ -80,7 +87,7 @@ class GaussianRule:
             found = fixed - xp.sum(away * away, axis=2) / 2
         if not is_certain(found):
             found = xp.where(xp.isnan(found), -xp.inf * xp.ones_like(found), found)
-        return narrowed(found, rows, Z)
+        return as_type_of_block(found, rows, Z)
 
     def scores_of_all_rows(self, Z: Any) -> Any:
         """scores; for rows so far away that every class is ruled out, finite ones.

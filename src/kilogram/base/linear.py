@@ -11,11 +11,11 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import (
+    as_type_of_block,
     is_array,
     is_sparse,
     like,
     namespace,
-    narrowed,
     sum_dtype,
     to_numpy,
     wide_enough,
@@ -203,7 +203,7 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
             if _is_single(block) and not _is_single(W):
                 return _predict_wide(block, W, b)
             Z = wide_enough(block, W)
-            return narrowed(Z @ like(W, Z) + _offset_like(b, Z), block, Z)
+            return as_type_of_block(Z @ like(W, Z) + _offset_like(b, Z), block, Z)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

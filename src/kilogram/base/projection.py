@@ -28,9 +28,9 @@ __all__ = [
     "LinearSubspace",
     "Projection",
     "linear_projection",
+    "owned_copy",
     "signed",
     "storage_reference",
-    "stored",
 ]
 
 
@@ -273,7 +273,7 @@ def storage_reference(X: Any) -> Any:
     return namespace(X).empty(0, dtype=X.dtype) if is_sparse(X) else X
 
 
-def stored(array: Any, ref: Any) -> Any:
+def owned_copy(array: Any, ref: Any) -> Any:
     """A copy, row after row, that does not keep a larger array alive."""
     array = array if ref is None else like(array, ref)
     return array.copy(order="C") if is_numpy(array) else namespace(array).asarray(array, copy=True)

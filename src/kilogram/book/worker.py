@@ -72,10 +72,10 @@ def _answer_all(pipe: Connection) -> None:
         except Exception as error:  # a defect of a scene: reported, and the worker lives on
             name = type(error).__name__
             reply = {"error": f"This scene failed ({name}: {error}). Please report it."}
-        pipe.send_bytes(encoded(reply))
+        pipe.send_bytes(encode_reply(reply))
 
 
-def encoded(reply: Mapping[str, Any]) -> bytes:
+def encode_reply(reply: Mapping[str, Any]) -> bytes:
     """A reply as JSON, written once: the server passes the bytes on to the browser."""
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
 
@@ -148,4 +148,4 @@ class Worker:
 
 
 def _failed(sentence: str) -> bytes:
-    return encoded({"error": sentence})
+    return encode_reply({"error": sentence})

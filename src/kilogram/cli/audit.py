@@ -15,8 +15,8 @@ from kilogram.cli.common import (
     Target,
     TaskOption,
     console,
-    guarded,
     progress_bar,
+    user_errors,
 )
 from kilogram.cli.options import FILE, HEADER, KINDS, ORDER, about_the_table
 
@@ -38,7 +38,7 @@ def audit(
     about: dict[str, Any],
 ) -> None:
     """Check a table for data leakage and other problems. Exit status 2 for serious findings."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.audit import audit as audit_it
         from kilogram.kitchen.audit.show import show
 

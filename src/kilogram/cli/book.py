@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kilogram.cli.common import guarded
+from kilogram.cli.common import user_errors
 
 
 def book(
@@ -25,7 +25,7 @@ def book(
     ] = None,
 ) -> None:
     """Open the live book: every method with its fits, step by step. Ctrl-C stops."""
-    with guarded():
+    with user_errors():
         if export is not None:
             from kilogram.book.export import export_book, export_page
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from kilogram.cli.common import Seed, TablePath, Target, TaskOption, console, guarded
+from kilogram.cli.common import Seed, TablePath, Target, TaskOption, console, user_errors
 from kilogram.cli.options import FILE, HEADER, KINDS, about_the_table
 
 
@@ -34,7 +34,7 @@ def choose(
     about: dict[str, Any],
 ) -> None:
     """Suggest methods for a table by the decision trees of the texts, with reasons and costs."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.choose import choose as choose_it
         from kilogram.kitchen.choose.show import show
 

@@ -68,7 +68,7 @@ class Group(Flags, TyperGroup):
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def user_errors() -> Iterator[None]:
     """Errors for the user and Ctrl-C as one message without a traceback."""
     try:
         yield

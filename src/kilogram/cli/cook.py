@@ -18,9 +18,9 @@ from kilogram.cli.common import (
     Target,
     TaskOption,
     console,
-    guarded,
     progress_bar,
     report_name,
+    user_errors,
 )
 from kilogram.cli.options import FILE, HEADER, KINDS, ORDER, about_the_table
 
@@ -117,7 +117,7 @@ def cook(
     about: dict[str, Any],
 ) -> None:
     """Predict a column: recipes compared by nested cross-validation, a report, a model file."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.bundled import BUNDLED, BUNDLED_TARGET
 
         repeated: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kilogram.cli.common import guarded
+from kilogram.cli.common import user_errors
 
 
 def explain(
@@ -16,7 +16,7 @@ def explain(
     ] = True,
 ) -> None:
     """Describe a method: objective, when to use it, cost, textbook version."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.explain.registry import explained
 
         typer.echo(explained(name, textbook=textbook), nl=False)

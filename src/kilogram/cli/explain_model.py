@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kilogram.cli.common import Seed, console, guarded
+from kilogram.cli.common import Seed, console, user_errors
 from kilogram.cli.options import FILE, about_the_table
 
 
@@ -49,7 +49,7 @@ def explain_model(
     about: dict[str, Any],
 ) -> None:
     """Explain a model: permutation importance, partial dependence, nearest training rows."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.explain import explain_model as explain_it
         from kilogram.kitchen.explain.show import show
 

@@ -12,9 +12,9 @@ from kilogram.cli.common import (
     Seed,
     TablePath,
     console,
-    guarded,
     progress_bar,
     report_name,
+    user_errors,
 )
 from kilogram.cli.options import FILE, HEADER, KINDS, about_the_table
 
@@ -37,7 +37,7 @@ def explore(
     about: dict[str, Any],
 ) -> None:
     """Look at a table without a target: dependence, components, clusters, outliers, topics."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.explore import explore as explore_it
         from kilogram.kitchen.explore.show import show
         from kilogram.kitchen.files import writable_folder

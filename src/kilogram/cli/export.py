@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kilogram.cli.common import guarded
+from kilogram.cli.common import user_errors
 
 
 def export(
@@ -19,7 +19,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a model for use without Python, checked against onnxruntime before it is written."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.export import export_model
 
         found = export_model(model, table)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kilogram.cli.common import TablePath, guarded
+from kilogram.cli.common import TablePath, user_errors
 from kilogram.cli.options import FILE, about_the_table
 
 
@@ -46,7 +46,7 @@ def predict(
     about: dict[str, Any],
 ) -> None:
     """Add predictions to a table, with intervals or probabilities and out-of-distribution flags."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.artifact.model_file import load_model
         from kilogram.kitchen.artifact.predictions import PredictionSummary, predict_blocks
         from kilogram.kitchen.artifact.table_writers import (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kilogram.cli.common import guarded
+from kilogram.cli.common import user_errors
 
 
 def serve(
@@ -32,7 +32,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve predictions over HTTP: POST rows to /predict, open / in a browser. Ctrl-C stops."""
-    with guarded():
+    with user_errors():
         from kilogram.kitchen.serve import Limits
         from kilogram.kitchen.serve import serve as serve_it
 

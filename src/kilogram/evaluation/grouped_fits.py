@@ -23,10 +23,10 @@ Along = dict[str, np.ndarray]
 
 def fit_rows(estimator: BaseEstimator, X: Any, y: Any, along: Along | None = None) -> Any:
     """Fit, with the groups or moments of the rows where the estimator asks for them."""
-    return estimator.fit(X, y, **accepted(estimator, along))
+    return estimator.fit(X, y, **accepted_arguments(estimator, along))
 
 
-def accepted(estimator: BaseEstimator, along: Along | None) -> dict[str, Any]:
+def accepted_arguments(estimator: BaseEstimator, along: Along | None) -> dict[str, Any]:
     """The part of `along` that `estimator.fit` takes, named as it takes it."""
     if not along:
         return {}

@@ -74,7 +74,7 @@ def power_below(size: float) -> float:
     return math.ldexp(1.0, math.frexp(size)[1] - 1)
 
 
-def divided(X: Any, scale: float) -> Any:
+def divide_by_scale(X: Any, scale: float) -> Any:
     """X over a power of two, in its own float type."""
     if scale == 1.0 or X is None:
         return X

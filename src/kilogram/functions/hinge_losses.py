@@ -30,7 +30,7 @@ def positive(m: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Bent(ABC):
+class PiecewiseQuadraticLoss(ABC):
     """A loss of m: quadratic of curvature kappa up to `width`, then linear."""
 
     kappa: float = 2.0
@@ -88,7 +88,7 @@ class Bent(ABC):
 
 
 @dataclass(frozen=True)
-class Hinge(Bent):
+class Hinge(PiecewiseQuadraticLoss):
     """Classification of y = +-1."""
 
     def excess(self, y: Any, f: Any) -> Any:
@@ -105,7 +105,7 @@ class Hinge(Bent):
 
 
 @dataclass(frozen=True)
-class Tube(Bent):
+class Tube(PiecewiseQuadraticLoss):
     """Regression with a tube of half-width epsilon."""
 
     epsilon: float = 0.0

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import as_text, plain
-from kilogram.kitchen.features.number_formats import described, number_format
+from kilogram.kitchen.features.number_formats import describe_format, number_format
 from kilogram.kitchen.features.ordinal_scales import scale_order
 from kilogram.kitchen.read.dialect import is_number
 from kilogram.kitchen.read.table import Table
@@ -202,7 +202,7 @@ def _as_numbers(column: Any, target: str, task: Task | None) -> tuple[Any, list[
         return column, []
     bad = form.unreadable(column)
     numbers = form.read(column)
-    why = described(form, sum(bad.values())) + (f": {quoted(list(bad), 3)}" if bad else "")
+    why = describe_format(form, sum(bad.values())) + (f": {quoted(list(bad), 3)}" if bad else "")
     return pa.array(numbers, mask=np.isnan(numbers)), [f"The target {target!r} has {why}."]
 
 

@@ -18,7 +18,7 @@ from kilogram.native.threads import SMALL_WORK
 WORK_OF_ROW = 40.0  # multiplications that a row takes in a step
 
 
-class Steps(NamedTuple):
+class StepRule(NamedTuple):
     """How a step is made: factor of its values, penalty, and what a leaf needs."""
 
     learning_rate: float
@@ -78,7 +78,7 @@ class Cells:
         y: Array,
         w: Array | None,
         order: Array,
-        steps: Steps,
+        steps: StepRule,
         raw: Array,
         threads: int,
     ) -> Array:
@@ -95,7 +95,7 @@ class Cells:
 
 
 def screen_pairs(
-    bins: Array, counts: Array, g: Array, h: Array, pairs: Array, steps: Steps
+    bins: Array, counts: Array, g: Array, h: Array, pairs: Array, steps: StepRule
 ) -> Array:
     """The fall of the objective by one tree of each pair of columns (2, pairs) of bins (d, n)."""
     gain = np.empty(pairs.shape[1])

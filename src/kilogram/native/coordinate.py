@@ -8,7 +8,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
-from kilogram.native.factorization import padded
+from kilogram.native.factorization import pad_rows
 
 PENALTIES = {"l1": 0, "mcp": 1, "scad": 2}
 
@@ -114,7 +114,7 @@ def column_products(X: Array, R: Array) -> Array:
         raise ValueError("X must be in Fortran order, of float32 or float64")
     if R.ndim != 2 or len(R) != n or R.dtype != X.dtype:
         raise ValueError(f"R must have shape ({n}, k) and type {X.dtype}")
-    wide = padded(R)
+    wide = pad_rows(R)
     out = np.empty((p, wide.shape[1]), dtype=X.dtype)
     run(_core.column_products, n * p * wide.shape[1], X.T, wide, out)
     return out[:, : R.shape[1]]

@@ -108,7 +108,7 @@ def factor_sparse(
     value: bool = True,
 ) -> PassResult:
     """Improve the loadings W (n, ld) of the rows of a CSR matrix; F (d, ld) are the components
-    column by column. Rows of W and F are padded with zeros: see `padded`.
+    column by column. Rows of W and F are padded with zeros: see `pad_rows`.
 
     They begin at `start`, which is left as it is, or without it at W. Without `value` a loss that
     is not measured is not returned.
@@ -137,7 +137,7 @@ def factor_sparse(
 
 
 def sparse_times(X: Any, F: Array, out: Array) -> Array:
-    """out (n, ld) = X F of a CSR matrix and rows F (d, ld), padded: see `padded`."""
+    """out (n, ld) = X F of a CSR matrix and rows F (d, ld), padded: see `pad_rows`."""
     run(_core.sparse_times, 4.0 * X.nnz * F.shape[1], X.data, X.indices, X.indptr, F, out)
     return out
 
@@ -155,7 +155,7 @@ def run_ahead(now: Array, before: Array, b: float, out: Array) -> Array:
     return out
 
 
-def padded(W: Array) -> Array:
+def pad_rows(W: Array) -> Array:
     """A copy of W (n, k) whose rows are whole vectors, zeros in the columns added."""
     lanes = int(_core.factor_lanes(W.dtype == np.float64))
     n, k = W.shape

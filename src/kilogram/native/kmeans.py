@@ -23,7 +23,7 @@ class LloydStep(NamedTuple):
     distances: Array | None
 
 
-class Begun(NamedTuple):
+class PassInputs(NamedTuple):
     """A pass about to run: what native passes take first, labels and sums being overwritten."""
 
     x: Array
@@ -43,7 +43,7 @@ class Begun(NamedTuple):
         C: Array,
         labels: Array | None,
         sums: Array | None,
-    ) -> Begun:
+    ) -> PassInputs:
         (n, d), k = x.shape, len(C)
         C = np.ascontiguousarray(C, x.dtype)
         w, shift = vector(w, n, x.dtype, "w"), vector(shift, d, x.dtype, "shift")
@@ -74,7 +74,7 @@ def cluster_pass(
     With the `labels` (n,) int32 and `sums` of an earlier pass only rows that move are summed; both
     are overwritten. Without `inertia` no exact distance is taken.
     """
-    begun = Begun.of(matrix("X", X), w, shift, C, labels, sums)
+    begun = PassInputs.of(matrix("X", X), w, shift, C, labels, sums)
     away = np.empty(len(X), begun.x.dtype) if distances else None
     found = begun.run(_core.cluster_pass, inertia or distances, away)
     return begun.step(found)._replace(distances=away)
@@ -90,9 +90,9 @@ class Bounds:
     def __init__(self, n: int, C: Array, size: int):
         line = 64 // C.itemsize  # the bounds of a row are whole cache lines
         padded = -(-len(C) // (size * line)) * line
-        self.size, self.order = size, near_together(C, size)
+        self.size, self.order = size, nearby_order(C, size)
         self.upper, self.least = np.empty(n, C.dtype), np.empty(n, C.dtype)
-        self.lower = on_line(n * padded, C.dtype).reshape(n, padded)
+        self.lower = aligned_array(n * padded, C.dtype).reshape(n, padded)
         self.drift = np.zeros(padded, C.dtype)
         self.C: Array | None = None
         self.looked = 1.0
@@ -124,7 +124,7 @@ def bounded_pass(
 
     `labels` and `sums` must be those of the last pass with these bounds.
     """
-    begun = Begun.of(matrix("X", X), w, shift, C, labels, sums)
+    begun = PassInputs.of(matrix("X", X), w, shift, C, labels, sums)
     moved = bounds.moved(begun.C)
     found, bounds.looked = begun.run(
         _core.bounded_pass,
@@ -141,7 +141,7 @@ def bounded_pass(
     return begun.step(found if inertia else 0.0)
 
 
-class Places(NamedTuple):
+class CentreGroups(NamedTuple):
     """Centres beside those near them: the centre at each place, or -1, and where groups begin.
 
     Groups are whole blocks of four places. Without `starts` (groups + 1,) there are none.
@@ -161,7 +161,9 @@ class QuantisedRows:
     def __init__(self, X: Array, shift: Array, unit: float):
         self.X, (n, d) = matrix("X", X), X.shape
         self.shift, self.unit = vector(shift, d, self.X.dtype, "shift"), float(unit)
-        self.codes = on_line(n * -(-d // _core.CODE_LINE) * _core.CODE_LINE, np.dtype(np.uint8))
+        self.codes = aligned_array(
+            n * -(-d // _core.CODE_LINE) * _core.CODE_LINE, np.dtype(np.uint8)
+        )
         self.about = np.empty((n, 4), np.float32)
         given = (self.X, self.shift, self.unit, self.codes, self.about)
         self.balance: float = run(_core.encode_rows, float(n) * d, *given)
@@ -193,7 +195,7 @@ def has_fast_byte_products() -> bool:
 def filtered_pass(
     rows: QuantisedRows,
     C: Array,
-    places: Places,
+    places: CentreGroups,
     w: Array | None = None,
     *,
     labels: Array | None = None,
@@ -205,7 +207,7 @@ def filtered_pass(
     Groups of `places` that lie far are left out whole. `labels` and `sums` must be those of the
     last pass with these rows.
     """
-    begun = Begun.of(rows.X, w, rows.shift, C, labels, sums)
+    begun = PassInputs.of(rows.X, w, rows.shift, C, labels, sums)
     found, looked, opened = begun.run(
         _core.filtered_pass,
         inertia,
@@ -218,14 +220,14 @@ def filtered_pass(
     return begun.step(found if inertia else 0.0)
 
 
-def on_line(size: int, dtype: np.dtype) -> Array:
+def aligned_array(size: int, dtype: np.dtype) -> Array:
     """So many numbers, not set, that begin with a cache line."""
     memory = np.empty(size * dtype.itemsize + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size * dtype.itemsize].view(dtype)
 
 
-def near_together(C: Array, size: int) -> Array:
+def nearby_order(C: Array, size: int) -> Array:
     """An order of the centres in which every run of `size` lies close together, (k,) int32."""
     C = np.asarray(C, float)
     far, order = (C * C).sum(axis=1), np.empty(len(C), np.int32)  # far: inf for those taken
@@ -240,7 +242,7 @@ def near_together(C: Array, size: int) -> Array:
     return order
 
 
-def grouped(C: Array, seeds: Array, steps: int = 1) -> tuple[Places, Array]:
+def grouped(C: Array, seeds: Array, steps: int = 1) -> tuple[CentreGroups, Array]:
     """Places for the centres C (k, d) in groups around means, and these: k-means from `seeds`."""
     C = np.ascontiguousarray(C, C.dtype)
     for _ in range(steps):
@@ -254,7 +256,7 @@ def grouped(C: Array, seeds: Array, steps: int = 1) -> tuple[Places, Array]:
     first = np.repeat(starts[:-1] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
     order = np.full(starts[-1], -1, np.int32)
     order[np.arange(len(C)) + first] = np.argsort(labels, kind="stable")
-    return Places(order, starts.astype(np.int32)), seeds
+    return CentreGroups(order, starts.astype(np.int32)), seeds
 
 
 def distances_to(X: Array, C: Array, norms: Array, shift: Array | None = None) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array
-from kilogram.native.kmeans import Begun, LloydStep, QuantisedRows, near_together, on_line
+from kilogram.native.kmeans import LloydStep, PassInputs, QuantisedRows, aligned_array, nearby_order
 
 FOUR = 4  # centres of a block, each with its own bound
 LINE = 16  # bounds of a cache line
@@ -19,7 +19,7 @@ class FilterBounds:
         n, padded = len(rows.X), -(-k // (FOUR * LINE)) * LINE
         self.rows = rows
         self.least = np.empty(n, np.float32)
-        self.lower = on_line(n * padded, self.least.dtype).reshape(n, padded)
+        self.lower = aligned_array(n * padded, self.least.dtype).reshape(n, padded)
         self.order, self.drift = np.arange(k, dtype=np.int32), np.zeros(padded, np.float32)
         self.known = False
 
@@ -36,7 +36,7 @@ class FilterBounds:
             step = places.reshape(-1, FOUR).max(axis=1) * (1 + 1e-5)
             self.drift = ((self.drift + step) * (1 + 1e-7)).astype(np.float32)
             return moved
-        self.order = near_together(C, FOUR)
+        self.order = nearby_order(C, FOUR)
         self.drift[:] = 0
         return None
 
@@ -55,7 +55,7 @@ def filtered_bounds_pass(
     `labels` and `sums` must be those of the last pass with these bounds.
     """
     rows = bounds.rows
-    begun = Begun.of(rows.X, w, rows.shift, C, labels, sums)
+    begun = PassInputs.of(rows.X, w, rows.shift, C, labels, sums)
     bounds.known = bounds.known and begun.follow
     moved = bounds.moved(begun.C)
     found, rows.looked, rows.opened = begun.run(

@@ -6,7 +6,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, matrix, vector
-from kilogram.native.kmeans import Begun, LloydStep, on_line
+from kilogram.native.kmeans import LloydStep, PassInputs, aligned_array
 
 
 class SmallKBounds:
@@ -20,14 +20,16 @@ class SmallKBounds:
         self.X = matrix("X", X)
         (n, d), dtype = self.X.shape, self.X.dtype
         self.shift = vector(shift, d, dtype, "shift")
-        self.codes = on_line(n * -(-d // _core.CODE_LINE) * _core.CODE_LINE, np.dtype(np.int8))
+        self.codes = aligned_array(
+            n * -(-d // _core.CODE_LINE) * _core.CODE_LINE, np.dtype(np.int8)
+        )
         self.coded = False
         self.steps, self.left, self.norms = (np.empty(n, dtype) for _ in range(3))
         self.upper, self.least = np.empty(n, dtype), np.empty(n, dtype)
         padded = (
             -(-k // _core.SMALL_K_PADDING) * _core.SMALL_K_PADDING
         )  # the bounds of a row are whole cache lines
-        self.lower = on_line(n * padded, dtype).reshape(n, padded)
+        self.lower = aligned_array(n * padded, dtype).reshape(n, padded)
         self.drift = np.zeros(k, dtype)
         self.C: Array | None = None
         self.looked = 1.0
@@ -63,7 +65,7 @@ def small_k_pass(
 
     `labels` and `sums` must be those of the last pass with these bounds.
     """
-    begun = Begun.of(bounds.X, w, bounds.shift, C, labels, sums)
+    begun = PassInputs.of(bounds.X, w, bounds.shift, C, labels, sums)
     if not begun.follow:
         bounds.reset()
     moved = bounds.moved(begun.C)

@@ -14,7 +14,7 @@ from kilogram.native.buffers import Array, matrix, run
 METRICS = ("sqeuclidean", "cityblock", "chebyshev", "powers", "unequal", "gower")
 
 
-class Within(NamedTuple):
+class RadiusNeighbours(NamedTuple):
     """Rows found for m queries: those of query i are indices[start[i] : start[i + 1]].
 
     In the order of the rows, or nearest first if the search was asked `by_distance`.
@@ -65,14 +65,14 @@ def rows_within(
     prepared: ShiftedNorms | None = None,
     *,
     by_distance: bool = False,
-) -> Within:
+) -> RadiusNeighbours:
     """All rows of Y at most `radius` away, Euclidean; Y = None: of the other rows of X."""
     x = np.ascontiguousarray(matrix("X", X))
     y = x if Y is None else np.ascontiguousarray(matrix("Y", Y, like=x))
     shift, norms = ShiftedNorms.of(y) if prepared is None else prepared
     work = float(len(x)) * len(y) * (x.shape[1] + 4)
-    return Within(*run(_core.rows_within, work, x, y, shift, norms, float(radius), Y is None,
-                       by_distance))  # fmt: skip
+    args = (x, y, shift, norms, float(radius), Y is None, by_distance)
+    return RadiusNeighbours(*run(_core.rows_within, work, *args))
 
 
 def _middle(y: Array) -> Array:
@@ -138,10 +138,10 @@ class KDTree(NamedTuple):
     def within(
         self, Q: Array, radius: float, *, metric: str = "sqeuclidean", p: float = 2.0,
         others: bool = False, by_distance: bool = False,
-    ) -> Within:  # fmt: skip
+    ) -> RadiusNeighbours:  # fmt: skip
         """All points at most `radius` away, which is the root of squares and powers."""
         q = self._queries(Q)
-        return Within(*run(_core.tree_within, len(q) * float(TREE_WORK),
+        return RadiusNeighbours(*run(_core.tree_within, len(q) * float(TREE_WORK),
                            TREE_METRICS.index(metric), float(p), self.shape[0], *self[:4], q,
                            float(radius), others, by_distance))  # fmt: skip
 
@@ -173,7 +173,7 @@ def metric_nearest(
 def metric_within(
     metric: str, X: Array, Y: Array | None, radius: float, *, p: float = 2.0, numbers: int = 0,
     by_distance: bool = False,
-) -> Within:  # fmt: skip
+) -> RadiusNeighbours:  # fmt: skip
     """All rows of Y at most `radius` away; Y = None: of the other rows of X.
 
     The radius and the distances found are roots of squares and powers. "unequal" counts columns.
@@ -182,8 +182,8 @@ def metric_within(
     y = x if Y is None else np.ascontiguousarray(matrix("Y", Y, like=x))
     work = float(len(x)) * len(y) * y.shape[1]
     kind = METRICS.index(metric)
-    return Within(*run(_core.metric_within, work, kind, float(p), int(numbers), x, y, float(radius),
-                       Y is None, by_distance))  # fmt: skip
+    args = (kind, float(p), int(numbers), x, y, float(radius), Y is None, by_distance)
+    return RadiusNeighbours(*run(_core.metric_within, work, *args))
 
 
 def hashed_nearest(

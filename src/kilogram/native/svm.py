@@ -178,7 +178,7 @@ def bit_square(bits: Array, table: Array, out: Array, *, differing: bool) -> Arr
     return out
 
 
-class Compressed(NamedTuple):
+class RowBuffers(NamedTuple):
     """Rows for `coordinate_passes`: entries, columns and row starts; the last two None if dense."""
 
     data: Array
@@ -187,7 +187,7 @@ class Compressed(NamedTuple):
     d: int
 
 
-class Standing(NamedTuple):
+class DescentProgress(NamedTuple):
     """Where coordinate descent stands: rows seen in the last call, how many of `order` still take
     part, how far from moving a row is left out, the violation of the last pass, the seed."""
 
@@ -199,17 +199,17 @@ class Standing(NamedTuple):
 
 
 def coordinate_passes(
-    rows: Compressed,
+    rows: RowBuffers,
     terms: Array,
     dual: tuple[Array, Array],
     order: Array,
-    standing: Standing,
+    standing: DescentProgress,
     *,
     scale: float,
     eps: float,
     goal: float,
     visits: int,
-) -> Standing:
+) -> DescentProgress:
     """Passes of dual coordinate descent until the violation is at most goal, or visits are spent.
 
     terms (5, n) holds |x~|^2, t, s, lower and upper; dual = (b, w = X~'b) and order, the rows that
@@ -220,4 +220,4 @@ def coordinate_passes(
     found = _core.coordinate_passes(
         *rows, scale, eps, terms, b, w, order, active, far, seed, goal, visits
     )
-    return Standing(*found)
+    return DescentProgress(*found)

@@ -83,7 +83,7 @@ class Target(NamedTuple):
         return int(self.classes.sum()) if len(self.classes) else self.y.shape[1]
 
 
-class Grown(NamedTuple):
+class GrownNodes(NamedTuple):
     """Nodes: links (3, nodes) are the column (-1 in leaves) and the children."""
 
     links: Array
@@ -141,7 +141,7 @@ def grow_tree(
     seed: int,
     cancel: CancelFlag | None = None,
     threads: int = 1,
-) -> Grown:
+) -> GrownNodes:
     """Grow a tree on these rows (m,) with weights w (n,), which must be above 0 there."""
     m = len(rows)
     leaves = max(m // max(limits.min_leaf, 1), 1)
@@ -175,7 +175,7 @@ def grow_tree(
     if count < 0:
         raise Cancelled
     parts = (*numbers, value, missing_left, categories)
-    return Grown(links[:, :count].copy(), *(a[:count].copy() for a in parts))
+    return GrownNodes(links[:, :count].copy(), *(a[:count].copy() for a in parts))
 
 
 def prepare_trees(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.linalg import vanished
+from kilogram.arrays.linalg import squares_underflow
 from kilogram.arrays.namespace import is_numpy, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import take_rows
 from kilogram.native import class_sums as native
@@ -48,7 +48,7 @@ class ClassScatters:
             return _gathered(X, codes, w, n_classes)
         p = class_pilots(X, codes, n_classes)
         S = native.class_scatter(X, codes, p, w)
-        if X.dtype == np.float32 and vanished(S[:, :-1, :-1].sum(axis=0)):
+        if X.dtype == np.float32 and squares_underflow(S[:, :-1, :-1].sum(axis=0)):
             return cls.of(X.astype(np.float64), codes, w, n_classes=n_classes)
         W = S[:, -1, -1]
         e = S[:, -1, :-1] / np.where(W > 0, W, 1.0)[:, None]

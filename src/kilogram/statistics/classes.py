@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.arrays.linalg import scatter, vanished
+from kilogram.arrays.linalg import scatter, squares_underflow
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.native import class_sums as native
 from kilogram.statistics.moments import JointMoments
@@ -126,7 +126,7 @@ def merged_fractions(ours: Any, theirs: Any) -> Any:
 def _in_one_pass(X: np.ndarray, codes: np.ndarray, w: Any, n_classes: int) -> tuple[Any, Any, Any]:
     p = class_pilots(X, codes, n_classes)
     S, sums, counts = native.within_scatter(X, codes, p, w)
-    if X.dtype == np.float32 and vanished(S):
+    if X.dtype == np.float32 and squares_underflow(S):
         return _in_one_pass(X.astype(np.float64), codes, w, n_classes)
     W = counts if w is None else class_weights(codes, w, n_classes)
     e = sums / np.where(W > 0, W, 1.0)[:, None]

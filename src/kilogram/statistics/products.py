@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from kilogram import native
-from kilogram.arrays.linalg import scatter, vanished
+from kilogram.arrays.linalg import scatter, squares_underflow
 from kilogram.arrays.namespace import float_dtype, is_numpy, is_sparse, namespace
 from kilogram.arrays.rows import row_slices
 
@@ -25,7 +25,7 @@ def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any,
         return _mixed_pair(X, Y, w, p, q)
     if is_numpy(X) and is_numpy(Y):
         found = native.scatter_pair(X, Y, w, p, q)
-        if X.dtype == "float32" and (vanished(found.xx) or vanished(found.yy)):
+        if X.dtype == "float32" and (squares_underflow(found.xx) or squares_underflow(found.yy)):
             X, Y = X.astype("float64"), Y.astype("float64")
             return native.scatter_pair(X, Y, w, p, q)
         return found

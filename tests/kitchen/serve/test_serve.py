@@ -25,7 +25,7 @@ from kilogram.kitchen.features.columns import Column, Layout
 from kilogram.kitchen.serve import Limits
 from kilogram.kitchen.serve.app import make_app, refuse_images
 from kilogram.kitchen.serve.limits import Job, RequestError, RequestQueue
-from kilogram.kitchen.serve.openapi import described, example, openapi
+from kilogram.kitchen.serve.openapi import describe_model, example, openapi
 from kilogram.kitchen.serve.responses import Predictor
 from kilogram.kitchen.serve.server import _listen
 from tests.kitchen.conftest import curved
@@ -433,7 +433,7 @@ def test_every_kind_of_column_has_an_example():
     again = CellParser(model.layout).cells([odd, row], Limits())
     assert list(map(str, again.ravel())) == list(map(str, X.ravel()))
     assert "properties" in openapi(model, Limits(), "1")["components"]["schemas"]["Row"]
-    assert described(model)["columns"][6]["how"].endswith("…")
+    assert describe_model(model)["columns"][6]["how"].endswith("…")
     with pytest.raises(KitchenError, match="threads"):
         Limits(threads=0)
 

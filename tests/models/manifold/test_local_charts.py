@@ -20,7 +20,7 @@ def sheet():
 
 def matrices(X, k=10, d=2):
     at = nearest(X, k).indices
-    yield "modified", local_charts.modified(X, at, d, 1e-12)
+    yield "modified", local_charts.modified_weights(X, at, d, 1e-12)
     yield "hessian", local_charts.hessian(X, at, d)
     yield "ltsa", local_charts.ltsa(X, at, d)
     yield "standard", local_charts.standard(X, at, 1e-9)

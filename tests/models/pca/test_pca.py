@@ -358,14 +358,14 @@ def test_em_without_holes_is_pca():
 
 
 def test_em_likelihood_never_falls_and_ends_at_a_stationary_point():
-    from kilogram.models.pca.missing_values import first_guess, sums, updated
+    from kilogram.models.pca.missing_values import first_guess, sums, update_model
 
     X = with_missing(low_rank(noise=0.5, n=80))
     model, seen = first_guess(X, None, 2, None), []
     for _ in range(60):
         found = sums(model, X)
         seen.append(found.likelihood)
-        model = updated(model, found, 1e-12)
+        model = update_model(model, found, 1e-12)
     assert (np.diff(seen) > -1e-9).all()
     assert seen[-1] - seen[-2] < 1e-4
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from kilogram.solvers.scaling.classical import classical_scaling
-from kilogram.solvers.scaling.smacof import guttman, placed, smacof
+from kilogram.solvers.scaling.smacof import guttman, place_points, smacof
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((30, 2))
@@ -39,4 +39,4 @@ def test_the_stress_is_that_of_the_configuration():
 
 def test_points_are_placed_where_their_distances_lead():
     Y = rng.standard_normal((4, 2))
-    np.testing.assert_allclose(placed(cdist(Y, X), X, max_iter=5000, tol=1e-14), Y, atol=1e-4)
+    np.testing.assert_allclose(place_points(cdist(Y, X), X, max_iter=5000, tol=1e-14), Y, atol=1e-4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kilogram.native.trees import NO_CATEGORIES, Grown
+from kilogram.native.trees import NO_CATEGORIES, GrownNodes
 from kilogram.solvers.trees.nodes import Links, Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned, pruning_path
 
@@ -20,7 +20,7 @@ def tree():
     value = np.arange(5.0)[:, None]
     sides = np.zeros(5, np.uint8)
     return Trees.of(
-        [Grown(LINKS, threshold, WEIGHT, IMPURITY, WEIGHT, value, sides, NO_CATEGORIES)]
+        [GrownNodes(LINKS, threshold, WEIGHT, IMPURITY, WEIGHT, value, sides, NO_CATEGORIES)]
     )
 
 

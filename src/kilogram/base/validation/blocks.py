@@ -26,9 +26,9 @@ def watch_rows(estimator: BaseEstimator, X: Any, finite: bool | str, *, named: b
     """
     check = BlockCheck(estimator, finite, named)
     if is_dask(X):
-        from kilogram.arrays.dask_rows import watched
+        from kilogram.arrays.dask_rows import watch_blocks
 
-        return watched(X, check)
+        return watch_blocks(X, check)
     return (RowStream(X) if is_stream(X) else X).watched(check)
 
 

@@ -14,7 +14,7 @@ from kilogram.arrays.namespace import is_sparse
 NAN, WORDS = "Input X contains NaN", "could not convert string to float"
 
 
-def located(message: str, X: Any, estimator: BaseEstimator) -> str | None:
+def add_location(message: str, X: Any, estimator: BaseEstimator) -> str | None:
     """scikit-learn's or NumPy's message about an invalid entry, with its place; None for others."""
     name = type(estimator).__name__
     if message.startswith(NAN):

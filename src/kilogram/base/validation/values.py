@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_array, is_sparse, to_numpy
 from kilogram.arrays.rows import row_count
-from kilogram.base.validation.locations import located
+from kilogram.base.validation.locations import add_location
 
 DATES = "holds dates or durations: give numbers, the days since some date for example."
 
@@ -104,7 +104,7 @@ def refused_kinds(X: Any, estimator: BaseEstimator) -> Iterator[None]:
             f"Input X or y has a number beyond the range of floats: {error}."
         ) from error
     except ValueError as error:
-        message = located(str(error), X, estimator)
+        message = add_location(str(error), X, estimator)
         if message is None:
             raise
         raise ValueError(message) from error

@@ -30,7 +30,7 @@ STRAIGHT = 1e-6  # cosine of an angle: rounding of cells written with six digits
 MADE_UP = 0.1  # of the rows: measured rows lie on such lines only by chance
 
 
-def prepared(subject: AuditData, table: Table) -> Iterator[Finding]:
+def preprocessing_findings(subject: AuditData, table: Table) -> Iterator[Finding]:
     """KG-A17, all three kinds."""
     if table.data.num_rows < FEW_ROWS:
         return

@@ -28,7 +28,7 @@ from kilogram.kitchen.audit.checks_columns import (
 from kilogram.kitchen.audit.checks_drift import drift, shared_rows
 from kilogram.kitchen.audit.checks_formulas import formulas
 from kilogram.kitchen.audit.checks_order import future, groups, time_order
-from kilogram.kitchen.audit.checks_preprocessing import prepared
+from kilogram.kitchen.audit.checks_preprocessing import preprocessing_findings
 from kilogram.kitchen.audit.checks_rows import duplicates, near_duplicates
 from kilogram.kitchen.audit.checks_target import few_rows, imbalance, small_classes
 from kilogram.kitchen.audit.finding import SEVERITIES, Audit, Finding, check_codes
@@ -202,7 +202,9 @@ def _counts(subject: AuditData, table: Table, rows: int) -> Iterator[Check]:
 def _all_rows(whole: AuditData, table: Table) -> Iterator[Check]:
     yield Check("checking for duplicate rows", ("KG-A04",), lambda: duplicates(whole))
     yield Check(
-        "checking for preprocessing on all rows", ("KG-A17",), lambda: prepared(whole, table)
+        "checking for preprocessing on all rows",
+        ("KG-A17",),
+        lambda: preprocessing_findings(whole, table),
     )
 
 

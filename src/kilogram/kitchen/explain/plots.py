@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TOP = 15  # bars that a reader compares
 
 
-def drawn(found: Explanation) -> list[Plot]:
+def explanation_plots(found: Explanation) -> list[Plot]:
     """All plots, in reading order."""
     return [of_importance(found), *dependence_plots(found.dependences, found.model.target)]
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from kilogram.kitchen.artifact.model import measure_of
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
 from kilogram.kitchen.explain.importance import significant_columns
-from kilogram.kitchen.explain.plots import drawn, of_importance
+from kilogram.kitchen.explain.plots import explanation_plots, of_importance
 from kilogram.kitchen.formatting import ends, figure, signed
 from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.facts import versions
@@ -27,7 +27,7 @@ MAX_LISTED = 60  # rows of the table of columns
 
 def as_html(found: Explanation) -> bytes:
     """The page as the content of a file; nothing is loaded from elsewhere."""
-    return render("explain.html", **_context(found), plots=drawn(found))
+    return render("explain.html", **_context(found), plots=explanation_plots(found))
 
 
 def as_card(found: Explanation) -> str:

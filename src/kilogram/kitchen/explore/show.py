@@ -11,7 +11,7 @@ from rich.text import Text
 from kilogram.kitchen.explore.plots import plots
 from kilogram.kitchen.formatting import figure, seconds
 from kilogram.kitchen.report.facts import versions
-from kilogram.kitchen.report.overview import drawn
+from kilogram.kitchen.report.overview import column_plot
 from kilogram.kitchen.report.templates import render
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _context(found: Exploration) -> dict[str, Any]:
     strong = [pair for pair in found.dependence.pairs if pair.significant]
     return {
         "found": found, "versions": versions(), "cards": cards(found),
-        "columns": [(one, drawn(one)) for one in found.columns[:MAX_COLUMNS]],
+        "columns": [(one, column_plot(one)) for one in found.columns[:MAX_COLUMNS]],
         "columns_more": max(0, len(found.columns) - MAX_COLUMNS),
         "pairs": strong[:MAX_PAIRS], "pairs_more": max(0, len(strong) - MAX_PAIRS),
     }  # fmt: skip

@@ -75,7 +75,7 @@ def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
     """What a fitted estimator says of the rows of x."""
     if isinstance(model, Pipeline):
         for step in model[:-1]:
-            x = mapped(g, step, x)
+            x = feature_map_graph(g, step, x)
         return scores(g, model[-1], x)
     if isinstance(model, RidgeSearch):
         return _ridge_search(g, model, x)
@@ -93,7 +93,7 @@ def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
     raise no_graph(model)
 
 
-def mapped(g: Graph, part: Any, x: str) -> str:
+def feature_map_graph(g: Graph, part: Any, x: str) -> str:
     """What a feature map makes of x."""
     for kind, write in _MAPS.items():
         if isinstance(part, kind):
@@ -150,7 +150,11 @@ def _dual(g: Graph, model: BaseEstimator, x: str) -> Scores:
     if hasattr(model, "features_"):  # fitted on features of its own
         a = np.reshape(np.asarray(model.coef_, dtype=float), (len(model.coef_), -1))
         phi = model.features_
-        z = _cosines(g, x, phi.W, phi.b, phi.scale) if hasattr(phi, "W") else mapped(g, phi, x)
+        z = (
+            _cosines(g, x, phi.W, phi.b, phi.scale)
+            if hasattr(phi, "W")
+            else feature_map_graph(g, phi, x)
+        )
         return Scores(g.affine(z, a, b), a.shape[1])
     a = np.reshape(np.asarray(model.dual_coef_, dtype=float), (len(model.dual_coef_), -1))
     return Scores(g.affine(kernel(g, model.kernel_, x, model.X_fit_), a, b), a.shape[1])
@@ -234,7 +238,7 @@ def _quadratic(g: Graph, model: QuadraticDiscriminantAnalysis, x: str) -> Scores
 
 def _kernel_fisher(g: Graph, model: KernelFisherDiscriminant, x: str) -> Scores:
     if model.approximation is not None:
-        return _fisher(g, model.linear_, mapped(g, model.map_, x))
+        return _fisher(g, model.linear_, feature_map_graph(g, model.map_, x))
     return _rule(g, model.rule_, bayes.kernel_fisher(g, model, x))
 
 

@@ -35,7 +35,7 @@ from kilogram.kitchen.features.columns import (
     plain,
     values,
 )
-from kilogram.kitchen.features.number_formats import described, number_format
+from kilogram.kitchen.features.number_formats import describe_format, number_format
 from kilogram.kitchen.features.ordinal_scales import date_form, scale_order
 from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.read.dialect import is_number
@@ -284,7 +284,7 @@ def _written_numbers(
     named_id = bool(_ID_NAME.search(name)) and distinct > 0.5 * len(column)
     if (codes or named_id) and not force:
         return None  # whole numbers as text are codes: 08540, 1002
-    why = described(form, unreadable)
+    why = describe_format(form, unreadable)
     return Column(name, "numeric", why, missing, distinct, form=str(form))
 
 

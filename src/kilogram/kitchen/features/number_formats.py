@@ -121,7 +121,7 @@ def _parsed(word: str, mark: str) -> tuple[float, str]:
     return (-value if negative else value), (units[0] if units else "")
 
 
-def described(form: NumberFormat, unreadable: int) -> str:
+def describe_format(form: NumberFormat, unreadable: int) -> str:
     """The format in words, for the reason of a column type."""
     parts = [f"in {form.unit}"] if form.unit else []
     parts += ["with a decimal comma"] if form.decimal == "," else []

@@ -125,7 +125,7 @@ def _in_blocks(head: bytes, origin: FileSource) -> RowBlocks:
         seen.judge(found, origin.name)
 
     def typed(table: pa.Table) -> pa.Table:
-        return retyped(table, found, seen, origin.written)
+        return infer_types(table, found, seen, origin.written)
 
     looks = origin.header and found.looks_like_data
     return RowBlocks(
@@ -155,7 +155,7 @@ def _word_blocks(
         ) from None
 
 
-def retyped(
+def infer_types(
     table: pa.Table, found: Dialect, seen: ReadLog, written: Mapping[str, str] | None = None
 ) -> pa.Table:
     """A table of words with the types its values have."""

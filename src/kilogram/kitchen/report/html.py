@@ -21,7 +21,7 @@ from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.report import sentences as words
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import candidates, versions
-from kilogram.kitchen.report.overview import ColumnSummary, drawn, summaries, summary
+from kilogram.kitchen.report.overview import ColumnSummary, column_plot, summaries, summary
 from kilogram.kitchen.report.plots import plots, scores
 from kilogram.kitchen.report.svg import short
 from kilogram.kitchen.report.templates import render
@@ -108,7 +108,7 @@ def overview(cooked: CookResult) -> list[tuple[ColumnSummary, str]]:
         shown = []
     few = [column for column in layout.columns if column.used][:MAX_DISTRIBUTIONS]
     found = [*shown, *summaries(data, few)]
-    return [(one, drawn(one)) for one in found]
+    return [(one, column_plot(one)) for one in found]
 
 
 def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:

@@ -147,7 +147,7 @@ def _levels(cells: Any, about: dict[str, Any]) -> ColumnSummary:
     return ColumnSummary(**about, missing=cells.null_count, distinct=len(number), levels=top)
 
 
-def drawn(one: ColumnSummary) -> str:
+def column_plot(one: ColumnSummary) -> str:
     """The histogram or the bars of the levels as a small SVG; empty where there is nothing."""
     if one.histogram is not None and len(one.histogram.counts) > 1:
         return _histogram_svg(one)

@@ -23,7 +23,7 @@ from kilogram.kitchen.formatting import json_values
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.report.templates import render
 from kilogram.kitchen.serve.limits import Job, Limits, RequestError, RequestQueue
-from kilogram.kitchen.serve.openapi import described, example, openapi, value_format
+from kilogram.kitchen.serve.openapi import describe_model, example, openapi, value_format
 from kilogram.kitchen.serve.request_rows import CSV, JSON, media_type
 from kilogram.kitchen.serve.responses import Predictor
 
@@ -99,7 +99,7 @@ class ModelService:
         if "text/markdown" in request.headers.get("accept", ""):
             card = card_of(self.model)
             return self._response(card, media_type="text/markdown; charset=utf-8", headers=_SAFE)
-        return self._json(described(self.model))
+        return self._json(describe_model(self.model))
 
     async def openapi(self, request: Any) -> Any:
         return self._json(self.document)

@@ -15,7 +15,7 @@ from kilogram.kitchen.serve.limits import Limits
 MAX_LEVELS = 50  # named in the schema
 
 
-def described(model: Model) -> dict[str, Any]:
+def describe_model(model: Model) -> dict[str, Any]:
     """The model as plain values, with its card."""
     about = {k: v for k, v in model.about.items() if k not in ("card", "written")}
     return {

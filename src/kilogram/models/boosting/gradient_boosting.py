@@ -38,7 +38,7 @@ MOST = 2**31 - 1  # no limit, in the type of the compiled loop
 MANY_ROWS = 10_000  # rows from which early_stopping="auto" stops early
 
 
-class Text(Constraint):
+class AnyString(Constraint):
     """A string; which ones are known is for whoever looks it up."""
 
     def accepts(self, value: Any) -> bool:
@@ -66,7 +66,7 @@ class HistGradientBoosting(BoostedModel):
         "interaction_cst": OneOf("pairwise", "no_interactions") | ArrayLike() | Null(),
         "warm_start": Boolean(),
         "early_stopping": OneOf("auto") | Boolean(),
-        "scoring": Text() | Function() | Null(),
+        "scoring": AnyString() | Function() | Null(),
         "validation_fraction": Integer(1) | Real(0.0, 1.0, "neither") | Null(),
         "n_iter_no_change": Integer(1),
         "tol": Real(0.0, np.inf, "left"),

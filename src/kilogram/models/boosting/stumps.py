@@ -13,7 +13,7 @@ from kilogram.arrays.namespace import is_sparse
 from kilogram.models.boosting.adaboost_rounds import Learner
 from kilogram.models.boosting.validated_rows import sparse_columns
 from kilogram.native.boosting import SortedColumns, Stump
-from kilogram.native.trees import NO_CATEGORIES, Grown
+from kilogram.native.trees import NO_CATEGORIES, GrownNodes
 from kilogram.solvers.trees.nodes import Trees
 
 PURE = 1e-15  # of the squares of y: deviations of a node that are rounding
@@ -69,7 +69,7 @@ class ShallowTree(RegressorMixin, BaseEstimator):
         self.trees = trees
 
     @classmethod
-    def of(cls, grown: Grown) -> ShallowTree:
+    def of(cls, grown: GrownNodes) -> ShallowTree:
         return cls(Trees.of([grown]))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -110,7 +110,7 @@ def sparse_tree(columns: SortedColumns, y: np.ndarray, w: np.ndarray, depth: int
     add(w, 0)
     table, count = np.array(nodes), len(nodes)
     return ShallowTree.of(
-        Grown(
+        GrownNodes(
             np.array(links, np.int32).T.copy(), table[:, 0], table[:, 1], table[:, 2], table[:, 3],
             table[:, 4:], np.zeros(count, np.uint8), NO_CATEGORIES,
         )

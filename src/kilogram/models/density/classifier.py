@@ -83,7 +83,7 @@ class ClassDensities(SamplingClassifier, DiscriminantClassifier):
         return self._map_rows(self._joint_log_likelihood, X)
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:
-        return drawn(self.densities_[c], m, int(rng.integers(2**31)))
+        return sample_density(self.densities_[c], m, int(rng.integers(2**31)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,7 +150,7 @@ class DensityClassifier(ClassDensities):
         return [_fitted(base, X, w, codes == c) for c in range(len(self.classes_))]
 
 
-def drawn(density: Any, m: int, seed: int) -> np.ndarray:
+def sample_density(density: Any, m: int, seed: int) -> np.ndarray:
     """m rows from a fitted density, of this library or another."""
     name = type(density).__name__
     if not hasattr(density, "sample"):

@@ -22,7 +22,7 @@ from kilogram.base.constraints import Constraint, Integer, Real
 from kilogram.base.random_state import as_generator
 from kilogram.models.density.density import checked_n_samples
 from kilogram.models.density.density_tree import DensityTreeModel, checked_box
-from kilogram.models.density.tree_growth import grown
+from kilogram.models.density.tree_growth import grow_tree
 from kilogram.models.density.tree_nodes import DensityNodes
 from kilogram.operators.cost import rates
 
@@ -129,7 +129,7 @@ min_width, epsilon, min_fraction : see `DensityTree`
 
         def grow_one(drawn: tuple[np.ndarray, int]) -> DensityNodes:
             part, seed = drawn
-            return grown(rows[part], None if w is None else w[part], box, rules, seed)
+            return grow_tree(rows[part], None if w is None else w[part], box, rules, seed)
 
         with ThreadPoolExecutor(n_threads()) as team:  # growth leaves the interpreter's lock
             self.trees_ = list(team.map(grow_one, plan))

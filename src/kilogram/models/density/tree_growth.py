@@ -53,7 +53,7 @@ def bounding_box(X: np.ndarray) -> np.ndarray:
     return np.stack([np.where(flat, low_flat, low), np.where(flat, high_flat, high)])
 
 
-def grown(
+def grow_tree(
     X: np.ndarray, w: np.ndarray | None, box: np.ndarray, rules: DensitySplitRules, seed: int
 ) -> DensityNodes:
     """A tree on rows (n, d), grown until the rules stop it."""
@@ -104,14 +104,14 @@ def fitted(
     """A tree, grown and pruned."""
     seed = int(rng.integers(2**62))
     if prune is None or len(X) < 2 * FOLDS:
-        return grown(X, w, box, rules, seed)
+        return grow_tree(X, w, box, rules, seed)
     part = rng.permutation(len(X))
     if prune == "held_out":
         own = part >= len(X) // 3
-        tree = grown(X[own], None if w is None else w[own], box, rules, seed)
+        tree = grow_tree(X[own], None if w is None else w[own], box, rules, seed)
         seen = tree.weights_of(X[~own], None if w is None else w[~own])
         return tree.collapsed(costs(tree, seen, rules.criterion)).refilled(X, w)
-    tree = grown(X, w, box, rules, seed)
+    tree = grow_tree(X, w, box, rules, seed)
     own_cost = costs(tree, tree.mass, rules.criterion)
     penalties = tree.links.candidate_penalties(own_cost, PENALTIES, SMALLEST_GAIN)
     penalty = _penalty(X, w, box, rules, part % FOLDS, penalties, seed)
@@ -132,7 +132,7 @@ def _penalty(
     for k in range(FOLDS):
         own = fold != k
         here, there = (None, None) if w is None else (w[own], w[~own])
-        tree = grown(X[own], here, box, rules, seed)
+        tree = grow_tree(X[own], here, box, rules, seed)
         cost = costs(tree, tree.mass, rules.criterion)
         for i, penalty in enumerate(tried):
             cut = tree.collapsed(cost, float(penalty))

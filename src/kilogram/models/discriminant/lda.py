@@ -25,7 +25,14 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from kilogram.arrays.linalg import eigh, svd
-from kilogram.arrays.namespace import is_sparse, like, namespace, narrowed, to_numpy, wide_enough
+from kilogram.arrays.namespace import (
+    as_type_of_block,
+    is_sparse,
+    like,
+    namespace,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, Null, OneOf, Real
@@ -283,7 +290,7 @@ class LinearDiscriminantAnalysis(
     def _joint_log_likelihood(self, block: Any) -> Any:
         rows = wide_enough(block, self.coef_)
         scores = rows @ put(self.coef_, rows).T + put(self.intercept_, rows)
-        scores = narrowed(scores, block, rows)
+        scores = as_type_of_block(scores, block, rows)
         if len(self.classes_) != 2:
             return scores
         xp = namespace(scores)
@@ -301,7 +308,7 @@ class LinearDiscriminantAnalysis(
             rows = wide_enough(block, W)
             Z = rows @ put(W, rows)
             Z = Z - put(self.xbar_ @ W, rows) if self.solver == "svd" else Z
-            return narrowed(Z, block, rows)
+            return as_type_of_block(Z, block, rows)
 
         return self._map_rows(project, X)
 

@@ -40,7 +40,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import Projection, storage_reference, stored
+from kilogram.base.projection import Projection, owned_copy, storage_reference
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.factorization.whitening import (
@@ -225,13 +225,13 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _keep(self, X: Any, white: Whitening, W: np.ndarray) -> None:
         ref, root = storage_reference(X), white.weight**0.5
         scale = root if self.whiten == "arbitrary-variance" else 1.0
-        self.components_ = stored(W @ white.K / scale, ref)
-        self.mixing_ = stored(white.back @ W.T * scale, ref)
+        self.components_ = owned_copy(W @ white.K / scale, ref)
+        self.mixing_ = owned_copy(white.back @ W.T * scale, ref)
         self._far = white.far
         self._n_features_out = len(W)
         if self.whiten:
-            self.mean_ = stored(white.mean, ref)
-            self.whitening_ = stored(white.K / root, ref)
+            self.mean_ = owned_copy(white.mean, ref)
+            self.whitening_ = owned_copy(white.K / root, ref)
 
     def transform(self, X: Any, copy: bool = True) -> Any:
         """The sources of rows, M (x - m): (n, n_components). `copy` is scikit-learn's; X stays."""

@@ -42,19 +42,19 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import stored
+from kilogram.base.projection import owned_copy
 from kilogram.base.random_state import as_generator
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.models.factorization.nmf_fitting import (
     About,
     block_loadings,
     check_loss,
+    final_losses,
     given_factors,
     initial_factors,
     look,
     loss_of,
     losses,
-    measured,
     rebuilt,
 )
 from kilogram.models.factorization.nmf_online import batch_step
@@ -245,7 +245,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
         with ticking(self, "iteration", budget.deadline) as tick:
             found = alternate(rows, first, plan, tick)
-        self.components_ = stored(self._rules.scaled(found.value), None)
+        self.components_ = owned_copy(self._rules.scaled(found.value), None)
         self.n_components_ = self._n_features_out = k
         self.n_iter_, self._sums = found.n_iter, None
         W = self._measure(X, s, about)
@@ -272,7 +272,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _measure(self, X: Any, s: Any, about: About) -> Any:
         """The loss with the best loadings for the parts found; those loadings, where at hand."""
-        fit, extra, W = measured(
+        fit, extra, W = final_losses(
             X, s, self.components_, self._rules.final, about, self.missing == "em"
         )
         self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))

@@ -205,7 +205,7 @@ def losses(X: Any, s: Any, H: Any, rule: HalfUpdateRule, missing: bool) -> np.nd
     return np.asarray(reduce_rows(partial(block_loss, H=H, rule=rule, missing=missing), X, s))
 
 
-def measured(
+def final_losses(
     X: Any, s: Any, H: Any, rule: HalfUpdateRule, about: About, missing: bool
 ) -> tuple[float, float, Any]:
     """The loss and the penalty on W, with the best loadings; those loadings where at hand."""

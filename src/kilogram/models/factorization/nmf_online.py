@@ -21,7 +21,7 @@ from kilogram.arrays.rows import reduce_rows
 from kilogram.models.factorization.nmf_fitting import block_loadings
 from kilogram.models.factorization.nmf_updates import Rules
 from kilogram.solvers.factorization.nmf_half_updates import Half, Parts, half
-from kilogram.solvers.factorization.nmf_tables import improved
+from kilogram.solvers.factorization.nmf_tables import improve_components
 
 
 class OnlineSums(NamedTuple):
@@ -79,7 +79,7 @@ def batch_step(
     sums = OnlineSums(A, gram)
     columns = all_rules.columns
     if not poisson:
-        return improved(H, A, gram, columns._replace(update="cd", sweeps=8))[0], sums
+        return improve_components(H, A, gram, columns._replace(update="cd", sweeps=8))[0], sums
     xp = namespace(H)
     under = like(np.asarray(to_numpy(gram))[:, -1:] + columns.l1, H) + columns.l2 * H
     return xp.where(under > 0, A / xp.where(under > 0, under, xp.ones_like(under)), H), sums

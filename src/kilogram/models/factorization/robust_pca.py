@@ -27,7 +27,7 @@ from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Budget, Estimate, Estimator, Laws, as_written, warn_if_unfinished
 from kilogram.base.constraints import Constraint, Integer, Null, Real
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import signed, stored
+from kilogram.base.projection import owned_copy, signed
 from kilogram.base.validation.validate import validate_inverse_input
 from kilogram.operators.cost import rates
 from kilogram.solvers.factorization.principal_component_pursuit import absolute_scores, pursuit
@@ -144,8 +144,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         k = rank if self.n_components is None else min(int(self.n_components), rank)
         _, s, Vt = svd(L)
         self.lam_ = lam
-        self.components_ = stored(signed(Vt[:k, :]), X)
-        self.singular_values_ = stored(s[:k], X)
+        self.components_ = owned_copy(signed(Vt[:k, :]), X)
+        self.singular_values_ = owned_copy(s[:k], X)
         self.explained_variance_ = self.singular_values_**2 / (n - 1)
         self.low_rank_, self.sparse_ = L, S
         self.objective_ = float(found.objective or 0.0)

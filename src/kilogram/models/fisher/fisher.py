@@ -27,7 +27,14 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.linalg import svd
-from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
+from kilogram.arrays.namespace import (
+    as_type_of_block,
+    is_numpy,
+    like,
+    namespace,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.arrays.rows import is_streamed, map_rows, reduce_rows
 from kilogram.base import Estimator, Laws, Twin
 from kilogram.base.constraints import (
@@ -243,7 +250,7 @@ class FisherDiscriminant(
     def _project(self, block: Any) -> Any:
         rows = wide_enough(block, self.scalings_)
         W, offset = put(self.scalings_, rows), put(self.mean_ @ self.scalings_, rows)
-        return narrowed(rows @ W - offset, block, rows)
+        return as_type_of_block(rows @ W - offset, block, rows)
 
     def transform(self, X: Any) -> Any:
         """Rows projected onto the directions, (n, n_components)."""

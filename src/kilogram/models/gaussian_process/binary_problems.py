@@ -151,7 +151,7 @@ def fit_process(
     return BinaryProcess(tuning, data, mode, found)
 
 
-def locked(tick: Any) -> Any:
+def thread_safe_tick(tick: Any) -> Any:
     """A tick that several threads may call."""
     lock = threading.Lock()
 

@@ -45,9 +45,9 @@ from kilogram.models.gaussian_process.binary_problems import (
     LaplaceSettings,
     binary_tasks,
     fit_process,
-    locked,
     log_odds,
     probability,
+    thread_safe_tick,
     votes,
 )
 from kilogram.models.gaussian_process.fitting import check_in_memory, warn_about_search
@@ -203,7 +203,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
                 self.optimizer,
                 int(self.n_restarts_optimizer),
                 int(self.max_iter_predict),
-                locked(tick),
+                thread_safe_tick(tick),
                 budget.deadline,
             )
             self._machines: list[BinaryProcess] = Parallel(n_jobs=n_jobs, prefer="threads")(

@@ -29,14 +29,14 @@ SUBSAMPLED_FROM = 2_000  # rows from which tuning a quarter of them first saves 
 SMALLEST_NOISE = 1e-8  # of the prior variance: below it sums in float64 lose all digits
 
 
-class Scale(NamedTuple):
+class TargetScale(NamedTuple):
     """Mean and standard deviation taken out of the targets, (t,) each."""
 
     mean: Any
     std: Any
 
     @classmethod
-    def of(cls, Y: Any, w: Any, wanted: bool) -> Scale:
+    def of(cls, Y: Any, w: Any, wanted: bool) -> TargetScale:
         xp = namespace(Y)
         zero, one = xp.zeros_like(Y[0, :]), xp.ones_like(Y[0, :])
         if not wanted:
@@ -63,7 +63,7 @@ def noise_vector(alpha: Any, n: int) -> np.ndarray:
 
 def observations(
     rows: RegressionData, alpha: Any, normalize: bool, n_targets: int | None
-) -> tuple[Observations, Scale]:
+) -> tuple[Observations, TargetScale]:
     """Rows of positive weight in float64, targets normalised if asked for, noise as a vector."""
     X, Y, w, _ = rows
     if n_targets is not None and n_targets != Y.shape[1]:
@@ -76,7 +76,7 @@ def observations(
         kept = np.flatnonzero(to_numpy(w) > 0)
         X, Y, w, noise = (take_rows(A, kept) for A in (X, Y, w, noise))
     Y, w = wide(Y), None if w is None else wide(w)
-    scale = Scale.of(Y, w, normalize)
+    scale = TargetScale.of(Y, w, normalize)
     return Observations(wide(X), (Y - scale.mean) / scale.std, like(noise, Y), w), scale
 
 

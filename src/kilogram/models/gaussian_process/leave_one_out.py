@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.namespace import namespace
-from kilogram.models.gaussian_process.fitting import Scale
+from kilogram.models.gaussian_process.fitting import TargetScale
 from kilogram.models.gaussian_process.posterior import ProcessPosterior
 from kilogram.solvers.gaussian_process.exact import Observations, inverse_of
 
@@ -28,7 +28,9 @@ class LeaveOneOut(NamedTuple):
     log_density: Any
 
 
-def leave_one_out(posterior: ProcessPosterior, data: Observations, scale: Scale) -> LeaveOneOut:
+def leave_one_out(
+    posterior: ProcessPosterior, data: Observations, scale: TargetScale
+) -> LeaveOneOut:
     """Of every row, with the fitted kernel parameters."""
     xp = namespace(posterior.L)
     inverse = inverse_of(xp.asarray(posterior.L, copy=True))

@@ -48,7 +48,7 @@ from kilogram.kernels import Gaussian, White
 from kilogram.kernels.row_pairs import cast, wide
 from kilogram.models.gaussian_process.fitting import (
     LikelihoodProblem,
-    Scale,
+    TargetScale,
     check_in_memory,
     observations,
     warn_about_search,
@@ -285,12 +285,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         std = namespace(variance).sqrt(variance)[:, None] * scale.std
         return mean, cast(flat(std), dtype)
 
-    def _process(self, X: Any) -> tuple[Any, Scale]:
+    def _process(self, X: Any) -> tuple[Any, TargetScale]:
         """The posterior and the scale of y; before any fit, the prior."""
         if hasattr(self, "_posterior"):
             return self._posterior, self._scale
         prior = Prior(prior_kernel(self.kernel, X), self.n_targets or 1)
-        return prior, Scale.of(prior.mean(X), None, False)
+        return prior, TargetScale.of(prior.mean(X), None, False)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, noise: bool | None = None

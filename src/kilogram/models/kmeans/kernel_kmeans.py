@@ -246,7 +246,7 @@ class KernelKMeans(CentreMixin, Estimator):
     def _stores(self, X: Any) -> Any:
         """Whether K is kept, if it fits."""
         n, d = X.shape
-        dear = trace.is_dear(
+        dear = trace.is_expensive(
             n, d, count_starts(self.init, self.n_init)
         ) or not self.kernel_.is_compiled(X)
         return "auto" if dear else False
@@ -314,7 +314,7 @@ class KernelKMeans(CentreMixin, Estimator):
             self.n_clusters,
             count_starts(self.init, self.n_init),
         )
-        dear = trace.is_dear(n, d, starts)
+        dear = trace.is_expensive(n, d, starts)
         passes = 0.5 if dear else trace.PASSES * starts
         work = n * n * (passes * (d + trace.VALUE) + 2.0 * k) / rates(size).multiply_adds
         memory = 8 * n * n if dear else 64 * n * k

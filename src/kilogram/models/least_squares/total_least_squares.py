@@ -43,7 +43,7 @@ from kilogram.solvers.least_squares.ridge import joint_moments
 GENERIC = 1e-14  # smallest singular value of V_22 that is not the rounding of 0
 
 
-class Plane(NamedTuple):
+class NearestPlane(NamedTuple):
     """W (d, t), the singular values (k,), and the sum of the smallest squares."""
 
     W: np.ndarray
@@ -55,7 +55,7 @@ class NonGeneric(ValueError):
     """There is no total least squares solution, or more than one."""
 
 
-def nearest_plane(A: np.ndarray, B: np.ndarray) -> Plane:
+def nearest_plane(A: np.ndarray, B: np.ndarray) -> NearestPlane:
     """Total least squares of B (k, t) on A (k, d), errors of equal size."""
     d, t = A.shape[1], B.shape[1]
     _, s, Vt = np.linalg.svd(A, full_matrices=True)
@@ -80,10 +80,10 @@ def nearest_plane(A: np.ndarray, B: np.ndarray) -> Plane:
             "nothing to do with y: leave it out, set its x_error, or use LinearRegression."
         )
     W = kept.T @ -np.linalg.solve(V22.T, V12.T).T
-    return Plane(W, all_s, float(np.sum(all_s[r:] ** 2)))
+    return NearestPlane(W, all_s, float(np.sum(all_s[r:] ** 2)))
 
 
-def mixed_plane(R: np.ndarray, d: int, x_error: np.ndarray, y_error: np.ndarray) -> Plane:
+def mixed_plane(R: np.ndarray, d: int, x_error: np.ndarray, y_error: np.ndarray) -> NearestPlane:
     """The same from the triangle R of [X_c, Y_c], errors of the given sizes, 0 for none."""
     exact, noisy = np.nonzero(x_error == 0)[0], np.nonzero(x_error > 0)[0]
     e = exact.size

@@ -157,20 +157,20 @@ def shifted(problem: Problem, coef: np.ndarray, intercept: np.ndarray) -> np.nda
     return np.column_stack([coef, intercept + coef @ problem.shift])
 
 
-class Narrowest(NamedTuple):
+class SmallestMargin(NamedTuple):
     """The smallest margin of some rows, own class less the best other; `+` takes the smaller."""
 
     margin: float
 
-    def __add__(self, other: Any) -> Narrowest:
-        return Narrowest(min(self.margin, other.margin))
+    def __add__(self, other: Any) -> SmallestMargin:
+        return SmallestMargin(min(self.margin, other.margin))
 
 
 def smallest_margin(problem: Problem, W: np.ndarray) -> float:
     """The smallest margin over all rows with weight."""
     coef, b = W[:, :-1], W[:, -1] - W[:, :-1] @ problem.shift
 
-    def margin(*rows: Any) -> Narrowest:
+    def margin(*rows: Any) -> SmallestMargin:
         X, y, c = problem.prepare(*rows)
         Z = X @ coef.T if is_sparse(X) else to_numpy(X @ like(np.ascontiguousarray(coef.T), X))
         Z = np.asarray(Z, dtype=np.float64) + b
@@ -181,7 +181,7 @@ def smallest_margin(problem: Problem, W: np.ndarray) -> float:
             Z[np.arange(len(Z)), y] = -np.inf
             ahead = own - Z.max(axis=1)
         counted = ahead if c is None else ahead[to_numpy(c) > 0]
-        return Narrowest(float(counted.min(initial=np.inf)))
+        return SmallestMargin(float(counted.min(initial=np.inf)))
 
     return reduce_rows(margin, *problem.rows).margin
 

@@ -47,7 +47,9 @@ def standard(X: Any, indices: np.ndarray, reg: float) -> scipy.sparse.csr_array:
     return _stacked(np.hstack([own, -W])[:, None], indices, itself=True)
 
 
-def modified(X: Any, indices: np.ndarray, n_components: int, tol: float) -> scipy.sparse.csr_array:
+def modified_weights(
+    X: Any, indices: np.ndarray, n_components: int, tol: float
+) -> scipy.sparse.csr_array:
     """Several sets of weights for each row, one for each direction that its neighbours leave free.
 
     How many directions are free is read from the spectra of all neighbourhoods: the trailing ones

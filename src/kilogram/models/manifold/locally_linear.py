@@ -32,7 +32,7 @@ from kilogram.base.graphs import (
     warn_if_apart,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.functions.distances import common_scale, divided
+from kilogram.functions.distances import common_scale, divide_by_scale
 from kilogram.models.manifold import local_charts
 from kilogram.models.manifold.embedding import EmbeddingMixin, as_block
 from kilogram.operators.cost import rates
@@ -195,7 +195,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         self._check_neighbours_suffice(k)
         rows = to_numpy(X.tocsr() if is_sparse(X) else X)
         unit = common_scale(rows)  # the weights of neighbours do not depend on it
-        rows = divided(rows, unit)
+        rows = divide_by_scale(rows, unit)
         at = nearest(rows, k).indices
         self._warn_if_apart(at, n)
         with ticking(self, "iteration", budget.deadline) as tick:
@@ -237,7 +237,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         if self.method == "standard":
             return local_charts.standard(rows, at, self.reg)
         if self.method == "modified":
-            return local_charts.modified(rows, at, d, float(self.modified_tol))
+            return local_charts.modified_weights(rows, at, d, float(self.modified_tol))
         return (local_charts.hessian if self.method == "hessian" else local_charts.ltsa)(
             rows, at, d
         )
@@ -248,7 +248,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         warn_if_apart(type(self).__name__, count, done)
 
     def _place(self, block: Any) -> Any:
-        new = divided(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
+        new = divide_by_scale(to_numpy(block.tocsr() if is_sparse(block) else block), self._unit)
         near = nearest(self._rows, int(self.n_neighbors), new)
         W = local_charts.barycentric(self._rows, new, near.indices, self.reg)
         itself = near.distances[:, 0] == 0

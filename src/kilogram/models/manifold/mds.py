@@ -40,7 +40,7 @@ from kilogram.kernels.row_pairs import dense
 from kilogram.models.manifold.distances import check_distances, check_metric, row_distances
 from kilogram.operators.cost import rates
 from kilogram.solvers.scaling.classical import classical_scaling, distances_until
-from kilogram.solvers.scaling.smacof import placed, random_start, smacof
+from kilogram.solvers.scaling.smacof import place_points, random_start, smacof
 from kilogram.solvers.solution import Solution, best_of
 
 # n x n matrices at the peak: the distances; disparities, their pairs and the order of these
@@ -317,7 +317,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         if self._disparities is not None:
             D = np.interp(D, *self._disparities)
-        return _in_library_of(placed(D, self._coordinates), block)
+        return _in_library_of(place_points(D, self._coordinates), block)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

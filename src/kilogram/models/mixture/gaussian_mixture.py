@@ -49,7 +49,7 @@ from kilogram.models.mixture.initialization import (
 )
 from kilogram.models.mixture.prediction import MixturePredictions, check_row_count
 from kilogram.operators.cost import rates
-from kilogram.solvers.em.em import Running, em, moments_of, stepwise
+from kilogram.solvers.em.em import RunningMoments, em, moments_of, stepwise
 from kilogram.solvers.em.m_step import Shape, regularised_components
 from kilogram.solvers.lloyd.row_summary import RowSummary, summarize_rows
 from kilogram.solvers.solution import best_of
@@ -321,7 +321,7 @@ default="kmeans"
             calls, seen = self._calls, self._seen
         found = _sums(old, X, w)
         fraction = float(calls + 1) ** -float(self.learning_decay)
-        now = stepwise(None if first else Running(*self._moments), found, old, fraction)
+        now = stepwise(None if first else RunningMoments(*self._moments), found, old, fraction)
         seen += found.total
         parts = regularised_components(now.N * seen, now.means, now.S * seen, seen, shape, old)
         self._shape = (shape.floor, shape.rows, shape.scale)

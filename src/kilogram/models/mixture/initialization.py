@@ -10,7 +10,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows
-from kilogram.solvers.em.m_step import Shape, maximised, regularised_components, rooted
+from kilogram.solvers.em.m_step import Shape, floored_covariances, m_step, regularised_components
 from kilogram.solvers.lloyd import initialization as starts
 from kilogram.solvers.lloyd.cluster_sums import nearest
 from kilogram.solvers.lloyd.containers import host
@@ -124,7 +124,7 @@ def initial_components(
         parts = _blank(kind, C)
         if settings.init_params == "random":
             chance = partial(chance_sums, parts=parts, seed=int(rng.integers(2**31)))
-            parts = maximised(reduce_rows(chance, X, w), parts, shape)
+            parts = m_step(reduce_rows(chance, X, w), parts, shape)
         else:
             found = reduce_rows(partial(nearest_moments, C=C, kind=kind), X, w)
             N, means, S = (host(a) for a in (found.weights, found.means, found.spread))
@@ -144,7 +144,7 @@ def _centres(
     if init == "random":
         return np.repeat(summary.origin[None], k, axis=0)
     if init == "random_from_data":
-        return starts.drawn(X, w, k, summary.origin, rng)
+        return starts.draw_rows(X, w, k, summary.origin, rng)
     kmeans = KMeansSettings(k, init="farthest" if init == "farthest" else "k-means++")
     if init == "k-means++":  # one iteration from the rows it draws
         kmeans = replace(kmeans, max_iter=1, tol=np.inf)
@@ -164,7 +164,7 @@ def _with_given(settings: MixtureSettings, parts: Components, shape: Shape) -> C
         parts = parts._replace(means=_given("means_init", settings.means_init, (k, d)))
     if settings.precisions_init is not None:
         C = _inverted(settings.precisions_init, shape.kind, k, d)
-        C, F = rooted(C, shape)
+        C, F = floored_covariances(C, shape)
         parts = parts._replace(covariances=C, factors=F)
     return parts
 

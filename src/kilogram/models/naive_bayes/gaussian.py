@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kilogram.arrays.namespace import is_numpy, like, namespace, narrowed, to_numpy, wide_enough
+from kilogram.arrays.namespace import (
+    as_type_of_block,
+    is_numpy,
+    like,
+    namespace,
+    to_numpy,
+    wide_enough,
+)
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Constraint, Null, Real
@@ -145,7 +152,7 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
             apart = block[:, None, :] - theta
             fixed = put(self._log_priors, block) - logs.sum(axis=1) / 2
             found = fixed - np.einsum("mkd,kd->mk", apart * apart, inverse) / 2
-            return narrowed(found, rows, block)
+            return as_type_of_block(found, rows, block)
         there = xp.astype(~lost, block.dtype) if some else None
         prior, columns = put(self._log_priors, block), []
         for c in range(len(self.classes_)):
@@ -154,7 +161,7 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
                 apart = xp.where(lost, xp.zeros_like(apart), apart)
             norm = xp.sum(logs[c, :]) if there is None else there @ logs[c, :]
             columns.append(prior[c] - (norm + (apart * apart) @ inverse[c, :]) / 2)
-        return narrowed(xp.stack(columns, axis=1), rows, block)
+        return as_type_of_block(xp.stack(columns, axis=1), rows, block)
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:
         mean, variance = to_numpy(self.theta_)[c], to_numpy(self.var_)[c]

@@ -34,7 +34,7 @@ from kilogram.models.neighbors.search import (
     has_pairwise,
     make_search,
 )
-from kilogram.native.neighbors import Within
+from kilogram.native.neighbors import RadiusNeighbours
 from kilogram.operators.cost import rates
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -289,14 +289,20 @@ class RadiusNeighborsMixin:
 
     radius: float
 
-    def _rows_within(self: Any, queries: Any, radius: float, by_distance: bool = False) -> Within:
+    def _rows_within(
+        self: Any, queries: Any, radius: float, by_distance: bool = False
+    ) -> RadiusNeighbours:
         """Of queries, or of the training rows without themselves if `queries` is None."""
         others = queries is None
         rows = self._fit_X if others else queries
-        found: Within = self._search.within(rows, radius, others=others, by_distance=by_distance)
+        found: RadiusNeighbours = self._search.within(
+            rows, radius, others=others, by_distance=by_distance
+        )
         return found
 
-    def _blocks_within(self: Any, queries: Any, radius: float) -> Iterator[tuple[slice, Within]]:
+    def _blocks_within(
+        self: Any, queries: Any, radius: float
+    ) -> Iterator[tuple[slice, RadiusNeighbours]]:
         """The same for blocks of queries: predictions need not keep all rows found."""
         m = self.n_samples_fit_ if queries is None else queries.shape[0]
         if m * self.n_samples_fit_ <= FOUND_AT_ONCE:
@@ -306,7 +312,7 @@ class RadiusNeighborsMixin:
         a, step = 0, max(1, FOUND_AT_ONCE // self.n_samples_fit_)
         while a < m:
             block = slice(a, min(m, a + step))
-            found: Within = self._search.within(rows[block], radius)
+            found: RadiusNeighbours = self._search.within(rows[block], radius)
             if queries is None:
                 found = _without_own(found, a)
             yield block, found
@@ -378,7 +384,7 @@ def vote_weights(weights: Any, distances: Array) -> Array | None:
     return _votes_by(weights, distances)
 
 
-def votes_within(weights: Any, found: Within) -> Array:
+def votes_within(weights: Any, found: RadiusNeighbours) -> Array:
     """The votes of all rows found, query by query, as `vote_weights` for the rows of one query."""
     if weights in (None, "uniform"):
         return np.ones(len(found.indices))
@@ -444,11 +450,11 @@ def _ragged(values: Array, start: Array) -> Array:
     return out
 
 
-def _without_own(found: Within, first: int) -> Within:
+def _without_own(found: RadiusNeighbours, first: int) -> RadiusNeighbours:
     """Without row first + i among those found for query i."""
     counts = np.diff(found.start)
     query = np.repeat(np.arange(len(counts)), counts)
     kept = found.indices != first + query
     counts = np.bincount(query[kept], minlength=len(counts))
     start = np.concatenate([[0], np.cumsum(counts)])
-    return Within(start, found.indices[kept], found.distances[kept])
+    return RadiusNeighbours(start, found.indices[kept], found.distances[kept])

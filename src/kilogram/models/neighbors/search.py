@@ -26,7 +26,7 @@ from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distance
 from kilogram.arrays.memory import CACHED_ENTRIES
 from kilogram.arrays.namespace import is_sparse
 from kilogram.base.constraints import Real, check_parameter
-from kilogram.native.neighbors import KDTree, Within, metric_nearest, metric_within
+from kilogram.native.neighbors import KDTree, RadiusNeighbours, metric_nearest, metric_within
 from kilogram.solvers.neighbors.nearest import TREE_ROWS, EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,7 +50,7 @@ class NeighborSearch(Protocol):
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         """The rows at most `radius` away, in their order or nearest first."""
 
 
@@ -74,7 +74,7 @@ class EuclideanSearch:
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         new = None if others else self.prepare(queries)
         found = self.index.within(self.forth(radius), new, by_distance=by_distance)
         return found._replace(distances=self.back(found.distances))
@@ -97,7 +97,7 @@ class KDTreeSearch:
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         return self.tree.within(
             _dense(queries), radius, metric=self.metric, p=self.p, others=others,
             by_distance=by_distance,
@@ -125,7 +125,7 @@ class BlockSearch:
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         found = []
         for a, block in self._blocks(queries):
             near = block <= radius
@@ -154,7 +154,7 @@ class DirectSearch(BlockSearch):
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         unequal = self.metric == "unequal"
         # a fraction of the columns, and its rounding
         reach = radius * self.X.shape[1] * (1 + 1e-12) if unequal else radius
@@ -197,7 +197,7 @@ class PrecomputedSearch(BlockSearch):
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False
-    ) -> Within:
+    ) -> RadiusNeighbours:
         if not is_sparse(queries):
             return super().within(queries, radius, others=others, by_distance=by_distance)
         stored = sp.coo_array(queries)
@@ -216,14 +216,16 @@ def without_themselves(distances: Array, places: Array) -> tuple[Array, Array]:
     return distances[~own].reshape(n, k), places[~own].reshape(n, k)
 
 
-def _gathered(parts: list[tuple[Array, Array, Array]], m: int, by_distance: bool) -> Within:
+def _gathered(
+    parts: list[tuple[Array, Array, Array]], m: int, by_distance: bool
+) -> RadiusNeighbours:
     """Pairs of a query and a row with their distances, query by query."""
     if not parts:
-        return Within(np.zeros(m + 1, np.int64), np.empty(0, np.int32), np.empty(0))
+        return RadiusNeighbours(np.zeros(m + 1, np.int64), np.empty(0, np.int32), np.empty(0))
     i, j, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.lexsort((j, distances, i) if by_distance else (j, i))
     start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=m))])
-    return Within(start, j[order].astype(np.int32), distances[order])
+    return RadiusNeighbours(start, j[order].astype(np.int32), distances[order])
 
 
 def _stored_rows(graph: Any) -> Iterator[tuple[Array, Array]]:

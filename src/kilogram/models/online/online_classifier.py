@@ -50,7 +50,7 @@ from kilogram.models.online.training import (
 )
 from kilogram.operators.cost import rates
 from kilogram.solvers.solution import Solution
-from kilogram.solvers.stochastic.online import OnlineMachines, Pace, UpdateRule, one_pass
+from kilogram.solvers.stochastic.online import OnlineMachines, StepSchedule, UpdateRule, one_pass
 
 
 class OnlinePredictor(LinearClassifier):
@@ -152,7 +152,7 @@ class OnlinePredictor(LinearClassifier):
         )
 
     def _rule(self) -> UpdateRule:
-        pace = Pace(float(self.eta0), float(self.tau), float(self.power), float(self.alpha))
+        pace = StepSchedule(float(self.eta0), float(self.tau), float(self.power), float(self.alpha))
         return UpdateRule(self.loss, pace, bool(self.fit_intercept), int(self.batch_size))
 
     def _machines(self, source: OnlineSource, d: int, *, fresh: bool) -> OnlineMachines:

@@ -34,7 +34,7 @@ from kilogram.solvers.solution import Solution
 from kilogram.solvers.stochastic.online import (
     OnlineData,
     OnlineMachines,
-    Pace,
+    StepSchedule,
     UpdateRule,
     one_pass,
 )
@@ -180,7 +180,7 @@ class Perceptron(OnlinePredictor):
     def _rule(self) -> UpdateRule:
         l2 = float(self.alpha) if self.penalty == "l2" else 0.0
         return UpdateRule(
-            "perceptron", Pace(float(self.eta0), 1.0, 0.0, l2), bool(self.fit_intercept)
+            "perceptron", StepSchedule(float(self.eta0), 1.0, 0.0, l2), bool(self.fit_intercept)
         )
 
     def _machines(self, source: OnlineSource, d: int, *, fresh: bool) -> OnlineMachines:

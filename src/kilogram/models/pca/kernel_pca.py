@@ -40,7 +40,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import KernelProjection, linear_projection, signed, stored
+from kilogram.base.projection import KernelProjection, linear_projection, owned_copy, signed
 from kilogram.base.random_state import as_generator
 from kilogram.base.warnings import warn_memory_fallback
 from kilogram.kernels import Gaussian, Kernel, Linear, Precomputed, as_kernel, is_precomputed
@@ -58,8 +58,8 @@ from kilogram.solvers.eigen.kernel_components import (
     SOLVERS,
     EigenSearch,
     dual_axes,
+    fix_signs,
     kernel_components,
-    oriented,
     positive_part,
 )
 from kilogram.solvers.eigen.leading import block_width
@@ -352,7 +352,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
         kernel = kernel.resolve(X)
         found = kernel_components(kernel, X, w, self.n_components, search)
         values = self._kept_values(found.values)
-        vectors = oriented(found.vectors[:, : values.shape[0]], w)
+        vectors = fix_signs(found.vectors[:, : values.shape[0]], w)
         copied = self.copy_X and not isinstance(kernel, Precomputed)
         rows = _own_rows(X, given) if copied else X
         axes, means = dual_axes(values, vectors), found.means
@@ -375,8 +375,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
         found = self._pca_of_features(as_written(phi), X, w)
         values = self._kept_values(found.values)
         ref = None if is_streamed(X) or is_sparse(X) else X
-        self.eigenvalues_, self.mean_ = stored(values, ref), stored(found.mean, ref)
-        self.components_ = stored(signed(found.directions[: values.shape[0], :]), ref)
+        self.eigenvalues_, self.mean_ = owned_copy(values, ref), owned_copy(found.mean, ref)
+        self.components_ = owned_copy(signed(found.directions[: values.shape[0], :]), ref)
         self.feature_map_, self.kernel_, self.solver_ = phi, phi.kernel_, str(self.approximation)
         self._finish(found.found)
 

@@ -32,7 +32,7 @@ from kilogram.arrays.linalg import eigh
 from kilogram.arrays.namespace import is_sparse, like, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.solvers.eigen import eigenpairs
-from kilogram.solvers.eigen.leading import drawn
+from kilogram.solvers.eigen.leading import generator_of
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
@@ -150,7 +150,7 @@ def _sums(model: FactorModel, X: Any, w: Any) -> MStepSums:
     )
 
 
-def updated(model: FactorModel, found: MStepSums, floor: float) -> FactorModel:
+def update_model(model: FactorModel, found: MStepSums, floor: float) -> FactorModel:
     """The M step, then the expansion."""
     k = model.W.shape[1]
     ridge = 1e-12 * np.einsum("dii->d", found.A) + np.finfo(np.float64).tiny
@@ -184,7 +184,7 @@ def fit_missing(
         if mean - before < tol:
             return Solution(Fit(model, found.weight), step, found.likelihood)
         before = mean
-        model = updated(model, found, floor)
+        model = update_model(model, found, floor)
         step += 1
         why = out_of_budget(step, max_iter, deadline)
         if not why and callback is not None and callback(step, found.likelihood):
@@ -201,7 +201,7 @@ def first_guess(X: Any, w: Any, k: int, rng: Any) -> FactorModel:
         raise ValueError(f"columns {empty} of X have no value at all: drop them, or give some.")
     m, d = total / count, len(count)
     if d > LARGEST_SCATTER:
-        return FactorModel(m, drawn(rng).standard_normal((d, k)), 1.0)
+        return FactorModel(m, generator_of(rng).standard_normal((d, k)), 1.0)
 
     def moments(block: Any, v: Any = None) -> Moments:
         filled, there = holes(block)

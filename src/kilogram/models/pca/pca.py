@@ -35,7 +35,7 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.base.progress import ticking, with_callbacks
-from kilogram.base.projection import LinearSubspace, signed, storage_reference, stored
+from kilogram.base.projection import LinearSubspace, owned_copy, signed, storage_reference
 from kilogram.base.random_state import as_generator
 from kilogram.models.pca.probabilistic import PCADensity
 from kilogram.models.pca.solver_choice import (
@@ -45,8 +45,8 @@ from kilogram.models.pca.solver_choice import (
     choose,
     components_asked,
     cost,
-    counted,
     decompose,
+    effective_row_count,
     final_count,
     spectrum_so_far,
 )
@@ -303,7 +303,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         X, _, w = self._validate(X, None, sample_weight, finite=False, reset=first)
         new = reduce_rows(Moments.of, X, w)
         self._ensure_finite(new.scatter, X)
-        rows = counted(X, w) + (0 if first else self.n_samples_)
+        rows = effective_row_count(X, w) + (0 if first else self.n_samples_)
         self.moments_: Moments = new if first else self.moments_ + new
         found = spectrum_so_far(self.n_components, self.svd_solver, self.moments_, rows, X)
         self._remember(found, X)
@@ -324,11 +324,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, LinearSubspace, PCADensity, Transform
         side = min(int(found.mean.shape[0]), found.rows)
         rest = max(found.total - float(namespace(values).sum(values)), 0.0)
         variance = 1.0 / freedom if freedom > 0 else 0.0
-        self.mean_ = stored(found.mean, ref)
-        self.components_ = signed(stored(found.directions[:k, :], ref))
-        self.explained_variance_ = stored(values * variance, ref)
-        self.explained_variance_ratio_ = stored(values / (found.total or 1.0), ref)
-        self.singular_values_ = stored(namespace(values).sqrt(values), ref)
+        self.mean_ = owned_copy(found.mean, ref)
+        self.components_ = signed(owned_copy(found.directions[:k, :], ref))
+        self.explained_variance_ = owned_copy(values * variance, ref)
+        self.explained_variance_ratio_ = owned_copy(values / (found.total or 1.0), ref)
+        self.singular_values_ = owned_copy(namespace(values).sqrt(values), ref)
         self.noise_variance_ = rest * variance / (side - k) if k < side else 0.0
         self.n_components_, self.n_samples_, self.solver_ = k, found.rows, found.solver
         self.n_iter_, self.converged_ = found.found.n_iter, found.found.converged

@@ -120,7 +120,7 @@ def cost(solver: str, n: int, d: int, k: int) -> tuple[float, float]:
     return 24.0 * n * d * b, 8.0 * d * (2 * k + 10 * b)
 
 
-def counted(X: Any, w: Any) -> int:
+def effective_row_count(X: Any, w: Any) -> int:
     """The number of rows that weights stand for: a weight of 2 is the row twice."""
     if w is None:
         return int(X.shape[0])
@@ -132,7 +132,9 @@ def decompose(p: PCAProblem) -> Spectrum:
     """The spectrum of the rows by the solver asked for, or by the one that suits their shape."""
     X, w = p.rows
     d, streamed = column_count(X), is_streamed(X)
-    n = 2**40 if streamed else counted(X, w)  # the number of streamed rows is known at the end
+    n = (
+        2**40 if streamed else effective_row_count(X, w)
+    )  # the number of streamed rows is known at the end
     k = components_asked(p.n_components, n, d, p.svd_solver)
     solver = NAMES.get(p.svd_solver) or choose(n, d, k, sparse=is_sparse(X), memory=p.memory)
     stats: Any = reduce_rows(Moments.of, X, w) if solver == "primal" else columns_of(X, w)

@@ -19,15 +19,15 @@ from kilogram.statistics import JointMoments
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Data(NamedTuple):
+class RegressionRows(NamedTuple):
     """Rows in memory of one target."""
 
     X: Any
     y: Array
     w: Array | None
 
-    def part(self, rows: Array) -> Data:
-        return Data(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
+    def part(self, rows: Array) -> RegressionRows:
+        return RegressionRows(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
 
     def squared_errors(self, coefs: Array, intercepts: Array) -> Array:
         """The mean squared errors (k,) of k models: coefficients (p, k) and intercepts (k,)."""
@@ -51,14 +51,14 @@ class Data(NamedTuple):
         return weights if sum(weights) > 0 else None
 
 
-def split_folds(cv: Any, data: Data) -> list[tuple[Array, Array]]:
+def split_folds(cv: Any, data: RegressionRows) -> list[tuple[Array, Array]]:
     """The rows of each fold, for training and left out, as `cv` asks for."""
     return split_rows(cv, data.X, data.y)
 
 
 def fold_data(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any
-) -> tuple[Data, RegressionData]:
+) -> tuple[RegressionRows, RegressionData]:
     """Validated rows in memory of one target; streaming rows are gathered."""
     rows = validate_regression_data(estimator, X, y, sample_weight, min_samples=2)
     rows = gather_regression_data(estimator, rows)
@@ -67,18 +67,18 @@ def fold_data(
         column_or_1d(Y, warn=True)
     w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
     Z = rows.X.tocsr() if is_sparse(rows.X) else to_numpy(rows.X)
-    return Data(Z, Y[:, 0], w), rows
+    return RegressionRows(Z, Y[:, 0], w), rows
 
 
 class FoldDesigns:
     """The design of all rows, and of all rows but those of a fold."""
 
-    def __init__(self, data: Data, fit_intercept: bool):
+    def __init__(self, data: RegressionRows, fit_intercept: bool):
         self.data, self.fit_intercept = data, fit_intercept
         self.total = self._moments(data) if prefers_moments(data.X) else None
 
     @staticmethod
-    def _moments(data: Data) -> JointMoments:
+    def _moments(data: RegressionRows) -> JointMoments:
         return JointMoments.of(data.X, data.y[:, None], data.w)
 
     def whole(self) -> tuple[Design, Centring]:

@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, Real
 from kilogram.base.linear import LinearPredictor
-from kilogram.models.sparse.folds import Data, FoldDesigns, fold_data, split_folds
+from kilogram.models.sparse.folds import FoldDesigns, RegressionRows, fold_data, split_folds
 from kilogram.models.sparse.lars import EPS
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design
@@ -386,7 +386,7 @@ def _mean_square(design: Design, b: Array) -> float:
     return design.correlations(b[support], support, none)[1]
 
 
-def _noise_variance(data: Data, n: float, fit_intercept: bool) -> float:
+def _noise_variance(data: RegressionRows, n: float, fit_intercept: bool) -> float:
     """|r|^2 / (n - features) of least squares on all features."""
     free = n - data.X.shape[1] - int(fit_intercept)
     if free <= 0:

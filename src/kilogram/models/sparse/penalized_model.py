@@ -45,8 +45,8 @@ from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.penalized import (
     PenalizedPath,
     PenalizedPoint,
+    PenaltyStrengths,
     StopRule,
-    Strengths,
 )
 from kilogram.solvers.coordinate.penalized_newton import SparsePenalty
 from kilogram.solvers.coordinate.working_columns import PenalizedRows
@@ -99,8 +99,8 @@ class PenaltySettings(NamedTuple):
         """The fraction of alpha that multiplies absolute values."""
         return self.l1_ratio if self.kind == "elasticnet" else 1.0
 
-    def strengths(self, alpha: float) -> Strengths:
-        return Strengths(alpha * self.ratio, alpha * (1.0 - self.ratio))
+    def strengths(self, alpha: float) -> PenaltyStrengths:
+        return PenaltyStrengths(alpha * self.ratio, alpha * (1.0 - self.ratio))
 
 
 def weighted_rows(X: Any, y: Array, w: Array | None, intercept: bool) -> PenalizedRows:

@@ -21,8 +21,8 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse
 from kilogram.arrays.rows import column_count, is_streamed
-from kilogram.arrays.threads import by_team
-from kilogram.functions.hinge_losses import Bent
+from kilogram.arrays.threads import map_threads
+from kilogram.functions.hinge_losses import PiecewiseQuadraticLoss
 from kilogram.solvers.coordinate.dual_hinge import descend
 from kilogram.solvers.newton.batched import minimise_together
 from kilogram.solvers.newton.curvature import Task, solve_shifted
@@ -81,7 +81,7 @@ def fit_in_memory(
     X: Any,
     Y: np.ndarray,
     C: np.ndarray,
-    loss: Bent,
+    loss: PiecewiseQuadraticLoss,
     stop: GapStop,
     start: Any,
     factors: Sequence[float] = (1.0,),
@@ -104,8 +104,11 @@ def fit_in_memory(
             batch = zip(minimise_together(design, Y, task, stop, W), Y.T, strict=True)
             rng = settings.rng
             return [
-                combined(
-                    [unstalled(one, design, task._replace(y=y), stop, rng) for one, y in batch]
+                combine_solutions(
+                    [
+                        descend_if_stalled(one, design, task._replace(y=y), stop, rng)
+                        for one, y in batch
+                    ]
                 )
             ]
     rngs = settings.rng.spawn(Y.shape[1])
@@ -119,11 +122,11 @@ def fit_in_memory(
             found.append(solve_one(settings, design, task, stop, state, rngs[j]))
         return found
 
-    machines = by_team(along, range(Y.shape[1]), alone=not threads_pay(settings, X, loss))
-    return [combined([path[k] for path in machines]) for k in range(len(factors))]
+    machines = map_threads(along, range(Y.shape[1]), alone=not threads_pay(settings, X, loss))
+    return [combine_solutions([path[k] for path in machines]) for k in range(len(factors))]
 
 
-def threads_pay(settings: LinearSettings, X: Any, loss: Bent) -> bool:
+def threads_pay(settings: LinearSettings, X: Any, loss: PiecewiseQuadraticLoss) -> bool:
     """Whether machines are solved by a thread each: coordinate descent runs in one native call.
 
     Newton steps on few rows are many short calls, which would wait for each other.
@@ -132,7 +135,7 @@ def threads_pay(settings: LinearSettings, X: Any, loss: Bent) -> bool:
     return descends and settings.threads and (is_small(X) or X.shape[1] >= DIRECT)
 
 
-def combined(found: list[Solution]) -> LinearSolution:
+def combine_solutions(found: list[Solution]) -> LinearSolution:
     """The machines of one value of C."""
     slow = [m for m in found if not m.converged]
     points, steps = [m.value for m in found], max(m.n_iter for m in found)
@@ -149,7 +152,7 @@ def fit_streaming(
     settings: LinearSettings,
     rows: tuple[Any, ...],
     prepare: Callable,
-    loss: Bent,
+    loss: PiecewiseQuadraticLoss,
     t: int,
     stop: GapStop,
     factors: Sequence[float] = (1.0,),
@@ -192,7 +195,7 @@ class PathState:
         self.factor = factor
 
 
-def by_newton(settings: LinearSettings, design: ArrayDesign, loss: Bent) -> bool:
+def by_newton(settings: LinearSettings, design: ArrayDesign, loss: PiecewiseQuadraticLoss) -> bool:
     """Whether the squared loss is minimised by Newton steps with the Hessian formed."""
     plain = settings.penalty == "l2" and settings.dual is not True
     return plain and math.isinf(loss.width) and design.width <= DIRECT
@@ -239,12 +242,12 @@ def solve_one(
     if not found.converged and math.isfinite(narrow) and found.n_iter < left.max_iter:
         before += found.n_iter  # too narrow to start with: all widths from the widest
         found = minimise(design, task, left, found.value.w, state.curvature)
-    found = unstalled(found, design, task, left, rng)
+    found = descend_if_stalled(found, design, task, left, rng)
     state.w = found.value.w.copy()
     return replace(found, n_iter=before + found.n_iter)
 
 
-def unstalled(
+def descend_if_stalled(
     found: Solution, design: ArrayDesign, task: Task, stop: GapStop, rng: np.random.Generator
 ) -> Solution:
     """Dual coordinate descent where Newton's method stopped short of the minimum.

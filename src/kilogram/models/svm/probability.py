@@ -112,7 +112,7 @@ def subset(rows: PenalisedRows, at: Array, *, precomputed: bool) -> PenalisedRow
     return PenalisedRows(X, rows.codes[at], rows.C[at], np.arange(at.shape[0]), at.shape[0])
 
 
-def coupled(p: Array, k: int) -> Array:
+def couple_probabilities(p: Array, k: int) -> Array:
     """Class probabilities (n, k) from those of the pairs, (n, k (k - 1) / 2)."""
     n = p.shape[0]
     p = np.clip(p, 1e-7, 1.0 - 1e-7)
@@ -136,4 +136,4 @@ def class_probabilities(p: Array, k: int, multi_class: str) -> Array:
     if multi_class == "ovr":
         p = np.clip(p, 1e-12, None)
         return p / p.sum(axis=1, keepdims=True)
-    return coupled(p, k)
+    return couple_probabilities(p, k)

@@ -144,7 +144,9 @@ def fit_binary_problems(
             if k + 1 < len(factors):
                 begin = scaled(machine.dual, factors[k + 1] / factor)
     return [
-        combined(coef[k], found, DualStart(tuple(m.dual.b for m in found), f * rows.C, rows.codes))
+        combine_machines(
+            coef[k], found, DualStart(tuple(m.dual.b for m in found), f * rows.C, rows.codes)
+        )
         for k, (found, f) in enumerate(zip(machines, factors, strict=True))
     ]
 
@@ -239,7 +241,9 @@ def points(rows: PenalisedRows, shared: KernelRows | None, at: Array) -> tuple[A
     return take_rows(rows.X, at), None
 
 
-def combined(coef: Array, machines: list[BinaryMachine], start: DualStart) -> FittedMachines:
+def combine_machines(
+    coef: Array, machines: list[BinaryMachine], start: DualStart
+) -> FittedMachines:
     """Sums of objectives and gaps, the largest violation, one message."""
     certificates = [m.certificate for m in machines]
     slow = [m.found for m in machines if not m.found.converged]

@@ -252,7 +252,7 @@ def export_svg(
     return "\n".join([*parts, "</svg>"])
 
 
-class Shown(NamedTuple):
+class BoxContents(NamedTuple):
     """What `plot_tree` writes into the boxes, as in scikit-learn."""
 
     label: str
@@ -266,7 +266,7 @@ def _short(number: float, decimals: int) -> str:
     return str(round(float(number), decimals))
 
 
-def _box(words: NodeText, node: int, cut_off: bool, shown: Shown) -> str:
+def _box(words: NodeText, node: int, cut_off: bool, shown: BoxContents) -> str:
     """The text of one box of `plot_tree`."""
     if cut_off:
         return "(...)"
@@ -365,7 +365,7 @@ def plot_tree(
     check_parameter("precision", precision, Integer(0))
     check_parameter("label", label, OneOf("all", "root", "none"))
     words = NodeText.of(decision_tree, feature_names, class_names, precision)
-    shown = Shown(label, impurity, node_ids, proportion)
+    shown = BoxContents(label, impurity, node_ids, proportion)
     tree = decision_tree.tree_
     places = _places(tree, tree.max_depth if max_depth is None else int(max_depth))
     ax = plt.gca() if ax is None else ax

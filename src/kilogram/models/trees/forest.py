@@ -22,7 +22,7 @@ from kilogram.base.tree_parameters import features_per_split
 from kilogram.models.trees.proximity import leaf_proximity
 from kilogram.models.trees.tree_model import TreeModel
 from kilogram.native.threads import thread_count
-from kilogram.native.trees import CancelFlag, CodedColumns, Grown, Target, grow_tree
+from kilogram.native.trees import CancelFlag, CodedColumns, GrownNodes, Target, grow_tree
 from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned
@@ -57,8 +57,8 @@ def bootstrap_counts(seed: int, n: int, m: int) -> np.ndarray:
 
 
 def map_seeds(
-    grow: Callable[[int, CancelFlag], Grown], seeds: list[int], threads: int
-) -> Iterator[Grown]:
+    grow: Callable[[int, CancelFlag], GrownNodes], seeds: list[int], threads: int
+) -> Iterator[GrownNodes]:
     """A tree for every seed, in order, on several threads; Ctrl-C cancels those being grown."""
     cancel = CancelFlag()
     if threads == 1:
@@ -196,14 +196,14 @@ class Forest(TreeModel):
         rows: np.ndarray,
         sampling: Sampling,
         seeds: list[int],
-    ) -> Iterator[Grown]:
+    ) -> Iterator[GrownNodes]:
         columns = CodedColumns.of(X)
         limits = self._limits(len(rows), X.shape[1], float(w.sum()))
         if limits.columns == X.shape[1]:  # in random order: ties then vary from tree to tree
             limits = limits._replace(columns=0)
         rules = self._rules(target, columns)
 
-        def grow(seed: int, cancel: CancelFlag) -> Grown:
+        def grow(seed: int, cancel: CancelFlag) -> GrownNodes:
             part, weights = rows, w
             if sampling.draws is not None:
                 counts = bootstrap_counts(seed, len(rows), sampling.draws)

@@ -22,7 +22,7 @@ from threading import Event
 import numpy as np
 
 from kilogram.functions.boosting_losses import BoostingLoss
-from kilogram.native.additive import Bins, Cells, Steps, additive_values, screen_pairs
+from kilogram.native.additive import Bins, Cells, StepRule, additive_values, screen_pairs
 from kilogram.native.boosting import gradients
 from kilogram.native.threads import n_threads
 from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows, column_limits
@@ -110,7 +110,7 @@ class BoostingStage:
     w: np.ndarray | None
     cells: np.ndarray  # (terms, n)
     shapes: np.ndarray  # (terms, 4)
-    steps: Steps
+    steps: StepRule
     rules: AdditiveRules
     cancelled: Event = field(default_factory=Event)
 
@@ -133,7 +133,7 @@ def fit_additive(
         [counts, np.ones_like(counts), rows.n_categories > 0, rows.monotone], axis=1
     ).astype(np.int64)
     mean_weight = 1.0 if w is None else min(float(w.mean()), 1.0)
-    steps = Steps(
+    steps = StepRule(
         rules.learning_rate, rules.l2, MIN_HESSIAN * mean_weight, rules.min_leaf, rules.max_leaves
     )
     baseline = loss.baseline(y, w)
@@ -152,7 +152,7 @@ def fit_additive(
     )  # fmt: skip
     if rules.pairs:
         model = _with_pairs(model, stage, bags, [tables for tables, _ in found], rows.monotone)
-    return centred(purified(model))
+    return centred(purify(model))
 
 
 def _with_pairs(
@@ -283,7 +283,7 @@ def coarse_bins(weight: np.ndarray, table: np.ndarray, categorical: bool, most: 
     return found
 
 
-def purified(model: AdditiveTerms) -> AdditiveTerms:
+def purify(model: AdditiveTerms) -> AdditiveTerms:
     """What of a pair depends on one feature moves to that feature: means of lines become 0."""
     tables = [t.copy() for t in model.tables]
     for t, pair in enumerate(model.features):

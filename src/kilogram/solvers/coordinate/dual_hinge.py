@@ -18,7 +18,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse
 from kilogram.functions.hinge_losses import Hinge, Tube
-from kilogram.native.svm import Compressed, Standing, coordinate_passes
+from kilogram.native.svm import DescentProgress, RowBuffers, coordinate_passes
 from kilogram.solvers.newton.curvature import NewtonIterate, Task, evaluate
 from kilogram.solvers.newton.design import Array, RowDesign
 from kilogram.solvers.newton.newton import GapStop
@@ -29,13 +29,13 @@ OFTEN = 12  # passes between two computations of the gap, which costs as much as
 LEAST = 1e-13  # violation, relative to the targets, of the size of the rounding error
 
 
-def compressed(design: RowDesign) -> Compressed:
+def compress_rows(design: RowDesign) -> RowBuffers:
     """The rows as the native pass reads them."""
     X, d = design.X, design.width - 1
     if is_sparse(X):
         X = X.tocsr()
-        return Compressed(X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64), d)
-    return Compressed(np.ascontiguousarray(X).reshape(-1), None, None, d)
+        return RowBuffers(X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64), d)
+    return RowBuffers(np.ascontiguousarray(X).reshape(-1), None, None, d)
 
 
 def dual_terms(design: RowDesign, task: Task) -> Array:
@@ -87,11 +87,11 @@ def descend(
 
     An iteration is n visits of rows: passes over few rows are fractions of one.
     """
-    rows, terms = compressed(design), dual_terms(design, task)
+    rows, terms = compress_rows(design), dual_terms(design, task)
     eps = float(task.loss.epsilon) if isinstance(task.loss, Tube) else 0.0
     b = np.zeros(design.n) if start is None else np.clip(start, terms[3], terms[4])
     w, order = design.transposed(b), np.arange(design.n)
-    standing = Standing(0, design.n, math.inf, math.inf, int(rng.integers(1, 2**63)))
+    standing = DescentProgress(0, design.n, math.inf, math.inf, int(rng.integers(1, 2**63)))
     goal, seen, message = 0.1 * float(np.abs(task.y).mean()), 0, ""
     least, smallest = LEAST * goal_scale(terms), 1e-10 * float(task.c.sum())
     while True:

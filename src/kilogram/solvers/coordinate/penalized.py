@@ -77,7 +77,7 @@ def _gradients(rows: PenalizedRows, R: Array) -> Array:
     return np.asarray(column_products(X, R) if dense else X.T @ R, dtype=np.float64) * unit
 
 
-class Strengths(NamedTuple):
+class PenaltyStrengths(NamedTuple):
     """Multiples of the absolute values and of the squares."""
 
     l1: float
@@ -215,7 +215,7 @@ class PenalizedPath:
         sizes = [self._sizes(last, l1) / max(l1, self.tiny) for l1 in (first, final)]
         return np.maximum(*sizes) - (1.0 - MARGIN)
 
-    def _first(self, strengths: Strengths, past: list[PenalizedIterate]) -> PenalizedIterate:
+    def _first(self, strengths: PenaltyStrengths, past: list[PenalizedIterate]) -> PenalizedIterate:
         """From the solutions before, which are extrapolated where the problem is convex."""
         before, last, m = past[-2] if len(past) > 1 else past[-1], past[-1], len(self.work.columns)
         b, c, z, l1 = last.coef(m), last.c, last.z, strengths.l1
@@ -226,17 +226,17 @@ class PenalizedPath:
             z = np.asarray(self.work.X @ b) + c
         return PenalizedIterate(strengths.l1, strengths.l2, b, c, z, 0.3 * self._goal(strengths))
 
-    def _goal(self, strengths: Strengths) -> float:
+    def _goal(self, strengths: PenaltyStrengths) -> float:
         certified = self.penalty.kind == "l1" and strengths.l1 > 0
         return self.stop.tol * (
             self.explainable if certified else max(self.strength_max, self.tiny)
         )
 
-    def solve(self, strengths: Strengths) -> PenalizedPoint:
+    def solve(self, strengths: PenaltyStrengths) -> PenalizedPoint:
         """The solution at these strengths."""
         return self._solve([strengths])[0]
 
-    def solve_path(self, strengths: Sequence[Strengths]) -> list[PenalizedPoint]:
+    def solve_path(self, strengths: Sequence[PenaltyStrengths]) -> list[PenalizedPoint]:
         """Solutions at decreasing strengths; of the first ones only if time is up."""
         found: list[PenalizedPoint] = []
         together = BATCH if self.penalty.kind == "l1" else 1
@@ -246,7 +246,7 @@ class PenalizedPath:
                 break
         return found
 
-    def _solve(self, batch: list[Strengths]) -> list[PenalizedPoint]:
+    def _solve(self, batch: list[PenaltyStrengths]) -> list[PenalizedPoint]:
         """Solutions of a batch; of the first ones only, and `late`, if time is up."""
         self._admit(self._expected(batch[0].l1, batch[-1].l1))
         iterates: list[PenalizedIterate] = []
@@ -301,7 +301,7 @@ class PenalizedPath:
             certified = problem.certified and iterate.l1 > 0
             if certified:
                 iterate.gap = problem.gap(slopes, float(sizes.max(initial=0.0)), iterate.value)
-            goal = self._goal(Strengths(iterate.l1, iterate.l2))
+            goal = self._goal(PenaltyStrengths(iterate.l1, iterate.l2))
             complete = not bool(np.any(self._excess(iterate) > 0))
             reached = (iterate.gap if certified else iterate.violation) <= goal
             iterate.done = complete and (reached or iterate.violation <= self._limit)

@@ -222,7 +222,7 @@ def _linear_means(X: Any, m: Any, w: Any) -> KernelMeans:
     return KernelMeans(columns, float(m @ m), weights)
 
 
-def oriented(vectors: Any, w: Any) -> Any:
+def fix_signs(vectors: Any, w: Any) -> Any:
     """D^1/2 u of eigenvectors u (n, k), each with the sign of its largest score.
 
     Signs are read off the scores, which a repeated row has and a weighted one must have.

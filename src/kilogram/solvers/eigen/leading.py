@@ -62,7 +62,7 @@ def leading(
     the rounding of a product, where it is more than the values show: no residual goes below it.
     """
     n = A.shape[0]
-    rng = drawn(rng)
+    rng = generator_of(rng)
     ref = A if ref is None and is_array(A) else ref
     b = min(n, block or block_width(k, n))
     P = _first_block(n, b, start, ref, rng)
@@ -89,7 +89,7 @@ def leading(
     return Solution(basis.pairs(values, weights), step, float(values.sum()), False, message)
 
 
-def drawn(rng: Any) -> Any:
+def generator_of(rng: Any) -> Any:
     """The generator meant: made now if a function makes it, a fixed one if none is given."""
     return np.random.default_rng(0) if rng is None else rng() if callable(rng) else rng
 

@@ -35,7 +35,7 @@ class Agreement(NamedTuple):
 def maxvar(C: Any, views: Columns, k: int, alpha: float) -> Agreement:
     """The eigenvectors, then each view scaled to its own constraint W_i'(C_i + alpha I)W_i = I."""
     xp = namespace(C)
-    T, S = whitened(C, views, alpha)
+    T, S = whiten_views(C, views, alpha)
     values, vectors = eigh(_joined(xp, S))
     V = _cut(vectors[:, :k], [block.shape[1] for block in T])
     scaled = [_unit_columns(xp, block) for block in V]
@@ -55,7 +55,7 @@ def sumcor(
 ) -> Agreement:
     """Polar factors in turn, started from MAXVAR, until the sum gains less than tol of itself."""
     xp = namespace(C)
-    T, S = whitened(C, views, alpha)
+    T, S = whiten_views(C, views, alpha)
     _, vectors = eigh(_joined(xp, S))
     V = [_polar(block) for block in _cut(vectors[:, :k], [t.shape[1] for t in T])]
     total, step, done = _total(xp, S, V), 0, False
@@ -70,7 +70,7 @@ def sumcor(
     return Agreement([t @ v for t, v in zip(T, V, strict=True)], pairs, step, total, done)
 
 
-def whitened(C: Any, views: Columns, alpha: float) -> tuple[list[Any], list[list[Any]]]:
+def whiten_views(C: Any, views: Columns, alpha: float) -> tuple[list[Any], list[list[Any]]]:
     """Whiteners of the views, and the covariances between them in whitened columns."""
     T = [whitener(C[v, v], alpha) for v in views]
     S = [

@@ -18,7 +18,7 @@ import scipy.linalg
 
 from kilogram.arrays.linalg import eigh, qr
 from kilogram.arrays.namespace import is_array, is_numpy, like, namespace
-from kilogram.solvers.eigen.leading import drawn
+from kilogram.solvers.eigen.leading import generator_of
 from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 
@@ -43,7 +43,7 @@ def subspace_iteration(
     as in `leading`.
     """
     n = A.shape[0]
-    rng = drawn(rng)
+    rng = generator_of(rng)
     ref = A if ref is None and is_array(A) else ref
     Omega = rng.standard_normal((n, min(n, k + n_oversamples)))
     Y = A @ (Omega if ref is None else like(Omega, ref))
@@ -54,7 +54,7 @@ def subspace_iteration(
             why = "it was asked to stop."
         if why:
             break
-        Y = A @ normalised(Y, normaliser)
+        Y = A @ normalise_basis(Y, normaliser)
     Q = qr(Y)[0]
     values, S = eigh(_symmetric(Q.T @ (A @ Q)))
     values, vectors = values[:k], Q @ S[:, :k]
@@ -65,7 +65,7 @@ def subspace_iteration(
     return Solution((values, vectors), step, captured, False, message)
 
 
-def normalised(Y: Any, how: Normaliser) -> Any:
+def normalise_basis(Y: Any, how: Normaliser) -> Any:
     """A better conditioned basis of the range of Y (n, p)."""
     if how == "none":
         return Y

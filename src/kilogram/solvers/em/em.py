@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.solvers.em.m_step import Shape, maximised, products
+from kilogram.solvers.em.m_step import Shape, m_step, products
 from kilogram.solvers.solution import Solution
 from kilogram.statistics.mixture import Components, MixtureSums
 
@@ -44,7 +44,7 @@ def em(
     for n_iter in range(1, max_iter + 1):
         found = sums(parts)
         bounds.append((found.loglik + shape.log_prior(parts)) / found.total)
-        parts = maximised(found, parts, shape)
+        parts = m_step(found, parts, shape)
         last = bounds[-2] if len(bounds) > 1 else previous
         if last is not None and abs(bounds[-1] - last) < tol:
             converged, message = True, ""
@@ -56,7 +56,7 @@ def em(
     return Solution((parts, bounds), n_iter, best, converged, message)
 
 
-class Running(NamedTuple):
+class RunningMoments(NamedTuple):
     """Moments of the components per row seen: N (k,) sums to 1, scatters S about the means."""
 
     N: np.ndarray
@@ -64,11 +64,13 @@ class Running(NamedTuple):
     S: np.ndarray
 
 
-def stepwise(before: Running | None, found: MixtureSums, old: Components, g: float) -> Running:
+def stepwise(
+    before: RunningMoments | None, found: MixtureSums, old: Components, g: float
+) -> RunningMoments:
     """The moments after a batch whose sums were made under the components `old`."""
     N = found.weights / found.total
     e = found.first / found.total / np.where(N > 0, N, 1.0)[:, None]
-    new = Running(N, old.means + e, found.second / found.total - products(old.kind, N, e))
+    new = RunningMoments(N, old.means + e, found.second / found.total - products(old.kind, N, e))
     if before is None:
         return new
     both = (1 - g) * before.N + g * N
@@ -76,11 +78,13 @@ def stepwise(before: Running | None, found: MixtureSums, old: Components, g: flo
     apart = new.means - before.means
     between = products(old.kind, (1 - g) * before.N * fraction, apart)
     S = (1 - g) * before.S + g * new.S + between
-    return Running(both, before.means + fraction[:, None] * apart, S)
+    return RunningMoments(both, before.means + fraction[:, None] * apart, S)
 
 
-def moments_of(parts: Components) -> Running:
+def moments_of(parts: Components) -> RunningMoments:
     """The moments that have these components."""
     N = parts.weights / parts.weights.sum()
     each = N.reshape(N.shape + (1,) * (parts.covariances.ndim - 1))
-    return Running(N, parts.means, parts.covariances * (1.0 if parts.kind == "tied" else each))
+    return RunningMoments(
+        N, parts.means, parts.covariances * (1.0 if parts.kind == "tied" else each)
+    )

@@ -45,7 +45,7 @@ class Shape:
         return -0.5 * self.rows * float(logdet + ((F @ L) * F).sum())
 
 
-def maximised(sums: MixtureSums, old: Components, shape: Shape) -> Components:
+def m_step(sums: MixtureSums, old: Components, shape: Shape) -> Components:
     """The components that the sums of a pass under `old` ask for."""
     N = sums.weights
     e = sums.first / np.maximum(N, _lost_weight(sums.total))[:, None]
@@ -86,7 +86,7 @@ def regularised_components(
         if shape.kind != "tied":
             kept = old.covariances - _ridge(shape.reg, old.covariances.shape, shape.kind)
             C = np.where(lost.reshape(lost.shape + (1,) * (C.ndim - 1)), kept, C)
-    C, F = rooted(C + _ridge(shape.reg, C.shape, shape.kind), shape)
+    C, F = floored_covariances(C + _ridge(shape.reg, C.shape, shape.kind), shape)
     return Components(shape.kind, N / N.sum(), means, C, F)
 
 
@@ -94,7 +94,7 @@ def _ridge(reg: float, shape: tuple[int, ...], kind: str) -> np.ndarray | float:
     return reg if kind in ("diag", "spherical") else reg * np.eye(shape[-1])
 
 
-def rooted(C: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+def floored_covariances(C: np.ndarray, shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Covariances of which no eigenvalue is below the floor, and F with F'F = C^-1."""
     if shape.kind in ("diag", "spherical"):
         C = np.maximum(C, shape.floor)

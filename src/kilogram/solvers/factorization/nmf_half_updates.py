@@ -17,7 +17,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.threads import one_team
-from kilogram.native.factorization import HalfUpdateRule, factor_pass, factor_sparse, padded
+from kilogram.native.factorization import HalfUpdateRule, factor_pass, factor_sparse, pad_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +98,8 @@ def _sparse_half(
 ) -> Half:
     X, dtype, k = X.tocsr(), parts.H.dtype, len(parts.H)
     X = X if X.dtype == dtype else X.astype(dtype)
-    W = padded(np.asarray(to_numpy(W), dtype=dtype))
-    F = padded(parts.H.T)
+    W = pad_rows(np.asarray(to_numpy(W), dtype=dtype))
+    F = pad_rows(parts.H.T)
     found = factor_sparse(X, W, F, parts.B, parts.c, rule, measure)
     W = np.ascontiguousarray(W[:, :k])
     gram = np.zeros((k, k + 1))

@@ -20,7 +20,7 @@ from kilogram.arrays.linalg import eigh, qr
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import map_rows, reduce_rows, row_count, take_rows
 from kilogram.arrays.threads import one_team
-from kilogram.native.factorization import padded, sparse_times
+from kilogram.native.factorization import pad_rows, sparse_times
 from kilogram.solvers import eigen
 
 ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have
@@ -73,7 +73,7 @@ def _scores(block: Any, V: np.ndarray) -> np.ndarray:
 
 def _product(X: Any, V: np.ndarray) -> np.ndarray:
     """X V of a CSR matrix, by all threads."""
-    F = padded(V.astype(X.dtype, copy=False))
+    F = pad_rows(V.astype(X.dtype, copy=False))
     return sparse_times(X, F, np.empty((X.shape[0], F.shape[1]), X.dtype))[:, : V.shape[1]]
 
 

@@ -20,7 +20,7 @@ from kilogram.native.factorization import (
     factor_pass,
     factor_sparse,
     factor_sweep,
-    padded,
+    pad_rows,
     run_ahead,
 )
 from kilogram.solvers.factorization.nmf_half_updates import (
@@ -60,7 +60,7 @@ class DenseTable:
 
     def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
         """Better components for W as it is: H, the violation met and the value reached."""
-        return improved(H, self.A, self.gram, rule)
+        return improve_components(H, self.A, self.gram, rule)
 
     def extrapolate(self, H: Any, before: Any, b: float) -> Any:
         """H, the best so far, and b times its last change; nothing below 0."""
@@ -89,7 +89,7 @@ class BlockTable:
         return found.violation, found.loss
 
     def components(self, H: Any, rule: HalfUpdateRule) -> tuple[Any, float, float]:
-        return improved(H, self.A, self.gram, rule)
+        return improve_components(H, self.A, self.gram, rule)
 
     def extrapolate(self, H: Any, before: Any, b: float) -> Any:
         return plain_onward(H, before, b)
@@ -114,7 +114,7 @@ class SparseTable:
             scaled = self.X.copy()
             scaled.data = scaled.data * np.repeat(s, np.diff(scaled.indptr)).astype(X.dtype)
         self.Xt, self.s = scaled.T.tocsr(), s
-        self._W = padded(np.asarray(W, dtype=X.dtype))
+        self._W = pad_rows(np.asarray(W, dtype=X.dtype))
         self.k = W.shape[1]
         self.gram = np.empty((self.k, self.k + 1))
         shape = (X.shape[1], self._W.shape[1])
@@ -138,7 +138,7 @@ class SparseTable:
         self.gram, B, c = self._normal(W, self.s, rule)
         out = self._unused_buffer(F, self._best)
         found = factor_sparse(self.Xt, out, W, B, c, rule, start=F)
-        out[:, : self.k][:, unused(self.gram, rule)] = 0.0
+        out[:, : self.k][:, unused_parts(self.gram, rule)] = 0.0
         return self._given_order(out), found.violation, found.loss
 
     def extrapolate(self, H: Any, before: Any, b: float) -> Any:
@@ -163,7 +163,7 @@ class SparseTable:
         for buffer in self._buffers:
             if getattr(H, "base", None) is buffer:
                 return buffer
-        return padded(np.asarray(H.T, dtype=self._W.dtype))
+        return pad_rows(np.asarray(H.T, dtype=self._W.dtype))
 
     def _unused_buffer(self, *used: Any) -> np.ndarray:
         return next(buffer for buffer in self._buffers if not any(buffer is u for u in used))
@@ -178,7 +178,9 @@ class SparseTable:
         self.gram = scaled_gram(self.gram, c)
 
 
-def improved(H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule) -> tuple[Any, float, float]:
+def improve_components(
+    H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule
+) -> tuple[Any, float, float]:
     """Components from the sums of a half step: A (k, d) and gram (k, k + 1)."""
     k = H.shape[0]
     xp = namespace(H)
@@ -188,7 +190,7 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule) -> tuple[An
         return H, moved, 0.0
     B = like(gram[:, :k] + rule.l2 * np.eye(k), H)
     A = like(A, H)
-    idle = unused(gram, rule)
+    idle = unused_parts(gram, rule)
     if idle.any():
         H = H * like(1.0 - idle, H)[:, None]
     if rule.update == "mu":
@@ -207,7 +209,7 @@ def improved(H: Any, A: Any, gram: np.ndarray, rule: HalfUpdateRule) -> tuple[An
     return H, moved, float(xp.sum(H * (0.5 * (B @ H) - A + rule.l1)))
 
 
-def unused(gram: np.ndarray, rule: HalfUpdateRule) -> np.ndarray:
+def unused_parts(gram: np.ndarray, rule: HalfUpdateRule) -> np.ndarray:
     """Parts (k,) that no row has and that cost something: sweeps pass over them, as B_jj is 0."""
     return (np.diag(gram) == 0) & (rule.l1 > 0)
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
-from kilogram.solvers.newton.clipped_loss import solved
+from kilogram.solvers.newton.clipped_loss import solve_symmetric
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
 
@@ -71,8 +71,8 @@ class Line:
         def solve(a: np.ndarray) -> tuple[np.ndarray, float]:
             g, g_0 = self.sums(a)
             if not self.intercept:
-                return solved(S, g / root) / root, 0.0
-            w = solved(S, (g - mean * g_0) / root) / root
+                return solve_symmetric(S, g / root) / root, 0.0
+            w = solve_symmetric(S, (g - mean * g_0) / root) / root
             return w, g_0 / weight - float(mean @ w)
 
         return solve

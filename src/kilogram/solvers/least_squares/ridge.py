@@ -173,7 +173,7 @@ def _tikhonov(
             found = RidgeFit(tikhonov.from_stacked(part, R, at, a, G), "svd", flat)
         parts.append(found or RidgeFit(primal.from_spectrum(part, none), "svd", flat))
     worst = "svd" if any(f.solver == "svd" for f in parts) else parts[0].solver
-    return RidgeFit(tikhonov.joined([f.found for f in parts]), worst, flat)
+    return RidgeFit(tikhonov.join_targets([f.found for f in parts]), worst, flat)
 
 
 def weighted_means(

@@ -69,7 +69,7 @@ def from_stacked(part: Normal, R: Any, at: slice, alpha: float, G: Any) -> Solut
     return Solution((W, part.mean_y - part.mean_x @ W), 1, float(xp.sum(rest * rest)))
 
 
-def joined(found: Sequence[Solution]) -> Solution:
+def join_targets(found: Sequence[Solution]) -> Solution:
     """The solutions of consecutive targets as one."""
     if len(found) == 1:
         return found[0]

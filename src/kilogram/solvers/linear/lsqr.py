@@ -27,7 +27,7 @@ from kilogram.solvers.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class LSQRSolution:
     """X (d, t), the estimated condition number of A, and the sizes |r| of the residuals (t,)."""
 
     X: Any
@@ -44,7 +44,7 @@ def lsqr(
     callback: Tick | None = None,
     deadline: float | None = None,
 ) -> Solution:
-    """Value Spread for A with `@` and `.T @` and B (n, t).
+    """Value LSQRSolution for A with `@` and `.T @` and B (n, t).
 
     A column is done when |A'r| <= tol |A| |r| (least squares), or |r| <= tol (|b| + |A| |x|)
     (solvable equations), or when the condition number seen so far leaves no digits.
@@ -84,7 +84,7 @@ def lsqr(
         step += 1
     condition = float(xp.max(xp.sqrt(size_A) * xp.sqrt(spread))) if step else 1.0
     message = f"{why} The residual is {float(xp.max(phi_bar)):.3g}." if why else ""
-    value = Spread(X, condition, phi_bar)
+    value = LSQRSolution(X, condition, phi_bar)
     return Solution(value, step, float(xp.sum(phi_bar**2)), not why, message)
 
 

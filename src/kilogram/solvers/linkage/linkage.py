@@ -15,7 +15,7 @@ import numpy as np
 
 from kilogram.arrays.memory import human_bytes
 from kilogram.arrays.namespace import is_numpy
-from kilogram.functions.distances import common_scale, divided
+from kilogram.functions.distances import common_scale, divide_by_scale
 from kilogram.native.linkage import MergeTree, link_cloud, link_matrix, link_rows
 from kilogram.solvers.linkage.memory import AT_ONCE, square_bytes, surely_left, tree_strategy
 from kilogram.solvers.lloyd.pairwise_distances import Distance
@@ -45,7 +45,7 @@ def grow(
 def _of_rounds(X: np.ndarray, w: np.ndarray | None, linkage: str, memory_limit: int) -> MergeTree:
     """Of rows in which squares of distances are in range, in float64."""
     scale = common_scale(X, dtype=np.float64)
-    rows = divided(X, scale)
+    rows = divide_by_scale(X, scale)
     rows = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
     _check_finite(rows)
     n = len(rows)

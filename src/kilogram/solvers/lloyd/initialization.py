@@ -195,7 +195,7 @@ def parallel(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generato
     return greedy(C[some], stands_for[some], k, origin, rng)
 
 
-def drawn(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_rows(X: Any, w: Any, k: int, origin: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """k rows at random, in proportion to their weights."""
     found = reduce_rows(
         partial(drawn_rows, C=None, origin=origin, m=k, seed=int(rng.integers(2**31))), X, w

@@ -55,7 +55,7 @@ def fitted(X: np.ndarray, w: np.ndarray, labels: np.ndarray, k: int, old: Lines 
     return Lines(points, directions)
 
 
-def refilled(labels: np.ndarray, D: np.ndarray, w: np.ndarray) -> np.ndarray:
+def refill_empty_lines(labels: np.ndarray, D: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Every empty cluster gets the two rows farthest from their lines: two rows make a line."""
     labels = labels.copy()
     own = np.where(w > 0, D[np.arange(len(D)), labels], -1.0)
@@ -80,7 +80,7 @@ def k_lines(
         if (labels == before).all():
             message = ""
             break
-        lines = fitted(X, w, refilled(labels, D, w), k, lines)
+        lines = fitted(X, w, refill_empty_lines(labels, D, w), k, lines)
         D = squared_distances(X, lines)
         if tick(n_iter, None):
             message = "max_time was reached before convergence: labels still change."

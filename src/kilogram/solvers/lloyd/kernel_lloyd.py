@@ -104,7 +104,7 @@ class ClusterProducts:
         return Means(np.where(full, a / size, old.a), np.where(full, self.KWZ / size, old.Ka))
 
 
-def is_dear(n: int, d: int, starts: int) -> bool:
+def is_expensive(n: int, d: int, starts: int) -> bool:
     """Whether the values of all passes cost more than memory for them, or K stays in cache."""
     return n <= SMALL or PASSES * starts * (d + VALUE) > MEMORY
 
@@ -143,7 +143,7 @@ def nearest(Ka: np.ndarray, squares: np.ndarray) -> np.ndarray:
     return (away <= (away.min(axis=1) + TIE * reach)[:, None]).argmax(axis=1)
 
 
-def refilled(space: KernelSpace, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
+def refill_empty(space: KernelSpace, labels: np.ndarray, D: np.ndarray) -> np.ndarray:
     """Labels in which every empty cluster has the farthest row that its own cluster can spare."""
     k = D.shape[1]
     counts = np.bincount(labels, space.w, minlength=k)
@@ -179,7 +179,7 @@ def kernel_lloyd(
     labels = D.argmin(axis=1)
     inertia, message, n_iter = _inertia(space, D, labels), "the labels still change.", 0
     for n_iter in range(1, max_iter + 1):
-        means = sums.means(refilled(space, labels, D), means)
+        means = sums.means(refill_empty(space, labels, D), means)
         D = distances(space, means)
         new = D.argmin(axis=1)
         before, inertia = inertia, _inertia(space, D, new)

@@ -140,7 +140,7 @@ def _named_start(
     if init == "farthest":
         return initialization.farthest_first(X, w, k, origin)
     if init == "random":
-        return initialization.drawn(X, w, k, origin, rng)
+        return initialization.draw_rows(X, w, k, origin, rng)
     if init == "k-means||" or is_streamed(X):
         return initialization.parallel(X, w, k, origin, rng)
     return initialization.greedy(X, w, k, origin, rng, deadline)

@@ -19,7 +19,7 @@ from sklearn.metrics import pairwise_distances
 
 from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed
-from kilogram.functions.distances import common_scale, divided, squared_distances
+from kilogram.functions.distances import common_scale, divide_by_scale, squared_distances
 from kilogram.kernels import Kernel
 from kilogram.kernels.row_pairs import wide
 
@@ -68,7 +68,7 @@ class Distance:
             if self.squared:
                 return squared_distances(x, y)
             scale = common_scale(x, y)
-            D = squared_distances(divided(x, scale), divided(y, scale))
+            D = squared_distances(divide_by_scale(x, scale), divide_by_scale(y, scale))
             return scale * namespace(D).sqrt(D)
         if isinstance(self.metric, Kernel):
             x, y = wide(X), _like_rows(Y, X)
@@ -164,7 +164,7 @@ def _mirror(D: np.ndarray, a: int) -> None:
 def _euclidean(X: np.ndarray, D: np.ndarray, squared: bool) -> None:
     """D = |x_i - x_j|, or its square, tile by tile on and above the diagonal, and their mirrors."""
     scale = 1.0 if squared else common_scale(X, dtype=np.float64)
-    X = divided(X, scale)
+    X = divide_by_scale(X, scale)
     X = np.asarray(X - X.mean(axis=0), dtype=np.float64)
     n, norms = len(X), np.einsum("ij,ij->i", X, X)
     buffer = np.empty(BLOCK * WIDTH)  # one tile, used again: fresh memory is slow

@@ -28,15 +28,15 @@ import numpy as np
 
 from kilogram.native.kmeans import (
     Bounds,
+    CentreGroups,
     LloydStep,
-    Places,
     QuantisedRows,
     bounded_pass,
     cluster_pass,
     filtered_pass,
     grouped,
     has_fast_byte_products,
-    near_together,
+    nearby_order,
 )
 from kilogram.native.kmeans_filter_bounds import FilterBounds, filtered_bounds_pass
 from kilogram.native.kmeans_initialization import lloyd_iterations
@@ -81,7 +81,7 @@ class LloydPasses:
         self.labels: np.ndarray | None = None
         self.sums: np.ndarray | None = None
         self.bounds: Bounds | None = None
-        self.places: Places | None = None
+        self.places: CentreGroups | None = None
         self.means: np.ndarray | None = None  # of the groups of centres
         self.grouping = True
         self.filtering: bool | None = None  # not yet decided
@@ -156,7 +156,7 @@ class LloydPasses:
         some = self.X[:: max(1, n // TRIAL_ROWS)]
         if not 1e-30 < self.unit < 1e30:
             return False
-        self.places = Places(np.arange(k, dtype=np.int32))
+        self.places = CentreGroups(np.arange(k, dtype=np.int32))
         trial = QuantisedRows(np.ascontiguousarray(some), self.origin, self.unit)
         filtered_pass(trial, centres, self.places)
         if not filter_pays(trial.looked, d, k, self.X.itemsize):
@@ -180,12 +180,12 @@ class LloydPasses:
         """Filter groups of centres first, made anew for every pass, while they exclude many."""
         assert self.quantised is not None
         if self.means is None:
-            seeds = centres[near_together(centres, GROUP_SIZE)[::GROUP_SIZE]]
+            seeds = centres[nearby_order(centres, GROUP_SIZE)[::GROUP_SIZE]]
             places, self.means = grouped(centres, seeds, steps=3)
         else:
             places, self.means = grouped(centres, self.means)
         step = filtered_pass(self.quantised, centres, places, self.w, **kept)
-        self.places, self.grouping = Places(places.order), self.quantised.opened < MAX_OPENED
+        self.places, self.grouping = CentreGroups(places.order), self.quantised.opened < MAX_OPENED
         return step
 
 

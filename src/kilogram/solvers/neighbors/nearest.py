@@ -16,11 +16,11 @@ import scipy.sparse
 
 from kilogram.arrays.memory import BLOCK_ENTRIES
 from kilogram.arrays.namespace import is_sparse, to_numpy
-from kilogram.functions.distances import common_scale, divided
+from kilogram.functions.distances import common_scale, divide_by_scale
 from kilogram.native.neighbors import (
     KDTree,
+    RadiusNeighbours,
     ShiftedNorms,
-    Within,
     metric_nearest,
     nearest_rows,
     rows_within,
@@ -80,7 +80,9 @@ class EuclideanIndex:
     def _suits_tree(self) -> bool:
         return self.n >= TREE_ROWS * 2.0**self.d
 
-    def within(self, radius: float, new: Any = None, *, by_distance: bool = False) -> Within:
+    def within(
+        self, radius: float, new: Any = None, *, by_distance: bool = False
+    ) -> RadiusNeighbours:
         """All of these rows at most `radius` from every row of `new`; None: from each, others.
 
         Distances are float64, in the order of the rows or nearest first.
@@ -89,16 +91,16 @@ class EuclideanIndex:
         X = self.X
         if is_sparse(X) or is_sparse(new):
             scale, others = common_scale(X, new), new is None
-            Z = divided(X, scale)
+            Z = divide_by_scale(X, scale)
             start, indices, distances = _within_by_blocks(
-                Z, Z if others else divided(new, scale), radius / scale, others, by_distance
+                Z, Z if others else divide_by_scale(new, scale), radius / scale, others, by_distance
             )
-            return Within(start, indices, distances * scale)
+            return RadiusNeighbours(start, indices, distances * scale)
         new = None if new is None else np.asarray(new, dtype=X.dtype)
         scale = common_scale(X, new)
         if scale != 1.0:
-            inside = EuclideanIndex(divided(X, scale))
-            new = None if new is None else np.asarray(divided(new, scale), dtype=X.dtype)
+            inside = EuclideanIndex(divide_by_scale(X, scale))
+            new = None if new is None else np.asarray(divide_by_scale(new, scale), dtype=X.dtype)
             found = inside.within(radius / scale, new, by_distance=by_distance)
             return found._replace(distances=found.distances * scale)
         if self._suits_tree():
@@ -134,11 +136,11 @@ class EuclideanIndex:
         X = self.X
         scale = common_scale(X, new)
         if is_sparse(X) or is_sparse(new):
-            Z = divided(X, scale)
-            found = _by_blocks(Z, Z if new is None else divided(new, scale), k, new is None)
+            Z = divide_by_scale(X, scale)
+            found = _by_blocks(Z, Z if new is None else divide_by_scale(new, scale), k, new is None)
         else:
-            new = None if new is None else np.asarray(divided(new, scale), dtype=X.dtype)
-            inside = EuclideanIndex(divided(X, scale))
+            new = None if new is None else np.asarray(divide_by_scale(new, scale), dtype=X.dtype)
+            inside = EuclideanIndex(divide_by_scale(X, scale))
             found = inside._searched(k, new)
         if scale == 1.0:
             return found
@@ -181,7 +183,9 @@ def _by_blocks(X: Any, new: Any, k: int, itself: bool) -> Neighbours:
     return Neighbours(distances.astype(dtype), indices)
 
 
-def _within_by_blocks(X: Any, new: Any, radius: float, itself: bool, by_distance: bool) -> Within:
+def _within_by_blocks(
+    X: Any, new: Any, radius: float, itself: bool, by_distance: bool
+) -> RadiusNeighbours:
     """Sparse rows: blocks of inner products; where rounding leaves doubt, rows are measured."""
     X, new = (scipy.sparse.csr_array(A).astype(np.float64, copy=False) for A in (X, new))
     squares = X.multiply(X).sum(axis=1).ravel()
@@ -210,7 +214,7 @@ def _within_by_blocks(X: Any, new: Any, radius: float, itself: bool, by_distance
         order = np.lexsort((j, distances, i))
         i, j, distances = i[order], j[order], distances[order]
     start = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=new.shape[0]))])
-    return Within(start, j.astype(np.int32), distances)
+    return RadiusNeighbours(start, j.astype(np.int32), distances)
 
 
 def _subtracted(A: Any, B: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:

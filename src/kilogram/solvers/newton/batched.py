@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kilogram.functions.hinge_losses import Bent
+from kilogram.functions.hinge_losses import PiecewiseQuadraticLoss
 from kilogram.solvers.newton.curvature import NewtonIterate, Task, solve_shifted
 from kilogram.solvers.newton.design import Array, RowDesign
 from kilogram.solvers.newton.newton import (
@@ -32,7 +32,7 @@ class BatchedMachines(NamedTuple):
     Y: Array
     c: Array
     penalty: Array
-    loss: Bent
+    loss: PiecewiseQuadraticLoss
 
     def task(self, j: int) -> Task:
         """The objective of machine j."""
@@ -100,7 +100,7 @@ class Hessians:
         return D
 
 
-def stepped(
+def take_steps(
     M: BatchedMachines, now: BatchedPoint, D: Array, P: Array
 ) -> tuple[BatchedPoint, Array]:
     """The points after the steps D, P = D B', and which steps have length 0.
@@ -139,7 +139,7 @@ def minimise_together(
             break
         D = hessians.directions(now, live)
         predicted[live] = -0.5 * np.sum(now.gradient[live] * D[live], axis=1)
-        now, ended = stepped(M, now, D, D @ B.T)
+        now, ended = take_steps(M, now, D, D @ B.T)
         steps[live] += 1
         stuck |= ended
         idle = np.where(now.gap < 0.9 * least, 0, idle + 1)

@@ -161,7 +161,7 @@ class ScaledFrame:
         H /= np.outer(root, root)
         H[np.diag_indices(len(at))] += damping
         move = np.zeros(len(g))
-        move[at] = -solved(H, g[at] / root, downhill=True) / root
+        move[at] = -solve_symmetric(H, g[at] / root, downhill=True) / root
         shift = 0.0
         if self.fit_intercept:
             shift = -g_b / n_b - (float(mean @ move) if n > 0 else 0.0)
@@ -169,7 +169,7 @@ class ScaledFrame:
         return ClippedIterate(move[:-1], shift, float(move[-1])), fall
 
 
-def solved(A: np.ndarray, g: np.ndarray, *, downhill: bool = False) -> np.ndarray:
+def solve_symmetric(A: np.ndarray, g: np.ndarray, *, downhill: bool = False) -> np.ndarray:
     """A^-1 g for a symmetric A >= 0; the smallest solution where it is singular.
 
     `downhill`: where A has no curvature but g a slope, go far instead of nowhere.
@@ -191,7 +191,7 @@ def solved(A: np.ndarray, g: np.ndarray, *, downhill: bool = False) -> np.ndarra
     return V[:, keep] @ (along[keep] / np.maximum(values[keep], floor))
 
 
-def moved(point: ClippedIterate, move: ClippedIterate, least: float) -> ClippedIterate:
+def limited_step(point: ClippedIterate, move: ClippedIterate, least: float) -> ClippedIterate:
     """point + move, shortened so that kappa keeps a third; not below `least`."""
     most = point.kappa * (1.0 - SHRINK)
     t = min(1.0, most / -move.kappa) if move.kappa < 0 else 1.0
@@ -225,7 +225,7 @@ def newton(
         move, fall = frame.step(s, point, damping)
         if frame.joint and point.kappa <= least and move.kappa < 0:  # on the floor: only w moves
             move, fall = replace(frame, joint=False).step(s, point, damping)
-        trial = moved(point, move, least)
+        trial = limited_step(point, move, least)
         if not fall > tol * abs(F):
             return Reached(point, s, passes, True)
         new = sums_at(trial)

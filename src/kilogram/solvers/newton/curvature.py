@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
-from kilogram.functions.hinge_losses import Bent
+from kilogram.functions.hinge_losses import PiecewiseQuadraticLoss
 from kilogram.solvers.newton.design import Array, RowDesign
 
 SMALL = 300  # order up to which a plain LAPACK call is faster than the blocked factor
@@ -31,7 +31,7 @@ class Task(NamedTuple):
     y: Array
     c: Array
     penalty: Array
-    loss: Bent
+    loss: PiecewiseQuadraticLoss
 
     def rows(self, at: Array, factor: float) -> Task:
         """The task on some of the rows, with penalties times `factor`."""

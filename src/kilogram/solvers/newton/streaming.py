@@ -17,7 +17,7 @@ import numpy as np
 from kilogram.arrays.linalg import scatter
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.arrays.rows import reduce_rows
-from kilogram.functions.hinge_losses import Bent
+from kilogram.functions.hinge_losses import PiecewiseQuadraticLoss
 from kilogram.solvers.newton.curvature import solve_shifted
 from kilogram.solvers.newton.newton import IDLE, NARROWER, GapStop, attainable_gap
 from kilogram.solvers.solution import Solution
@@ -51,7 +51,9 @@ class HingeSums:
         )
 
 
-def sums_of(X: Any, Y: Any, C: Any, W: Array, loss: Bent, scale: float) -> HingeSums:
+def sums_of(
+    X: Any, Y: Any, C: Any, W: Array, loss: PiecewiseQuadraticLoss, scale: float
+) -> HingeSums:
     """The sums of a block of rows: targets Y and penalties C (m, t), coefficients W (t, d + 1)."""
     xp = namespace(X)
     F = X @ (W[:, :-1].T if is_sparse(X) else like(np.ascontiguousarray(W[:, :-1].T), X))
@@ -100,7 +102,7 @@ class RowPasses:
     scale: float
     penalty: Array
 
-    def sums(self, W: Array, loss: Bent) -> HingeSums:
+    def sums(self, W: Array, loss: PiecewiseQuadraticLoss) -> HingeSums:
         """One pass over the rows at W."""
 
         def block(X: Any, y: Any, w: Any) -> HingeSums:
@@ -119,7 +121,11 @@ class RowPasses:
 
 
 def minimise_streamed(
-    passes: RowPasses, loss: Bent, t: int, stop: GapStop, start: Array | None = None
+    passes: RowPasses,
+    loss: PiecewiseQuadraticLoss,
+    t: int,
+    stop: GapStop,
+    start: Array | None = None,
 ) -> Solution:
     """Minimise t machines from `start` (0); the value is `Machines`."""
     W = np.zeros((t, passes.penalty.shape[0])) if start is None else start
@@ -137,7 +143,7 @@ def minimise_streamed(
 
 
 def _newton(
-    passes: RowPasses, loss: Bent, W: Array, stop: GapStop, before: int
+    passes: RowPasses, loss: PiecewiseQuadraticLoss, W: Array, stop: GapStop, before: int
 ) -> tuple[Array, Machines, int, str]:
     found = passes.sums(W, loss)
     value, meant, gap = passes.judged(W, found)

@@ -24,7 +24,7 @@ from kilogram.solvers.eigen.kernel_components import (
     EigenSearch,
     components_of,
     dual_axes,
-    oriented,
+    fix_signs,
 )
 from kilogram.solvers.solution import Solution
 
@@ -60,7 +60,7 @@ def scaling_of(found: Any, w: Any) -> ClassicalScaling:
     values = xp.where(found.values > 0, found.values, xp.zeros_like(found.values))
     largest = float(xp.max(values))
     values = xp.where(values > ROUNDING[str(values.dtype)[-2:]] * largest, values, 0.0 * values)
-    axes = dual_axes(values, oriented(found.vectors, w))
+    axes = dual_axes(values, fix_signs(found.vectors, w))
     return ClassicalScaling(values, axes, found.means, replace(found.found, value=None))
 
 

@@ -98,7 +98,7 @@ def guttman(delta: np.ndarray, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
     return out
 
 
-def placed(
+def place_points(
     delta: np.ndarray, Z: np.ndarray, *, max_iter: int = 300, tol: float = 1e-9
 ) -> np.ndarray:
     """Points (m, k) that minimise sum_j (delta_ij - |y_i - z_j|)^2 with Z (n, k) fixed.

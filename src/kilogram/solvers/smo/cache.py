@@ -9,7 +9,7 @@ import numpy as np
 Array = np.ndarray
 
 
-class Placed(NamedTuple):
+class CacheLookup(NamedTuple):
     """Positions in the request of cached and missing rows, and slots for the missing ones."""
 
     found: Array
@@ -36,7 +36,7 @@ class SlotCache:
         self.known = np.zeros(n, dtype=bool)
         self.clock = self.filled = self.recomputed = 0
 
-    def place(self, points: Array, again: Array | None = None) -> Placed:
+    def place(self, points: Array, again: Array | None = None) -> CacheLookup:
         """Find the rows of `points`; assign slots to the missing ones, -1 where there is none.
 
         Where `again` is given, only the missing rows it marks are to be kept.
@@ -54,7 +54,7 @@ class SlotCache:
         self.owner[slots_for] = points[missing[wanted]]
         self.slot[points[missing[wanted]]] = slots_for
         self.used[slots_for] = self.clock
-        return Placed(found, missing, places)
+        return CacheLookup(found, missing, places)
 
     def _widen(self, missing: Array) -> None:
         """Open more slots where too many rows are recomputed."""

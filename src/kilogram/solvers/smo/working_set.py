@@ -63,7 +63,7 @@ def dual_value(P: DualProblem, dual: Dual) -> float:
     return float(np.sum(b * (0.5 * (g[P.point] + P.s * b) - P.t)))
 
 
-class Moves(NamedTuple):
+class PointChanges(NamedTuple):
     """Points that changed, by how much, and whether they are free to change again."""
 
     points: Array
@@ -71,19 +71,19 @@ class Moves(NamedTuple):
     free: Array
 
 
-def changes(P: DualProblem, b: Array, before: Array, W: Array, n: int) -> Moves:
+def changes(P: DualProblem, b: Array, before: Array, W: Array, n: int) -> PointChanges:
     """What happened to the points of W; two variables on one point are added up."""
     delta = b[W] - before
     W, delta = W[delta != 0], delta[delta != 0]
     free = (b[W] > P.lower[W]) & (b[W] < P.upper[W])
     if P.t.shape[0] == n:
-        return Moves(P.point[W], delta, free)
+        return PointChanges(P.point[W], delta, free)
     if not W.size:  # a bincount of nothing is int64, which the native loops do not read
-        return Moves(P.point[W], delta, free)
+        return PointChanges(P.point[W], delta, free)
     unique, inverse = np.unique(P.point[W], return_inverse=True)
     total = np.bincount(inverse, weights=delta, minlength=unique.shape[0])
     free_points = np.bincount(inverse, weights=free, minlength=unique.shape[0]) > 0
-    return Moves(unique[total != 0], total[total != 0], free_points[total != 0])
+    return PointChanges(unique[total != 0], total[total != 0], free_points[total != 0])
 
 
 def solve_block(

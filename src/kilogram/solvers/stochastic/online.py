@@ -25,7 +25,7 @@ from kilogram.native.logistic import OnlineMean, OnlineRows, online_pass
 Array = np.ndarray
 
 
-class Pace(NamedTuple):
+class StepSchedule(NamedTuple):
     """Step sizes eta0 / (1 + s / tau)^power and the l2 penalty."""
 
     eta0: float
@@ -42,7 +42,7 @@ class UpdateRule(NamedTuple):
     """The loss, the step sizes, whether there is an intercept, and the rows in a batch."""
 
     loss: str
-    pace: Pace
+    pace: StepSchedule
     intercept: bool = True
     batch: int = 1
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse
 
-from kilogram.native.trees import Grown, find_leaves, prepare_trees, sum_leaves
+from kilogram.native.trees import GrownNodes, find_leaves, prepare_trees, sum_leaves
 
 
 class Links(NamedTuple):
@@ -111,7 +111,7 @@ class Trees:
     roots: np.ndarray
 
     @classmethod
-    def of(cls, grown: list[Grown]) -> Trees:
+    def of(cls, grown: list[GrownNodes]) -> Trees:
         """All trees as one table."""
         sizes = [len(tree.threshold) for tree in grown]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -121,10 +121,10 @@ class Trees:
             links[1:, links[0] >= 0] += np.int32(root)
             moved.append(links)
         columns = (np.concatenate(parts) for parts in zip(*(g[1:] for g in grown), strict=True))
-        return cls(*Grown(np.concatenate(moved, axis=1), *columns), roots)
+        return cls(*GrownNodes(np.concatenate(moved, axis=1), *columns), roots)
 
     def __getstate__(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, name) for name in (*Grown._fields, "roots")}
+        return {name: getattr(self, name) for name in (*GrownNodes._fields, "roots")}
 
     def __setstate__(self, state: dict[str, np.ndarray]) -> None:
         vars(self).update(state)
@@ -150,7 +150,7 @@ class Trees:
         part = slice(int(ends[t]), int(ends[t + 1]))
         links = self.links[:, part].copy()
         links[1:, links[0] >= 0] -= np.int32(ends[t])
-        own = Grown(links, *(a[part] for a in self.grown()[1:]))
+        own = GrownNodes(links, *(a[part] for a in self.grown()[1:]))
         return Trees(*own, np.zeros(1, np.int64))
 
     def with_more(self, other: Trees) -> Trees:
@@ -159,9 +159,9 @@ class Trees:
             [trees.one(t).grown() for trees in (self, other) for t in range(len(trees))]
         )
 
-    def grown(self) -> Grown:
+    def grown(self) -> GrownNodes:
         """The nodes without the roots."""
-        return Grown(*(getattr(self, name) for name in Grown._fields))
+        return GrownNodes(*(getattr(self, name) for name in GrownNodes._fields))
 
     @property
     def leaves(self) -> np.ndarray:
