@@ -6,12 +6,11 @@ are computed again from differences, so that votes by distance keep their digits
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import squared_distances
+from kilogram.models.neighbors.base import NeighborsBase
 from kilogram.models.neighbors.classification import KNeighborsClassifier
 from kilogram.models.neighbors.regression import KNeighborsRegressor
 
@@ -35,7 +34,7 @@ def neighbour_means(g: Graph, model: KNeighborsRegressor, x: str) -> tuple[str, 
     return _weighted_mean(g, near, votes), targets.shape[1]
 
 
-def _neighbours(g: Graph, model: Any, x: str) -> tuple[str, str | None]:
+def _neighbours(g: Graph, model: NeighborsBase, x: str) -> tuple[str, str | None]:
     """Positions (n, k) of the neighbours, and their votes (n, k, 1) or None for equal ones."""
     power = {"euclidean": 2, "manhattan": 1, "l2": 2, "l1": 1, "cityblock": 1}.get(
         model.effective_metric_ if isinstance(model.effective_metric_, str) else ""
