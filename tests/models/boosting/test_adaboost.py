@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import kilogram as kg
 from kilogram import AdaBoostClassifier, AdaBoostRegressor
 
 
@@ -106,6 +107,23 @@ def test_stumps_of_sparse_rows_are_those_of_dense_rows(criterion, form):
         assert one.stump.threshold == other.stump.threshold
     np.testing.assert_allclose(sparse.decision_function(rows), dense.decision_function(X))
     np.testing.assert_array_equal(sparse.predict(rows), dense.predict(X))
+
+
+class RemembersType(kg.LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        self.type_ = type(X)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"), [(sp.csc_matrix, sp.csc_matrix), (sp.coo_array, sp.csr_array),
+                       (sp.csr_matrix, sp.csr_matrix), (sp.lil_matrix, sp.csr_matrix)],
+)  # fmt: skip
+def test_weak_learners_get_sparse_rows_of_the_same_kind(form, expected):
+    """`*` of a matrix and of an array differ, and learners of others may use it."""
+    X, y, _ = sparse_table(classes=2)
+    model = AdaBoostClassifier(RemembersType(), n_estimators=2).fit(form(X), y)
+    assert {one.type_ for one in model.estimators_} == {expected}
 
 
 def test_regression_trees_of_sparse_rows_are_those_of_dense_rows():

@@ -39,17 +39,22 @@ def sparse_columns(X: Any) -> scipy.sparse.csc_array:
     return columns
 
 
+def _sparse_rows(X: Any) -> Any:
+    """Sparse rows that can be indexed; a matrix stays a matrix, for weak learners that multiply."""
+    return X if X.format in ("csr", "csc") else X.tocsr()
+
+
 def labelled_rows(
     model: Estimator, X: Any, y: Any, w: Any, *, sparse: bool = False, **checks: Any
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Rows, labels and weights or None. `sparse`: sparse rows stay so, in row order."""
+    """Rows, labels and weights or None. `sparse`: sparse rows stay so."""
     X, y, w = validate_labels(model, X, y, w, **checks)
     if is_streamed(X):
         names = getattr(model, "feature_names_in_", None)
         X, y, w = validate_labels(model, *rows_in_memory(X, y, w), **checks)
         if names is not None:
             model.feature_names_in_ = names
-    rows = scipy.sparse.csr_array(X) if sparse and is_sparse(X) else dense_rows(model, X)
+    rows = _sparse_rows(X) if sparse and is_sparse(X) else dense_rows(model, X)
     return rows, y, None if w is None else as_float64(w)
 
 
@@ -64,5 +69,5 @@ def target_rows(
         column_or_1d(to_numpy(found.Y), warn=True)
     weights = None if found.w is None else as_float64(found.w)
     X = found.X
-    rows = scipy.sparse.csr_array(X) if sparse and is_sparse(X) else dense_rows(model, X)
+    rows = _sparse_rows(X) if sparse and is_sparse(X) else dense_rows(model, X)
     return rows, found.Y[:, 0], weights
