@@ -25,7 +25,8 @@ class AdditiveBoostingRegressor(BoostedRegressor, AdditiveBoosting):
 
         sum_i w_i loss(y_i, F(x_i)),     F(x) = intercept + sum_k f_k(x_k) + sum_jk f_jk(x_j, x_k)
 
-    In every round each feature in turn gets a tree with a few leaves, times `learning_rate`. Pairs
+    In a round features in turn get a tree with a few leaves, times `learning_rate`: all of them, or
+    with early stopping in most rounds those whose last step was among the largest. Pairs
     are screened by what one tree with four leaves gains on what the features leave, and the best
     are boosted next. What of a pair depends on one feature alone counts as that feature's.
 

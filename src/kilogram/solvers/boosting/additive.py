@@ -3,9 +3,11 @@
     F(x) = F_0 + sum_k f_k(x_k) + sum_(j,k) f_jk(x_j, x_k)
 
 One feature after another gets a tree with a few leaves on the gradients that all steps before have
-left, times `learning_rate`; then the next round begins (Lou et al. 2012). Pairs follow on the
-residuals: all are screened by the fall of the objective with one tree of four leaves, the best are
-boosted in the same way (Lou et al. 2013). A table holds the sum of the trees of a term.
+left, times `learning_rate`; then the next round begins (Lou et al. 2012). Where held-out rows end
+the fit, most rounds leave out features whose last step was small: one without an effect would only
+add noise until the others are done. Pairs follow on the residuals: all are screened by the fall of
+the objective with one tree of four leaves, the best are boosted in the same way (Lou et al. 2013).
+A table holds the sum of the trees of a term.
 
 Bags hold out rows of their own for early stopping, and their tables are averaged. Then what of a
 pair depends on one feature alone moves to that feature, and every table gets the mean 0 over the
@@ -28,6 +30,8 @@ from kilogram.native.threads import n_threads
 from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows, column_limits
 
 SCREENED_ROWS = 2**17  # rows on which pairs are screened
+FULL_ROUND = 16  # of so many rounds one visits all terms, the others those with large steps
+LARGE_STEP = 0.9  # of the largest step
 PURE = 1e-12  # of a table: means of its lines below which they count as 0
 MOST_SWEEPS = 100  # ends purification where rounding keeps means above PURE
 
@@ -116,6 +120,12 @@ class BoostingStage:
 
     def weights(self, rows: np.ndarray) -> np.ndarray | None:
         return None if self.w is None else self.w[rows]
+
+    def cell_weights(self, rows: np.ndarray) -> np.ndarray:
+        """The weight of these rows in every cell of every term, one after another."""
+        counts, w = (self.shapes[:, 0] * self.shapes[:, 1]).tolist(), self.weights(rows)
+        parts = [_cell_weights(c[rows], k, w) for c, k in zip(self.cells, counts, strict=True)]
+        return np.concatenate(parts)
 
 
 def fit_additive(
@@ -206,6 +216,7 @@ def boost_bag(
     tables = np.zeros((int(cells.starts[-1]), len(start)))
     best, best_round, done = tables, 0, 0
     if len(held):
+        weights, sizes = stage.cell_weights(rows), np.zeros(len(order))
         seen, held_raw = Cells(stage.cells[:, held], stage.shapes), start[:, held].copy()
         y_held, w_held = stage.y[held], stage.weights(held)
         least = reference = loss.value(y_held, held_raw, w_held)
@@ -216,6 +227,9 @@ def boost_bag(
         if not len(held):
             best, best_round = tables, done
             continue
+        steps = np.add.reduceat(weights * (added**2).sum(axis=1), cells.starts[:-1])
+        sizes[order] = steps[order]
+        order = next_terms(sizes, done)
         seen.add(added, held_raw)
         value = loss.value(y_held, held_raw, w_held)
         if value < least:
@@ -225,6 +239,12 @@ def boost_bag(
         if since >= rules.n_iter_no_change:
             break
     return best, best_round
+
+
+def next_terms(sizes: np.ndarray, done: int) -> np.ndarray:
+    """The terms that the next round visits, from the sizes of their last steps."""
+    large = sizes >= (LARGE_STEP * sizes.max() if done % FULL_ROUND else 0.0)
+    return np.flatnonzero(large)
 
 
 def _each_bag(bags: list[Bag], starts: list[np.ndarray], stage: BoostingStage) -> list[tuple]:
