@@ -10,11 +10,13 @@ import scipy.sparse as sp
 
 from kilogram.native.coordinate import (
     Groups,
+    PathGoal,
     Penalty,
     SparseColumns,
     column_descent,
     column_products,
     gram_descent,
+    gram_path,
     group_descent,
 )
 
@@ -142,6 +144,71 @@ def test_sparse_columns_equal_their_gram_matrix(centred, kind):
     assert np.count_nonzero(b) > 0
     np.testing.assert_allclose(b, stored, atol=1e-10)
     np.testing.assert_allclose(r, y - X @ b, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 5, 60, 67])
+def test_dense_columns_equal_their_gram_matrix(n):
+    rng = np.random.default_rng(n)
+    X = np.asfortranarray(rng.normal(size=(n, 15)))
+    ones = np.full(n, n**-0.5)
+    mean, y = X.T @ ones, rng.normal(size=n)
+    y -= ones * (ones @ y)
+    Z = X - np.outer(ones, mean)
+    penalty = Penalty(rng.uniform(0.05, 0.3, 15), 0.1)
+    starts, none = np.arange(0, 15 * n + 1, n), np.empty(0, dtype=np.int32)
+    columns = SparseColumns(X.ravel(order="F"), none, starts, mean, (Z**2).sum(axis=0))
+    b, r = np.zeros(15), y.copy()
+    _, change = column_descent(columns, penalty, b, r, tol=1e-12, max_epochs=5000)
+    assert change <= 1e-12
+    stored, h = np.zeros(15), Z.T @ y
+    gram_descent(Z.T @ Z, Z.T @ y, penalty, stored, h, tol=1e-12, max_epochs=5000)
+    np.testing.assert_allclose(b, stored, atol=1e-9)
+    np.testing.assert_allclose(r, y - X @ b, atol=1e-12)
+    with pytest.raises(ValueError, match="starts"):
+        column_descent(columns._replace(starts=starts[:-1]), penalty, b, r, tol=1, max_epochs=1)
+
+
+def test_columns_without_entries_stay_at_zero():
+    none = np.empty(0)
+    columns = SparseColumns(
+        none, none.astype(np.int32), np.zeros(4, dtype=np.int64), np.zeros(3), np.zeros(3)
+    )
+    b, r = np.ones(3), np.ones(5)
+    assert column_descent(columns, Penalty(np.ones(3)), b, r, tol=0, max_epochs=9) == (1, 0.0)
+    np.testing.assert_array_equal(b, 0)
+    np.testing.assert_array_equal(r, 1)
+
+
+@pytest.mark.parametrize("m", [1, 6, 40])
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("l2", [0.0, 0.2])
+def test_a_path_equals_descent_at_each_strength(m, positive, l2):
+    rng = np.random.default_rng(m)
+    X, y = rng.normal(size=(50, m)) / 7, rng.normal(size=50)
+    buffer = np.full((m + 3, m + 5), np.nan)
+    buffer[:m, :m] = X.T @ X
+    G, q, yy = buffer[:m, :m], X.T @ y, float(y @ y)
+    grid = np.abs(q).max() * np.array([1.0, 0.5, 0.2, 0.3, 0.01])
+    strengths = np.column_stack([grid, l2 * grid])
+    goal = PathGoal(1e-12 * yy, 1e-3, 1e-15, 10_000)
+    B, states = gram_path(G, q, yy, strengths, np.zeros(m), goal, positive=positive)
+    assert len(B) == len(grid)
+    for b, (epochs, gap, value, squares), (l1, ridge) in zip(B, states, strengths, strict=True):
+        slow, h = np.zeros(m), q.copy()
+        penalty = Penalty(np.full(m, l1), ridge, positive)
+        gram_descent(G, q, penalty, slow, h, tol=1e-13, max_epochs=10_000)
+        assert epochs >= 1
+        assert 0 <= gap <= goal.gap
+        np.testing.assert_allclose(X @ b, X @ slow, atol=2e-6 * np.sqrt(yy))
+        np.testing.assert_allclose(squares, ((y - X @ b) ** 2).sum(), rtol=1e-10)
+        expected = 0.5 * squares + l1 * np.abs(b).sum() + 0.5 * ridge * b @ b
+        np.testing.assert_allclose(value, expected, rtol=1e-10)
+    few, _ = gram_path(
+        G, q, yy, strengths, np.zeros(m), goal._replace(max_epochs=1, gap=0.0), positive=positive
+    )
+    assert len(few) < len(grid) or m == 1
+    with pytest.raises(ValueError, match="start"):
+        gram_path(G, q, yy, strengths, np.zeros(m + 1), goal, positive=positive)
 
 
 def test_extrapolation_is_ahead_of_plain_epochs_where_they_are_slow():

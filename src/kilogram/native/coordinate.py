@@ -43,10 +43,45 @@ def gram_descent(
     return int(epochs), float(change)
 
 
+class PathGoal(NamedTuple):
+    """When a solution of a path is good enough, and the epochs that it may take.
+
+    The duality gap; the largest move of coordinate descent at which it is computed first, and the
+    smallest.
+    """
+
+    gap: float
+    tol: float
+    finest: float
+    max_epochs: int
+
+
+def gram_path(
+    G: Array, q: Array, yy: float, strengths: Array, start: Array, goal: PathGoal, *, positive: bool
+) -> tuple[Array, Array]:
+    """The elastic net at strengths (k, 2) of (l1, l2), each from the solution before it.
+
+    Minimises 1/2 (yy - 2 q'b + b'G b) + l1 |b|_1 + l2 / 2 |b|^2. Coefficients (s, m) and, for each,
+    epochs, duality gap, objective and squared residual (s, 4) of the first s <= k strengths: up to
+    the first that takes more than the epochs allowed.
+    """
+    m, k = len(q), len(strengths)
+    if G.dtype != np.float64 or G.shape != (m, m) or (m and G.strides[1] != 8) or len(start) != m:
+        raise ValueError(f"G must be ({m}, {m}) float64 with contiguous rows, start ({m},)")
+    B, states = np.empty((k, m)), np.empty((k, 4))
+    l1, l2 = np.ascontiguousarray(strengths.T, dtype=np.float64)
+    solved = _core.gram_path(
+        G, q, yy, positive, l1, l2, start, goal.gap, goal.tol, goal.finest, goal.max_epochs, B,
+        states,
+    )  # fmt: skip
+    return B[:solved], states[:solved]
+
+
 class SparseColumns(NamedTuple):
     """Columns side by side, column j from starts[j] to starts[j + 1], centred at their means.
 
-    `curvature` has the squared lengths of the centred columns.
+    Without `rows` (of length 0) each column has all n entries. `curvature` has the squared lengths
+    of the centred columns.
     """
 
     entries: Array
@@ -65,10 +100,13 @@ def column_descent(
     length 1 with X'ones = mean; a move is measured as in `gram_descent`.
     """
     m = len(b)
-    if len(X.starts) != m + 1 or len(X.rows) < X.starts[-1] or len(X.entries) < X.starts[-1]:
+    dense = not len(X.rows) and np.all(np.diff(X.starts) == len(r))
+    listed = dense or len(X.rows) >= X.starts[-1]
+    if len(X.starts) != m + 1 or not listed or len(X.entries) < X.starts[-1]:
         raise ValueError(f"starts must have length {m + 1} and end within the entries")
-    if m == 0:
-        return 0, 0.0
+    if not len(X.entries):
+        b[:] = 0.0
+        return min(m, 1), 0.0
     epochs, change = _core.column_descent(
         X.entries, X.rows, X.starts, X.mean, X.curvature,
         penalty.l1, penalty.l2, penalty.positive, PENALTIES[penalty.kind], penalty.gamma,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+import kilogram as kg
 from kilogram import PenalizedClassifier, PenalizedRegressor, enet_path, penalized_path
 from kilogram.base import ConvergenceWarning
+from kilogram.models.sparse import problem
 from kilogram.models.sparse.problem import from_rows
+from kilogram.solvers.coordinate import design_columns
 from kilogram.solvers.coordinate.elastic_net import (
     BATCH,
     ElasticNetOptions,
@@ -119,6 +124,53 @@ def test_a_small_alpha_is_reached_from_nothing(container):
     assert point.converged
     assert np.count_nonzero(point.coef) > 30
     assert relative_gap(Z, y, point.coef, alpha, 1.0) < 2e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_correlated_columns_reach_their_gap_at_a_weak_penalty(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 400))
+    for j in range(1, 400):
+        X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(1 - 0.9**2) * X[:, j]
+    y = X[:, :20] @ rng.normal(size=20) + 0.5 * rng.normal(size=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = kg.Lasso(1e-4).fit(X, y)
+    assert model.dual_gap_ <= 1e-4 * np.var(y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ratio", [1.0, 0.4])
+@pytest.mark.parametrize("once", [False, True])
+def test_more_columns_than_rows_in_use_equal_their_gram_matrix(dtype, ratio, once, monkeypatch):
+    X, y = correlated(40, 300)
+    X = np.asfortranarray(X, dtype=dtype)
+    top = np.abs(X.T @ y).max() / 40
+    strengths = [(a * ratio, a * (1 - ratio)) for a in top * np.array([0.1, 0.02])]
+    strengths = strengths[1:] if once else strengths
+    design, _ = from_rows(X, y, None, True)
+    options = ElasticNetOptions(tol=1e-7 if dtype == np.float64 else 1e-5, max_iter=100_000)
+    for limit in (np.inf, 0.0):
+        monkeypatch.setattr(design_columns, "WIDE", limit)
+        monkeypatch.setattr(design_columns, "WIDE_ONCE", limit)
+        points = elastic_net_path(design, strengths, options)
+        for (l1, l2), point in zip(strengths, points, strict=True):
+            assert point.converged
+            Z = np.asarray(X, dtype=float) - X.mean(axis=0, dtype=float)
+            gap = relative_gap(Z, y - y.mean(), point.coef, l1 + l2, ratio)
+            assert gap < 3 * options.tol
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (300, 80)])
+@pytest.mark.parametrize("positive", [False, True])
+def test_paths_of_few_columns_equal_those_without_a_gram_matrix(shape, positive, monkeypatch):
+    X, y = correlated(*shape)
+    X = X + 3.0  # lasso_path has no intercept
+    alphas, found, _ = kg.lasso_path(X, y, n_alphas=20, tol=1e-9, positive=positive)
+    monkeypatch.setattr(problem, "MOMENT_COLUMNS", 0)
+    grid, plain, _ = kg.lasso_path(X, y, n_alphas=20, tol=1e-9, positive=positive)
+    np.testing.assert_allclose(alphas, grid, rtol=1e-10)
+    np.testing.assert_allclose(X @ found, X @ plain, atol=1e-3 * np.abs(y).max())
 
 
 @pytest.mark.parametrize("loss", ["logistic", "poisson", "huber"])

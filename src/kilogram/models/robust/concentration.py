@@ -18,6 +18,7 @@ from kilogram.models.robust.subsets import (
     weighted_fit,
     weighted_fits,
 )
+from kilogram.native.concentration import determinant_steps
 
 Array = np.ndarray
 SCREENED = 1500  # rows that select the starts
@@ -83,31 +84,6 @@ def _trim(
     return best, kept, value, steps
 
 
-def _moments(X: Array, V: Array) -> tuple[Array, Array]:
-    """Means (B, d) and covariances (B, d, d) of rows weighted by masks V (B, n)."""
-    total = V.sum(axis=1)
-    m = V @ X / total[:, None]
-    C = np.empty((len(V), X.shape[1], X.shape[1]))
-    rows = max(1, MOST_ENTRIES // X.size)
-    for k in range(0, len(V), rows):
-        Z = X[None] - m[k : k + rows, None, :]
-        C[k : k + rows] = np.matmul((Z * V[k : k + rows, :, None]).transpose(0, 2, 1), Z)
-    return m, C / total[:, None, None]
-
-
-def _distances(X: Array, m: Array, C: Array) -> tuple[Array, Array]:
-    """Squared Mahalanobis distances (B, n) and log determinants; -inf for singular C."""
-    d = X.shape[1]
-    sign, logdet = np.linalg.slogdet(C)
-    logdet = np.where(sign > 0, logdet, -np.inf)
-    trace = np.trace(C, axis1=1, axis2=2) / d
-    P = np.linalg.inv(C + (1e-12 * trace + 1e-300)[:, None, None] * np.eye(d))
-    XP = np.matmul(X[None], P)
-    Pm = np.matmul(P, m[:, :, None])
-    D = (XP * X[None]).sum(axis=2) - 2.0 * np.matmul(X[None], Pm)[:, :, 0]
-    return D + np.matmul(m[:, None, :], Pm)[:, :, 0], logdet
-
-
 def smallest_determinant(
     X: Array, h: int, n_starts: int, rng: np.random.Generator, max_iter: int
 ) -> Array:
@@ -117,45 +93,14 @@ def smallest_determinant(
         return _shortest_window(X[:, 0], h)
     at, few = _part(n, h, rng)
     A = X[at]
-    subsets = draw_subsets(len(at), min(d + 1, len(at)), n_starts, rng)
-    rows = max(1, MOST_ENTRIES // A.size)
-    found_m, found_C, found_v = [], [], []
-    for k in range(0, len(subsets), rows):
-        V = np.zeros((len(subsets[k : k + rows]), len(at)))
-        np.put_along_axis(V, subsets[k : k + rows], 1.0, axis=1)
-        m, C = _moments(A, V)
-        for _ in range(2):
-            D, _ = _distances(A, m, C)
-            m, C = _moments(A, smallest(D, few))
-        sign, logdet = np.linalg.slogdet(C)
-        found_m.append(m)
-        found_C.append(C)
-        found_v.append(np.where(sign > 0, logdet, -np.inf))
-    m, C, values = np.concatenate(found_m), np.concatenate(found_C), np.concatenate(found_v)
-    best, least = np.ones(n, dtype=bool), np.inf
-    for b in np.argsort(values, kind="stable")[:REFINED]:
-        mask, value = _concentrate(X, h, m[b], C[b], max_iter)
-        if value < least:
-            best, least = mask, value
-    return best
-
-
-def _concentrate(X: Array, h: int, m: Array, C: Array, max_iter: int) -> tuple[Array, float]:
-    """Steps until the h rows stay; their mask and the log determinant."""
-    kept = np.zeros(len(X), dtype=bool)
-    value = np.inf
-    for _ in range(max_iter):
-        D, _ = _distances(X, m[None], C[None])
-        mask = smallest(D, h)[0] > 0
-        if (mask == kept).all():
-            break
-        kept, Z = mask, X[mask]
-        m = Z.mean(axis=0)
-        C = (Z - m).T @ (Z - m) / h
-        sign, value = np.linalg.slogdet(C)
-        if sign <= 0:
-            return kept, -np.inf
-    return kept, float(value)
+    rows = A[draw_subsets(len(at), min(d + 1, len(at)), n_starts, rng)]
+    m = rows.mean(axis=1)
+    Z = rows - m[:, None, :]
+    C = np.matmul(Z.transpose(0, 2, 1), Z) / Z.shape[1]
+    m, C, _, values = determinant_steps(A.T, few, m, C, steps=2)
+    best = np.argsort(values, kind="stable")[:REFINED]
+    _, _, kept, values = determinant_steps(X.T, h, m[best], C[best], steps=max_iter)
+    return np.asarray(kept[int(np.argmin(values))])
 
 
 def _shortest_window(x: Array, h: int) -> Array:

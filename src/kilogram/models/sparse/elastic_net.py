@@ -200,11 +200,11 @@ class ElasticNet(SparseLinearModel):
         """
         budget = Budget(self.max_time)
         rows = validate_regression_data(self, X, y, sample_weight)
-        designs, flat = designs_of(rows, bool(self.fit_intercept))
+        alpha, ratio = float(self.alpha), float(self.l1_ratio)
+        designs, flat = designs_of(rows, bool(self.fit_intercept), alpha * ratio)
         options = ElasticNetOptions(
             positive=bool(self.positive), tol=float(self.tol), max_iter=int(self.max_iter)
         )
-        alpha, ratio = float(self.alpha), float(self.l1_ratio)
         starts = self._starts(len(designs))
         points: list[PathPoint] = []
         with ticking(self, "target", budget.deadline) as tick:

@@ -222,8 +222,7 @@ class ElasticNetCV(SparseLinearModel):
                 strengths = [(a * ratio, a * (1 - ratio)) for a in grid.tolist()]
                 points = elastic_net_path(design, strengths, options)
                 coefs = np.stack([point.coef for point in points], axis=1)
-                shifts = np.array([centring.intercept(point.coef) for point in points])
-                errors[k, :, f] = part.squared_errors(coefs, shifts)
+                errors[k, :, f] = part.squared_errors(coefs, centring.intercepts(coefs))
         return errors
 
     def _refit(

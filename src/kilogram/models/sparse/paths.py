@@ -9,7 +9,13 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
-from kilogram.models.sparse.problem import from_rows, logarithmic_grid
+from kilogram.models.sparse.problem import (
+    from_moments,
+    from_rows,
+    logarithmic_grid,
+    prefers_moments,
+)
+from kilogram.solvers.coordinate.designs import Design
 from kilogram.solvers.coordinate.elastic_net import (
     ElasticNetOptions,
     PathPoint,
@@ -22,6 +28,7 @@ from kilogram.solvers.coordinate.group_lasso import (
     group_path,
     group_strength_max,
 )
+from kilogram.statistics import JointMoments
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -163,7 +170,7 @@ positive, max_iter, tol, sample_weight, selection, random_state
     y = _targets(y, X.shape[0], positive)
     w = None if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=np.float64)
     start = None if coef_init is None else _start(coef_init, X.shape[1], y.shape[1:])
-    design, _ = from_rows(X, y, w, fit_intercept=False)
+    design = _design(X, y, w)
     groups = Grouping.single(X.shape[1]) if y.ndim == 2 else None
     if alphas is None or isinstance(alphas, (int, np.integer)):
         length = n_alphas if alphas is None else int(alphas)
@@ -191,6 +198,14 @@ positive, max_iter, tol, sample_weight, selection, random_state
         _report(grid, points)
     found = (grid, coefs, gaps)
     return (*found, [point.n_iter for point in points]) if return_n_iter else found
+
+
+def _design(X: Any, y: Array, w: Array | None) -> Design:
+    """Without an intercept; of few columns by their Gram matrix, which all alphas share."""
+    if not prefers_moments(X):
+        return from_rows(X, y, w, fit_intercept=False)[0]
+    moments = JointMoments.of(X, y if y.ndim == 2 else y[:, None], w)
+    return from_moments(moments, 0 if y.ndim == 1 else None, fit_intercept=False)[0]
 
 
 def _targets(y: Any, n_samples: int, positive: bool) -> Array:

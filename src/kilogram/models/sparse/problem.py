@@ -28,6 +28,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Up to this many columns, and with as many rows, all Gram entries are computed in one pass: at 500
 #: columns it takes about as long as the products with residuals that a path needs.
 MOMENT_COLUMNS = 500
+#: For one alpha the Gram matrix of up to this many columns is always made; that of more only if
+#: more than a part of them may be needed.
+SURE_COLUMNS, FEW_NEEDED = 100, 0.25
 #: Larger targets, or products with them, overflow float32.
 FLOAT32_TARGET = 1e18
 #: Entries of X from which a copy of it shows beside a fit.
@@ -115,16 +118,30 @@ def _shifted(X: Array, y: Array, mean_y: Any, fit_intercept: bool) -> ShiftedDes
 
 
 def designs_of(
-    rows: RegressionData, fit_intercept: bool
+    rows: RegressionData, fit_intercept: bool, l1: float = 0.0
 ) -> tuple[list[tuple[Design, Centring]], bool]:
-    """One design for each target, and whether y had a single axis."""
-    if prefers_moments(rows.X):
+    """One design for each target, and whether y had a single axis.
+
+    `l1` is the strength of the penalty, if there is only one.
+    """
+    if prefers_moments(rows.X) and not _few_needed(rows, l1):
         moments, flat = _host_moments(rows)
         count = moments.cross.shape[1]
         return [from_moments(moments, t, fit_intercept) for t in range(count)], flat
     X, Y, w = _host_rows(rows)
     found = [from_rows(X, Y[:, t], w, fit_intercept) for t in range(Y.shape[1])]
     return list(found), bool(rows.flat)
+
+
+def _few_needed(rows: RegressionData, l1: float) -> bool:
+    """Whether few columns of dense rows will be needed, by their correlations with the target."""
+    if l1 <= 0 or is_streamed(rows.X) or is_sparse(rows.X) or rows.X.shape[1] <= SURE_COLUMNS:
+        return False
+    X, Y, w = _host_rows(rows)
+    weights = np.ones(len(Y)) if w is None else w
+    Z = Y - np.average(Y, axis=0, weights=weights) if weights.sum() > 0 else Y
+    c = np.abs(X.T @ (weights[:, None] * Z)).max(axis=1) / max(weights.sum(), 1.0)
+    return int(np.count_nonzero(c > 0.5 * l1)) < FEW_NEEDED * X.shape[1]
 
 
 def joint_design(rows: RegressionData, fit_intercept: bool) -> tuple[Design, Centring, bool]:

@@ -6,7 +6,7 @@ a batch, and the columns of the working set are copied side by side once, when t
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,11 +24,15 @@ from kilogram.solvers.coordinate.designs import (
     ScaledDesign,
     ShiftedDesign,
     SparseDesign,
+    column_squares,
     take_columns,
 )
 
 #: A visit of a sparse entry takes as long as this many entries of a stored Gram matrix.
 READS_PER_ENTRY = 4.0
+#: Dense columns are visited themselves where there are this many times as many as rows: of a path,
+#: whose strengths share the Gram matrix, and of one strength.
+WIDE, WIDE_ONCE = 2.0, 0.5
 
 
 class DesignColumns(Protocol):
@@ -44,6 +48,31 @@ class DesignColumns(Protocol):
         """X'r (p, k) and r'r (k,) for the residuals r of the coefficients B (m, k)."""
 
 
+class ResidualColumns(DesignColumns, Protocol):
+    """Columns that coordinate descent can read themselves, in place of their Gram matrix."""
+
+    def shorter_than_gram(self, once: bool) -> bool:
+        """Whether epochs over the entries take less time than the Gram matrix and epochs over it.
+
+        `once`: for one strength, not for a path.
+        """
+
+    def gradient(self, b: Array) -> Array:
+        """X'r (m,) of these columns."""
+
+    def descend(
+        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+    ) -> tuple[Array, int, bool]:
+        """b, epochs and whether moves fell below tol."""
+
+    def support_gram(self, support: Array) -> Array | None:
+        """Gram entries of some of these columns for a direct step, or None where they cost more."""
+
+
+def is_residual(store: DesignColumns) -> TypeGuard[ResidualColumns]:
+    return isinstance(store, _SparseColumns | _DenseColumns)
+
+
 def design_columns(design: Design) -> DesignColumns:
     """An empty working set of a design of one target."""
     if isinstance(design, ScaledDesign):
@@ -52,7 +81,7 @@ def design_columns(design: Design) -> DesignColumns:
         return _DenseColumns(design.X, design.y, None, 1.0)
     if isinstance(design, ShiftedDesign):
         return _DenseColumns(design.X, design.y, design.mean, 1.0 / len(design.X))
-    return ResidualColumns(design) if isinstance(design, SparseDesign) else _AnyColumns(design)
+    return _SparseColumns(design) if isinstance(design, SparseDesign) else _AnyColumns(design)
 
 
 class _DenseColumns:
@@ -96,8 +125,51 @@ class _DenseColumns:
         squares = np.einsum("ij,ij->j", R, R, dtype=np.float64)
         return C, squares * self.unit
 
+    def shorter_than_gram(self, once: bool) -> bool:
+        return len(self.columns) > (WIDE_ONCE if once else WIDE) * len(self.X)
 
-class ResidualColumns:
+    def support_gram(self, support: Array) -> Array | None:
+        if len(support) > len(self.X):
+            return None
+        own = np.asarray(self.buffer[:, support], dtype=np.float64)
+        found = (own.T @ own) * self.unit
+        if self.mean is not None:
+            mean = self.mean[self.columns[support]]
+            found -= np.outer(mean, mean)
+        return np.asarray(found)
+
+    def _float64_columns(self) -> tuple[Array, Array, Array]:
+        """The columns, their means and the residual of 0, in float64."""
+        own = np.asfortranarray(self.buffer[:, : len(self.columns)], dtype=np.float64)
+        mean = np.zeros(own.shape[1]) if self.mean is None else self.mean[self.columns]
+        return own, mean, np.asarray(self.y, dtype=np.float64)
+
+    def gradient(self, b: Array) -> Array:
+        own, mean, y = self._float64_columns()
+        r = y - own @ b + mean @ b
+        return np.asarray(own.T @ r - mean * r.sum()) * self.unit
+
+    def descend(
+        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+    ) -> tuple[Array, int, bool]:
+        own, mean, y = self._float64_columns()
+        n, m = own.shape
+        rows = 1.0 / self.unit  # the objective times this, for the columns as they are
+        columns = SparseColumns(
+            own.T.reshape(-1),
+            np.empty(0, dtype=np.int32),
+            np.arange(0, n * m + 1, n),
+            mean * np.sqrt(rows),
+            np.maximum(column_squares(own) - rows * mean**2, 0.0),
+        )
+        stretched = penalty._replace(l1=penalty.l1 * rows, l2=penalty.l2 * rows)
+        b, tol = b.copy(), tol * np.sqrt(rows)
+        r = np.ascontiguousarray(y - own @ b)
+        epochs, change = column_descent(columns, stretched, b, r, tol=tol, max_epochs=max_epochs)
+        return b, epochs, change <= tol
+
+
+class _SparseColumns:
     """Sparse columns, copied: coordinate descent reads them, or their Gram matrix."""
 
     def __init__(self, design: SparseDesign):
@@ -116,20 +188,16 @@ class ResidualColumns:
         mean = self.design.mean
         return plain - np.outer(mean[self.columns], mean[new])
 
-    @property
-    def smaller_than_gram(self) -> bool:
-        """Whether an epoch over the entries is shorter than one over the Gram matrix."""
+    def shorter_than_gram(self, once: bool) -> bool:
         return READS_PER_ENTRY * self.X.nnz < len(self.columns) ** 2
 
     def gradient(self, b: Array) -> Array:
-        """X'r (m,) of these columns."""
         design, mean = self.design, self.design.mean[self.columns]
         return np.asarray(self.X.T @ (design.y - self.X @ b) + mean * (mean @ b))
 
     def descend(
         self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
     ) -> tuple[Array, int, bool]:
-        """b, epochs and whether moves fell below tol."""
         design, X = self.design, self.X
         own = SparseColumns(
             np.ascontiguousarray(X.data, dtype=np.float64),
@@ -149,6 +217,9 @@ class ResidualColumns:
         R += np.outer(design.ones, design.mean[self.columns] @ B)
         C = np.asarray(design.X.T @ R) - np.outer(design.mean, design.ones @ R)
         return C, np.einsum("ij,ij->j", R, R)
+
+    def support_gram(self, support: Array) -> None:
+        """Sparse columns have short epochs."""
 
 
 class _ScaledColumns:

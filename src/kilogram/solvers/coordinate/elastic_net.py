@@ -26,8 +26,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
-from kilogram.native.coordinate import Penalty, gram_descent
-from kilogram.solvers.coordinate.design_columns import ResidualColumns, design_columns
+from kilogram.native.coordinate import PathGoal, Penalty, gram_descent, gram_path
+from kilogram.solvers.coordinate.design_columns import ResidualColumns, design_columns, is_residual
 from kilogram.solvers.coordinate.designs import Design, MomentDesign
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -36,6 +36,11 @@ T = TypeVar("T", bound=tuple[float, float])
 
 #: Epochs before a direct step is tried: designs of low correlation need 10 to 30 in all.
 PATIENCE = 30
+#: Epochs of a solution in a compiled path; slower ones are left to direct steps.
+QUICK = 100
+#: The first moves that are small enough, relative to the root of the gap asked for; and the least,
+#: relative to |y|.
+FIRST_MOVE, FINEST = 0.1, 16.0 * float(np.finfo(float).eps)
 #: Columns that may enter an empty working set at once: Gram entries of more cost more than rounds.
 FIRST_COLUMNS = 100
 #: Strengths that are solved together, between two reads of all columns; the last is at least NEAR
@@ -49,7 +54,7 @@ LARGE, FEW = 400, 4
 MARGIN = 0.03
 #: A first strength below FAR times the largest is approached in steps of APPROACH, each solved to a
 #: gap of ROUGH.
-FAR, APPROACH, ROUGH = 0.07, 0.8, 1e-3
+FAR, APPROACH, ROUGH = 0.07, 0.6, 1e-2
 #: The longest extrapolation of a solution, in steps of the path.
 LONGEST = 2.0
 
@@ -81,10 +86,13 @@ class ElasticNetOptions:
 
 
 class WorkingSet:
-    """Columns, and their Gram matrix with spare capacity; of sparse columns while it is small."""
+    """Columns, and their Gram matrix with spare capacity, while that is worth its time.
 
-    def __init__(self, design: Design):
-        self.design, self.store = design, design_columns(design)
+    `once`: for one strength, not for a path.
+    """
+
+    def __init__(self, design: Design, once: bool):
+        self.design, self.store, self.once = design, design_columns(design), once
         self.columns = np.empty(0, dtype=np.int64)
         self.G = np.empty((0, 0))
         self.entries: ResidualColumns | None = None  # where an epoch over these is shorter
@@ -101,7 +109,7 @@ class WorkingSet:
         """Columns enter; their Gram entries (m, k) with those before them, if they are stored."""
         m, k = self.size, len(new)
         self.store.append(new)
-        if isinstance(self.store, ResidualColumns) and self.store.smaller_than_gram:
+        if is_residual(self.store) and self.store.shorter_than_gram(self.once):
             self.entries, self.G = self.store, np.empty((0, 0))
         if self.entries is not None:
             self.columns = np.concatenate([self.columns, new])
@@ -129,7 +137,16 @@ class WorkingSet:
         """b, h, the epochs and whether moves fell below tol."""
         if self.entries is None:
             return descend_quadratic(self.gram, q, penalty, start, tol=tol, max_epochs=max_epochs)
-        b, epochs, settled = self.entries.descend(penalty, start[0], tol=tol, max_epochs=max_epochs)
+        b, epochs, settled, patience = start[0], 0, False, PATIENCE
+        while epochs < max_epochs and not settled:
+            # a direct step takes as long as some k / 8 epochs over its k columns
+            most = min(max(patience, int(np.count_nonzero(b)) // 8), max_epochs - epochs)
+            b, taken, settled = self.entries.descend(penalty, b, tol=tol, max_epochs=most)
+            epochs, patience = epochs + taken, 2 * patience
+            support = np.flatnonzero(b)
+            G = None if settled or penalty.kind != "l1" else self.entries.support_gram(support)
+            if G is not None:
+                b = _direct_step(G, q, penalty, b, support)
         return b, self.gradient(b), epochs, settled
 
 
@@ -151,7 +168,13 @@ def elastic_net_path(
     tick: Tick | None = None,
 ) -> list[PathPoint]:
     """Solutions at each (l1, l2), each started from the one before; fewer if `tick` ends it."""
-    path, found = ElasticNetPath(design, options, start), []
+    found = moment_path(design, strengths, options, start) if len(strengths) else []
+    if found:
+        late = tick is not None and tick(max(point.n_iter for point in found), None)
+        strengths, start = strengths[len(found) :], found[-1].coef
+        if late or not strengths:
+            return found
+    path = ElasticNetPath(design, options, start, once=len(strengths) == 1)
     if start is None and strengths:
         path.approach(strengths[0][0])
     for batch in close_batches(strengths, path.together):
@@ -160,6 +183,39 @@ def elastic_net_path(
         if late:
             break
     return found
+
+
+def moment_path(
+    design: Design,
+    strengths: Sequence[tuple[float, float]],
+    options: ElasticNetOptions,
+    start: Array | None,
+) -> list[PathPoint]:
+    """Solutions of a design given by its moments, up to the first that takes QUICK epochs.
+
+    All in one compiled call: a step of a path of few columns takes less time than Python around it.
+    """
+    if not isinstance(design, MomentDesign) or options.factors is not None:
+        return []
+    if options.penalty != "l1" or not options.tol > 0:
+        return []
+    count = next((k for k, (l1, _) in enumerate(strengths) if not l1 > 0), len(strengths))
+    if not count:
+        return []
+    unit = max(design.yy, float(np.finfo(float).tiny))
+    gap, finest = options.tol * unit, FINEST * float(np.sqrt(design.yy))
+    goal = PathGoal(
+        gap, max(FIRST_MOVE * np.sqrt(gap), finest), finest, min(QUICK, options.max_iter)
+    )
+    begin = np.zeros(len(design.q)) if start is None else np.ascontiguousarray(start, dtype=float)
+    B, states = gram_path(
+        design.G, design.q, design.yy, np.array(strengths[:count]), begin, goal,
+        positive=options.positive,
+    )  # fmt: skip
+    return [
+        PathPoint(b, gap / unit, value, max(int(epochs), 1), converged=True)
+        for b, (epochs, gap, value, _) in zip(B, states.tolist(), strict=True)
+    ]
 
 
 def close_batches(strengths: Sequence[T], most: Callable[[], int]) -> Iterator[list[T]]:
@@ -196,12 +252,14 @@ class ElasticNetIterate:
 class ElasticNetPath:
     """The working set of a path, and the two solutions from which the next are extrapolated."""
 
-    def __init__(self, design: Design, options: ElasticNetOptions, start: Array | None = None):
-        self.design, self.options, self.work = design, options, WorkingSet(design)
+    def __init__(
+        self, design: Design, options: ElasticNetOptions, start: Array | None = None, *, once: bool
+    ):
+        self.design, self.options, self.work = design, options, WorkingSet(design, once)
         p, tiny = len(design.q), float(np.finfo(float).tiny)
         self.factors = np.ones(p) if options.factors is None else options.factors
         self.goal = options.tol * max(design.yy, tiny)
-        self.finest = 16.0 * float(np.finfo(float).eps) * float(np.sqrt(design.yy))
+        self.finest = FINEST * float(np.sqrt(design.yy))
         top = strength_max(design, options.factors, options.positive)
         begin = np.empty(0)
         self.last = [ElasticNetIterate(top, 0.0, begin, begin, design.q, self._inner(True))]
@@ -217,7 +275,7 @@ class ElasticNetPath:
 
     def _inner(self, certified: bool) -> float:
         """Moves of coordinate descent that are small enough at first."""
-        return max(np.sqrt(self.goal) * (0.1 if certified else 1e-3), self.finest)
+        return max(np.sqrt(self.goal) * (FIRST_MOVE if certified else 1e-3), self.finest)
 
     def _certified(self, iterate: ElasticNetIterate) -> bool:
         """Without absolute values the dual has no interior, with concave ones there is none."""
@@ -438,19 +496,21 @@ def descend_quadratic(
         epochs += taken
         settled = change <= tol
         if not settled and penalty.kind == "l1":
-            b = _direct_step(G, q, penalty.l1, penalty.l2, b)
+            support = np.flatnonzero(b)
+            b = _direct_step(G[np.ix_(support, support)], q, penalty, b, support)
             h = q - G @ b
     return b, h, epochs, settled
 
 
-def _direct_step(G: Array, q: Array, l1: Array, l2: float, b: Array) -> Array:
-    """Towards the solution for the present signs, up to the first change of a sign."""
-    support = np.flatnonzero(b)
+def _direct_step(A: Array, q: Array, penalty: Penalty, b: Array, support: Array) -> Array:
+    """Towards the solution for the present signs, up to the first change of a sign.
+
+    A, which is overwritten, has the Gram entries of the support of b.
+    """
     if not len(support):
         return b
-    now = b[support]
-    A = G[np.ix_(support, support)]
-    A[np.diag_indices_from(A)] += l2
+    now, l1 = b[support], penalty.l1
+    A[np.diag_indices_from(A)] += penalty.l2
     try:
         L = cholesky(A, overwrite=True)
         target = cholesky_solve(L, q[support] - l1[support] * np.sign(now))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from kilogram.solvers.coordinate.designs import Design
 
@@ -43,7 +43,7 @@ class ActiveColumns:
         k, new = self.size, np.array([column])
         square = float(self.design.gram(new, new)[0, 0])
         cross = self.design.gram(np.array(self.columns, dtype=np.int64), new)[:, 0] if k else None
-        row = np.empty(0) if cross is None else solve_triangular(self.L, cross, lower=True)
+        row = np.empty(0) if cross is None else self._solve_lower(cross)
         rest = square - float(row @ row)
         if not rest > self.dependent * square:
             return False
@@ -64,5 +64,9 @@ class ActiveColumns:
 
     def solve(self, q: Array) -> Array:
         """G[A, A]^-1 q."""
-        z = solve_triangular(self.L, q, lower=True)
-        return np.asarray(solve_triangular(self.L, z, lower=True, trans=1))
+        return self._solve_lower(self._solve_lower(q), trans=1)
+
+    def _solve_lower(self, q: Array, trans: int = 0) -> Array:
+        """L^-1 q, or L'^-1 q; LAPACK itself, because SciPy's checks take longer than the work."""
+        found, _ = dtrtrs(self.L, q, lower=1, trans=trans)
+        return np.asarray(found)

@@ -49,10 +49,23 @@ void bind_coordinate(nb::module_& m) {
     return std::make_pair(state.epochs, state.change);
   }, "G"_a.noconvert(), "q"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a,
      "gamma"_a, "b"_a.noconvert(), "h"_a.noconvert(), "tol"_a, "max_epochs"_a);
+  m.def("gram_path", [](Square G, Vector q, double yy, bool positive, Vector l1, Vector l2, Vector start,
+                        double goal, double tol, double finest, i64 max_epochs, OutMatrix B,
+                        OutMatrix states) {
+    static_assert(sizeof(PathState) == 4 * sizeof(double));
+    const GramProblem p{G.data(), i64(q.shape(0)), i64(G.stride(0)), q.data(),
+                        {nullptr, 0.0, positive, Penalty::l1, 0.0}};
+    const GramPath path{p, yy, l1.data(), l2.data(), start.data(), i64(l1.shape(0)), goal, tol, finest};
+    nb::gil_scoped_release release;
+    return gram_path(path, B.data(), reinterpret_cast<PathState*>(states.data()), max_epochs);
+  }, "G"_a.noconvert(), "q"_a.noconvert(), "yy"_a, "positive"_a, "l1"_a.noconvert(), "l2"_a.noconvert(),
+     "start"_a.noconvert(), "goal"_a, "tol"_a, "finest"_a, "max_epochs"_a, "B"_a.noconvert(),
+     "states"_a.noconvert());
   m.def("column_descent", [](Vector entries, RowNumbers rows, Places starts, Vector mean, Vector curvature,
                              Vector l1, double l2, bool positive, int penalty, double gamma,
                              OutVector b, OutVector r, double tol, i64 max_epochs) {
-    const ColumnProblem p{entries.data(), rows.data(), starts.data(), i64(b.shape(0)),
+    const std::int32_t* sparse = rows.shape(0) ? rows.data() : nullptr;
+    const ColumnProblem p{entries.data(), sparse, starts.data(), i64(b.shape(0)),
                           i64(r.shape(0)), mean.data(), curvature.data(),
                           {l1.data(), l2, positive, static_cast<Penalty>(penalty), gamma}};
     DescentState state;

@@ -24,6 +24,7 @@ void bind_sparse(nb::module_& m);  // logistic_sparse.cpp
 void bind_coordinate(nb::module_& m);  // coordinate.cpp
 void bind_classes(nb::module_& m);  // class_sums.cpp
 void bind_kmeans(nb::module_& m);  // kmeans.cpp
+void bind_concentration(nb::module_& m);  // concentration.cpp
 void bind_factors(nb::module_& m);  // factorization.cpp
 void bind_mixture(nb::module_& m);  // mixture.cpp
 void bind_density(nb::module_& m);  // density.cpp
@@ -61,6 +62,7 @@ NB_MODULE(_core, m) {
   kg::bind_coordinate(m);
   kg::bind_classes(m);
   kg::bind_kmeans(m);
+  kg::bind_concentration(m);
   kg::bind_factors(m);
   kg::bind_mixture(m);
   kg::bind_density(m);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coordinate/descend.hpp"
+#include "simd/loops.hpp"
 
 namespace kg {
 namespace {
@@ -25,20 +26,46 @@ double objective(const ColumnProblem& p, const double* b, const double* r) {
   return 0.5 * (squares - shift * shift) + penalty;
 }
 
+constexpr i64 kSums = 8;  // partial sums: one alone waits for each addition to end
+
+// <x_j, r>
+double product(const ColumnProblem& p, i64 j, const double* r) {
+  const double* x = p.entries + p.starts[j];
+  double sum = 0;
+  if (p.rows) {
+    for (i64 e = 0; e < p.starts[j + 1] - p.starts[j]; ++e) sum += x[e] * r[p.rows[p.starts[j] + e]];
+    return sum;
+  }
+  double part[kSums] = {};
+  i64 i = 0;
+  for (; i + kSums <= p.n; i += kSums)
+    for (i64 k = 0; k < kSums; ++k) part[k] += x[i + k] * r[i + k];
+  for (; i < p.n; ++i) sum += x[i] * r[i];
+  for (double value : part) sum += value;
+  return sum;
+}
+
+// r += w x_j
+void add_column(const ColumnProblem& p, i64 j, double w, double* r) {
+  if (!p.rows)
+    loops<double>().add_row(p.entries + p.starts[j], p.n, w, r);
+  else
+    for (i64 e = p.starts[j]; e < p.starts[j + 1]; ++e) r[p.rows[e]] += w * p.entries[e];
+}
+
 // Visits the coordinates of `list`; returns the largest |move| times the root of its curvature.
 double sweep(const ColumnProblem& p, const i64* list, i64 count, double* b, double* r) {
   double largest = 0, shift = shift_of(p, b);
   for (i64 k = 0; k < count; ++k) {
-    const i64 j = list ? list[k] : k, end = p.starts[j + 1];
+    const i64 j = list ? list[k] : k;
     const double a = p.curvature[j];
-    double c = p.mean[j] * shift + a * b[j];
-    for (i64 e = p.starts[j]; e < end; ++e) c += p.entries[e] * r[p.rows[e]];
+    const double c = p.mean[j] * shift + a * b[j] + product(p, j, r);
     const double move = p.penalty.minimiser(a, c, j) - b[j];
     if (move == 0) continue;
     b[j] += move;
     shift += move * p.mean[j];
     largest = std::max(largest, std::abs(move) * std::sqrt(a + p.penalty.l2));
-    for (i64 e = p.starts[j]; e < end; ++e) r[p.rows[e]] -= move * p.entries[e];
+    add_column(p, j, -move, r);
   }
   return largest;
 }

@@ -1,4 +1,4 @@
-// Coordinate descent on  1/2 |y - (X - ones mean') b|^2 + pen(b)  for the sparse columns of X.
+// Coordinate descent on  1/2 |y - (X - ones mean') b|^2 + pen(b)  for the sparse or dense columns of X.
 #pragma once
 #include "common/rows.hpp"
 #include "coordinate/penalty.hpp"
@@ -9,7 +9,7 @@ namespace kg {
 
 struct ColumnProblem {
   const double* entries;  // column j from starts[j] to starts[j + 1]
-  const std::int32_t* rows;
+  const std::int32_t* rows;  // null: dense columns of n entries
   const i64* starts;
   i64 m, n;
   const double* mean;       // (m); ones has length 1, and X' ones = mean, or mean is 0
