@@ -285,6 +285,9 @@ def test_mcd_of_equal_rows_is_an_error():
         pytest.warns(UserWarning, match="full rank"),
     ):
         kg.MinCovDet(random_state=0).fit(np.ones((20, 2)))
+    half = np.array([0.5, 0.1, 0.1, 0.1, 0.957, 0.1, 0.1, 0.1, 0.4285, 0.1])
+    with pytest.raises(ValueError, match="equal to 0"):  # the mean of 0.1 is not 0.1
+        kg.MinCovDet(random_state=0).fit(half[:, None])
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9, 12, 13, 40, 201])

@@ -303,3 +303,28 @@ def test_paths_take_the_keywords_of_scikit_learn(capsys):
             kg.lasso_path(X, y, coef_init=wrong)
     names = set(inspect.signature(peers.enet_path).parameters) - {"params"}
     assert names <= set(inspect.signature(kg.enet_path).parameters)
+
+
+def test_given_alphas_are_stored_once_and_must_be_numbers():
+    X, y = data(60, 8)
+    model = kg.ElasticNetCV(alphas=[0.01, 0.05, 0.1], l1_ratio=[0.5, 0.7]).fit(X, y)
+    np.testing.assert_array_equal(model.alphas_, [0.1, 0.05, 0.01])
+    assert model.mse_path_.shape == (2, 3, 5)
+    assert kg.ElasticNetCV(alphas=4, l1_ratio=[0.5, 0.7]).fit(X, y).alphas_.shape == (2, 4)
+    with pytest.raises(ValueError, match="alphas must be numbers"):
+        kg.LassoCV(alphas=(0.1, 1, "1.0")).fit(X, y)
+
+
+@pytest.mark.parametrize("shape", [(5000, 200), (600, 450)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_fit_of_few_needed_columns_equals_that_by_the_gram_matrix(shape, weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape) * 10.0 ** rng.uniform(-2, 2, shape[1]) + 1.0
+    y = X[:, :5] @ rng.normal(size=5) + rng.normal(size=len(X)) + 7.0
+    w = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    alpha = 0.1 * np.abs((X - X.mean(axis=0)).T @ y).max() / len(y)
+    model = kg.Lasso(alpha, tol=1e-10).fit(X, y, w)
+    monkeypatch.setattr(problem, "SURE_COLUMNS", 500)
+    known = kg.Lasso(alpha, tol=1e-10).fit(X, y, w)
+    np.testing.assert_allclose(model.objective_, known.objective_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), known.predict(X), atol=1e-3 * y.std())

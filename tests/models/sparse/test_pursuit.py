@@ -156,3 +156,25 @@ def test_float_types_are_those_of_the_data(dtype):
         model.fit(X, y)
         assert type(model.intercept_) is dtype
         assert model.coef_.dtype == dtype
+
+
+def test_paths_have_the_float_type_of_the_data():
+    X, y = data(60, 8)
+    X, y = X.astype(np.float32), y.astype(np.float32)
+    for model in (kg.Lars(), kg.LassoLars(0.01), kg.LarsCV(), kg.LassoLarsCV()):
+        model.fit(X, y)
+        assert model.coef_path_.dtype == model.alphas_.dtype == np.float32
+    X, y = X.astype(float), y.astype(float)
+    chosen = kg.LassoLarsIC().fit(X, y, copy_X=False)
+    np.testing.assert_array_equal(chosen.coef_, kg.LassoLarsIC().fit(X, y).coef_)
+    with pytest.raises(ValueError, match="must be given"):
+        kg.lars_path(None, y)
+
+
+def test_pursuit_cv_takes_the_fewest_features_of_those_without_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 30))
+    X /= np.linalg.norm(X, axis=0)
+    y = X[:, :4] @ np.array([3.0, -2.0, 1.5, 2.5])
+    model = kg.OrthogonalMatchingPursuitCV(fit_intercept=False, max_iter=10).fit(X, y)
+    assert model.n_nonzero_coefs_ == 4

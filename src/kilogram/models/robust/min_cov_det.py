@@ -159,7 +159,7 @@ class MinCovDet(Estimator, EmpiricalCovariance):
         if h < n:
             rng = as_generator(self.random_state)
             kept = smallest_determinant(unit, h, STARTS, rng, STEPS)
-        m = np.zeros(d) if self.assume_centered else Z[kept].mean(axis=0)
+        m = np.zeros(d) if self.assume_centered else _mean(Z[kept])
         self.raw_location_, self.raw_support_ = m, kept
         self.raw_covariance_ = (Z[kept] - m).T @ (Z[kept] - m) / kept.sum()
         self.dist_ = _squared_distances(Z - m, self.raw_covariance_)
@@ -245,6 +245,11 @@ class MinCovDet(Estimator, EmpiricalCovariance):
         work = 4.0 * STARTS * min(n, 1500) * (d + 20) ** 2 + 100.0 * n * d * d
         size = 8.0 * (6 * n * d + 6 * 2**22)
         return self._costs(n, d, "concentration steps", work / rates(8).multiply_adds, size)
+
+
+def _mean(Z: Array) -> Array:
+    """Of columns; of a column of equal numbers without rounding, so that its variance is 0."""
+    return np.where(np.ptp(Z, axis=0) == 0, Z[0], Z.mean(axis=0))
 
 
 def _inverse(C: Array) -> Array:

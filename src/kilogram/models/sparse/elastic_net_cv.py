@@ -70,6 +70,7 @@ class ElasticNetCV(SparseLinearModel):
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds) or (n_alphas, n_folds)
         Mean squared errors on the rows left out.
     alphas_ : ndarray of shape (n_l1_ratio, n_alphas) or (n_alphas,)
+        The alphas tried, of every mixture; once where they are the same.
         The penalties tried, largest first.
     coef_ : ndarray of shape (d,)
         Coefficients of the features.
@@ -167,7 +168,10 @@ class ElasticNetCV(SparseLinearModel):
             count = self.alphas if isinstance(self.alphas, (int, np.integer)) else self.n_alphas
             count = 100 if isinstance(count, str) else int(count)
             return alpha_grid(design, ratio, count, float(self.eps), options)
-        grid = np.sort(np.asarray(to_numpy(self.alphas), dtype=np.float64).ravel())[::-1]
+        given = np.asarray(to_numpy(self.alphas))
+        if given.dtype.kind not in "iufb":
+            raise ValueError(f"alphas must be numbers of at least 0, got {self.alphas!r}.")
+        grid = np.sort(given.astype(np.float64).ravel())[::-1]
         if not len(grid) or not np.all(grid >= 0):
             raise ValueError(f"alphas must be numbers of at least 0, got {self.alphas!r}.")
         return grid
@@ -199,8 +203,8 @@ class ElasticNetCV(SparseLinearModel):
         mean = np.average(errors, axis=2, weights=data.fold_weights(folds))
         best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best][place])
-        shared = len(ratios) == 1
-        self.mse_path_ = errors[0] if shared else errors
+        self.mse_path_ = errors[0] if len(ratios) == 1 else errors
+        shared = all(np.array_equal(grid, grids[0]) for grid in grids)
         self.alphas_ = grids[0] if shared else np.array(grids)
         self._refit(design, centring, options, rows)
         return self

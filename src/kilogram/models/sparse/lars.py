@@ -73,9 +73,10 @@ class LarsModel(LinearPredictor):
         return self
 
     def _store_paths(self, paths: list[LarsPath], flat: bool) -> None:
-        alphas = [np.array(path.alphas) for path in paths]
+        dtype = to_numpy(self.coef_).dtype
+        alphas = [np.array(path.alphas, dtype=dtype) for path in paths]
         active = [path.active for path in paths]
-        coefs = [np.stack(path.coefs, axis=1) for path in paths]
+        coefs = [np.stack(path.coefs, axis=1).astype(dtype, copy=False) for path in paths]
         self.alphas_: Any = alphas[0] if flat else alphas
         self.n_iter_: Any = paths[0].n_iter if flat else [path.n_iter for path in paths]
         for name in ("active_", "coef_path_"):
@@ -356,6 +357,8 @@ def lars_path(
     check_parameter("alpha_min", alpha_min, Real(0))
     if positive and method == "lar":
         raise ValueError("positive=True needs method='lasso': least angles have no signs to keep.")
+    if X is None or y is None:
+        raise ValueError("X and y must be given: the path is not computed from Gram and Xy alone.")
     single = all("float32" in str(getattr(values, "dtype", "")) for values in (X, y))
     X = X if is_sparse(X) else np.asarray(to_numpy(X), dtype=np.float64)
     y = np.asarray(to_numpy(y), dtype=np.float64)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from kilogram.arrays.namespace import to_numpy
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Integer, Null, OneOf, Real
 from kilogram.base.linear import LinearPredictor
@@ -33,12 +34,14 @@ class LarsSelection(LinearPredictor):
     max_iter: int
 
     def _store_path(self, path: LarsPath, k: int, rows: Any, centring: Any) -> None:
-        self.alphas_, self.coef_path_ = np.array(path.alphas), np.stack(path.coefs, axis=1)
         self.alpha_ = float(path.alphas[k])
         W = path.coefs[k][:, None]
         self.active_ = [j for j in path.active if W[j, 0] != 0]
         self.n_iter_ = path.n_iter
         self._store_linear((W, centring.intercepts(W)), rows, flat=True)
+        dtype = to_numpy(self.coef_).dtype
+        self.alphas_ = np.array(path.alphas, dtype=dtype)
+        self.coef_path_ = np.stack(path.coefs, axis=1).astype(dtype, copy=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -349,7 +352,9 @@ class LassoLarsIC(LarsSelection):
         self.positive = positive
         self.noise_variance = noise_variance
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, copy_X: bool | None = None
+    ) -> Self:
         """Fit the path and choose its best knot.
 
         Parameters
@@ -359,6 +364,8 @@ class LassoLarsIC(LarsSelection):
         y : array-like of shape (n,)
         sample_weight : float or array-like of shape (n,), default=None
             Weights count as repeated rows.
+        copy_X : bool or None, default=None
+            Accepted for compatibility: X is never changed.
 
         Returns
         -------

@@ -284,7 +284,9 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
             errors[:, f] = data.part(test).squared_errors(coefs, centring.intercepts(coefs))
         mean = np.average(errors, axis=1, weights=data.fold_weights(folds))
         self.mse_path_ = errors
-        self.n_nonzero_coefs_ = int(np.argmin(mean)) + 1
+        # errors of the size of their rounding are all equal: the fewest features
+        rounding = (64 * np.finfo(float).eps) ** 2 * float(np.mean(data.y**2))
+        self.n_nonzero_coefs_ = int(np.argmin(np.maximum(mean, rounding))) + 1
         design, centring = designs.whole()
         pursuit = matching_pursuit(design, self.n_nonzero_coefs_, positive=positive)
         W = pursuit.coef(p)[:, None]
