@@ -148,7 +148,7 @@ def make_digit_glyphs(
     X : ndarray of shape (n_samples, 256)
         ``X[i].reshape(16, 16)`` is an image.
     y : ndarray of shape (n_samples,)
-        The digits.
+        Digit of each image.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def make_vowels(
     y : ndarray of shape (n_samples,)
         "a", "e", "i", "o" or "u".
     speakers : ndarray of shape (n_samples,)
-        Numbers of the speakers.
+        Number of the speaker of each row.
 
     Examples
     --------

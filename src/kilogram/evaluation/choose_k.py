@@ -99,7 +99,7 @@ def choose_k(
     X : array-like of shape (n, d)
         Standardise columns of different units first.
     k_max : int, default=10
-        1 to k_max clusters are tried.
+        Largest number of clusters tried.
     criteria : sequence of str
         Of "elbow", "gap", "silhouette", "instability", "compression", "bic", "aic".
     estimator : clusterer or None, default=None

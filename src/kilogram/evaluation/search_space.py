@@ -126,7 +126,7 @@ class SearchSpace:
         ranges = [axis for axis in self.axes.values() if not isinstance(axis, Categorical)]
         if ranges:
             return float("inf")
-        return float(np.prod([len(axis.values) for axis in self.axes.values()]))  # type: ignore
+        return float(np.prod([len(axis.values) for axis in self.axes.values()]))  # type: ignore[union-attr, arg-type]
 
     def place(self, point: Params) -> np.ndarray:
         """The place of a point in the cube."""

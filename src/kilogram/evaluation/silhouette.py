@@ -71,7 +71,7 @@ def silhouette_score(
     sample_size : int or None, default=None
         Take so many rows, drawn at random, for all; n^2 d steps may be too many.
     random_state : int, RandomState or None, default=None
-        Seed of that draw.
+        Seed or generator for that draw.
 
     Examples
     --------

@@ -46,11 +46,11 @@ def check_gradient(
     Parameters
     ----------
     f : callable
-        x -> number.
+        Function of an array, returning a number.
     gradient : callable
-        x -> array of the shape of x.
+        Function of x, returning an array of the shape of x.
     x : array-like
-        Any shape.
+        Array of any shape.
 
     Returns
     -------

@@ -37,7 +37,7 @@ class Chi2(Kernel):
     Parameters
     ----------
     gamma : float, default=1.0
-        Rate.
+        Rate of the exponential.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class OnColumns(Composite):
     Parameters
     ----------
     kernel : Kernel
-        The kernel of the chosen columns.
+        Kernel applied to the chosen columns.
     columns : sequence of int
         Positions of the columns; negative ones count from the end.
 

@@ -61,7 +61,7 @@ class FromCallable(Kernel):
         scikit-learn's kernel methods expect; it is called once per pair. With `on="blocks"`,
         function(X, Y) of two tables returns their (n, m) matrix, as scikit-learn's SVC expects.
     on : {"rows", "blocks"}, default="rows"
-        What the function takes.
+        Whether the function takes two rows or two tables.
     params : dict, default=None
         Keyword arguments passed to the function.
 

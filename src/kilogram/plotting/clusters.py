@@ -32,12 +32,12 @@ class ClusterDisplay:
     regions : tuple of three ndarrays or None
         Grid and the cluster at each of its points.
     names : tuple of str
-        Of the features.
+        Names of the features.
 
     Attributes
     ----------
     points_ : list of PathCollection
-        One for every cluster.
+        The points drawn, one collection for every cluster.
     centers_ : PathCollection or None
         The centres.
     ellipses_ : list of Ellipse

@@ -37,7 +37,7 @@ class CoefficientPathDisplay:
     Attributes
     ----------
     lines_ : list of Line2D
-        One for every coefficient.
+        The lines drawn, one for every coefficient.
     chosen_ : Line2D or None
         The dashed line at the selected value.
     ax_, figure_ : matplotlib Axes and Figure

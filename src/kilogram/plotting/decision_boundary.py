@@ -27,9 +27,9 @@ class DecisionBoundaryDisplay:
     xx0, xx1 : ndarray of shape (grid_resolution, grid_resolution)
         The grid.
     response : ndarray of shape (grid_resolution, grid_resolution) or (..., n_classes)
-        What the model says there.
+        Response of the model at the points of the grid.
     classes : ndarray or None
-        Of a classifier or clusterer.
+        Classes of a classifier, or clusters.
     margin : ndarray or None
         Values of the decision function, if margins are drawn.
     support_vectors : ndarray or None

@@ -22,13 +22,13 @@ class KernelMatrixDisplay:
     Parameters
     ----------
     matrix : ndarray of shape (n, n)
-        Sorted by class.
+        Gram matrix, with rows sorted by class.
     classes : ndarray or None
         Classes that order the rows.
     counts : ndarray or None
         Rows of each class.
     name : str
-        Of the kernel.
+        Name of the kernel.
 
     Attributes
     ----------

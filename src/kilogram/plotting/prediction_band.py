@@ -30,7 +30,7 @@ class PredictionBandDisplay:
     coverage : float
         The fraction of new observations the band is meant to hold.
     inner : tuple of two ndarrays or None
-        The band of the curve itself.
+        Confidence band of the curve itself.
     rows : tuple of two ndarrays or None
         Feature and target of observations.
     labels : tuple of str

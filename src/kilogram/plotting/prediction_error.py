@@ -31,7 +31,7 @@ class PredictionErrorDisplay:
     scatter_ : PathCollection
         The points drawn.
     line_ : Line2D
-        Where predictions are exact.
+        The line of exact predictions.
     trend_ : ErrorbarContainer or None
         Mean residual in bins of equally many rows, with two standard errors.
     ax_, figure_ : matplotlib Axes and Figure

@@ -28,7 +28,7 @@ class SilhouetteDisplay:
     Attributes
     ----------
     bars_ : list of FillBetweenPolyCollection
-        One for every cluster.
+        The bars drawn, one collection for every cluster.
     line_ : Line2D
         The mean of all rows.
     ax_, figure_ : matplotlib Axes and Figure

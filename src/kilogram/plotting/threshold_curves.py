@@ -168,7 +168,7 @@ class RocCurveDisplay(_CurveDisplay):
     roc_auc : float or None
         Area under the curve, shown in the legend.
     interval : tuple of two floats or None
-        Of the area, by DeLong's method.
+        Confidence interval of the area by DeLong's method.
     name : str or None
         Label of the curve in the legend.
     pos_label : default=None

@@ -70,9 +70,9 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
     estimators_ : list of classifiers
         The weak learners.
     estimator_weights_ : ndarray of shape (rounds,)
-        Their weights alpha.
+        Weights alpha of the weak learners.
     estimator_errors_ : ndarray of shape (rounds,)
-        Their weighted errors.
+        Weighted errors of the weak learners.
     training_error_bound_ : ndarray of shape (rounds,)
         Upper bound of the weighted training error after every round.
     classes_ : ndarray of shape (n_classes,)
@@ -80,7 +80,7 @@ class AdaBoostClassifier(ClassifierMixin, Estimator):
     n_classes_ : int
         Number of classes; a list of them for several outputs.
     estimator_ : classifier
-        The weak learner before its fits.
+        Unfitted weak learner that is cloned in every round.
     feature_importances_ : ndarray of shape (d,)
         Mean of the learners' importances by weight; for stumps the fraction of alpha.
     n_features_in_ : int

@@ -69,7 +69,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
     estimator_weights_, estimator_errors_ : ndarray of shape (rounds,)
         Weights alpha and mean losses e.
     estimator_ : regressor
-        The weak learner before its fits.
+        Unfitted weak learner that is cloned in every round.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

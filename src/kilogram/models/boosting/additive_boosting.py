@@ -88,7 +88,7 @@ default="from_dtype"
     feature_importances_ : ndarray of shape (d,)
         The same by feature, pairs divided among both, with sum 1.
     n_iter_ : int
-        Maximum number of rounds of a bag.
+        Largest number of rounds of a bag.
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     terms_ : AdditiveTerms
@@ -216,7 +216,7 @@ validation_fraction, n_iter_no_change, tol, random_state : see `AdditiveBoosting
     feature_importances_ : ndarray of shape (d,)
         The same by feature, pairs divided among both, with sum 1.
     n_iter_ : int
-        Maximum number of rounds of a bag.
+        Largest number of rounds of a bag.
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     terms_ : AdditiveTerms

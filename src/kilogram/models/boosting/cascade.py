@@ -164,7 +164,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     stage_tpr_, stage_fpr_ : ndarray of shape (n_stages,)
         True and false positive rate of each stage on the held-out rows that reach it.
     n_features_used_ : ndarray of shape (n_stages,)
-        Different features in each stage.
+        Number of different features in each stage.
     tpr_, fpr_ : float
         Of the whole cascade on the held-out rows. The thresholds were chosen on these: new rows
         may do slightly worse.

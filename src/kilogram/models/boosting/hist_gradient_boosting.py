@@ -85,9 +85,9 @@ default="from_dtype"
     Attributes
     ----------
     n_iter_ : int
-        Rounds.
+        Number of boosting rounds.
     n_trees_per_iteration_ : int
-        1.
+        Number of trees per round, 1.
     do_early_stopping_ : bool
         Whether early stopping was used.
     train_score_, validation_score_ : ndarray of shape (n_iter_ + 1,)
@@ -97,7 +97,7 @@ default="from_dtype"
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     ensemble_ : BoostedTrees
-        The trees as arrays.
+        The fitted trees as arrays.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -237,7 +237,7 @@ see `HistGradientBoostingRegressor`
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     n_iter_ : int
-        Rounds.
+        Number of boosting rounds.
     n_trees_per_iteration_ : int
         1 for two classes, else the number of classes.
     do_early_stopping_ : bool
@@ -249,7 +249,7 @@ see `HistGradientBoostingRegressor`
     is_categorical_ : ndarray of shape (d,) or None
         Which features are categorical.
     ensemble_ : BoostedTrees
-        The trees as arrays.
+        The fitted trees as arrays.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

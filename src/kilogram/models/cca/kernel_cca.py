@@ -75,7 +75,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        Pairs to find.
+        Number of pairs.
     kernel : str, Kernel or callable, default="linear"
         Kernel of the first view.
     kernel_y : str, Kernel, callable or None, default=None
@@ -92,7 +92,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     tol : float, default=1e-8
         Largest change of a canonical value in the last iteration.
     max_iter : int, default=60
-        Most iterations of the Krylov method.
+        Maximum number of iterations of the Krylov method.
     max_time : float or None, default=None
         Seconds after which the best pairs so far are kept.
     max_memory : int, str or None, default=None

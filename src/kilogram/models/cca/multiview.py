@@ -38,7 +38,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     Parameters
     ----------
     n_components : int, default=2
-        Directions per view.
+        Number of directions per view.
     views : int or list of int, default=2
         How the columns of X divide into views: a number of equal parts, or the number of columns
         of each. Ignored when `fit` is given a list of arrays, one per view.
@@ -49,7 +49,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     tol : float, default=1e-10
         Relative gain of the sum below which "sumcor" stops.
     max_iter : int, default=500
-        Most iterations of "sumcor".
+        Maximum number of iterations of "sumcor".
     max_time : float or None, default=None
         Seconds after which "sumcor" keeps what it has.
 
@@ -62,7 +62,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     correlations_ : (n_components,)
         Mean pairwise correlation of the views' scores.
     objective_ : float
-        Sum of `values_`.
+        Value of the objective, the sum of `values_`.
     mean_ : (d,)
         Means of the features.
     sizes_ : list of int

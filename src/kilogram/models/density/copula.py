@@ -121,7 +121,7 @@ default="freedman_diaconis"
     Attributes
     ----------
     margins_ : Margins
-        Histograms of the columns.
+        Histogram of each column.
     copula_ : DensityTree
         The density of u on the unit cube.
     n_features_in_ : int

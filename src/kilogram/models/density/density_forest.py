@@ -39,7 +39,7 @@ class DensityForest(DensityTreeModel):
     criterion, max_depth, min_samples_split, min_samples_leaf, min_density, min_improvement, \
 min_width, epsilon, min_fraction : see `DensityTree`
     max_features : None, "sqrt", int or float, default=0.7
-        Features that a split considers.
+        Number of features that a split considers.
     box : array of shape (2, d) or None, default=None
         Lower and upper ends of all roots; None is the range of the rows.
     random_state : int, RandomState or None, default=None

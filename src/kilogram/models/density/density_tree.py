@@ -111,9 +111,9 @@ class DensityTree(DensityTreeModel):
     max_depth : int or None, default=None
         Maximum depth of the tree.
     min_samples_split : float, default=2
-        Least weight of a node that is split.
+        Minimum weight of a node that is split.
     min_samples_leaf : float, default=10
-        Least weight of a leaf.
+        Minimum weight of a leaf.
     min_density : float, default=0.0
         A node is split while its density is at least this, in units of the root's.
     min_improvement : float, default=0.0

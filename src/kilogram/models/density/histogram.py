@@ -69,7 +69,7 @@ default="freedman_diaconis"
     cells_ : array of shape (k,)
         The bins that hold a row, numbered as by `numpy.ravel_multi_index`.
     counts_ : array of shape (k,)
-        Their weights.
+        Weights of these bins.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

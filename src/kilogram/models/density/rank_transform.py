@@ -47,7 +47,7 @@ class RankTransform(OneToOneFeatureMixin, TransformerMixin, Estimator):
     values_ : list of d arrays
         The distinct values of each column, sorted.
     places_ : list of d arrays
-        Their u.
+        Ranks u of the stored values.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -100,7 +100,7 @@ class LinearDiscriminantAnalysis(
     intercept_ : array of shape (n_classes,) or (1,)
         Intercept of the decision or regression function.
     covariance_ : array of shape (d, d)
-        Within the classes.
+        Covariance within the classes.
     explained_variance_ratio_ : array of shape (n_components,)
         Fractions of the variance between the classes; not with "lsqr".
     means_ : array of shape (n_classes, d)

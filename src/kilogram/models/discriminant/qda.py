@@ -56,7 +56,7 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
     reg_param : float between 0 and 1, default=0.0
         Variances v along the axes of each class become (1 - reg_param) v + reg_param; only "svd".
     store_covariance : bool, default=False
-        Keep `covariance_`.
+        Whether to store `covariance_`.
     tol : float, default=1e-4
         A class with a smaller variance along some axis is refused as not of full rank.
     covariance_estimator : estimator with `fit` and `covariance_`, default=None
@@ -69,11 +69,11 @@ class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
     priors_ : array of shape (n_classes,)
         Class probabilities used.
     rotations_ : list of n_classes arrays of shape (d, d)
-        Axes of each class, in columns.
+        Principal axes of each class, in columns.
     scalings_ : list of n_classes arrays of shape (d,)
-        Variances along them.
+        Variances along the principal axes of each class.
     covariance_ : list of n_classes arrays of shape (d, d)
-        If `store_covariance`.
+        Covariances of the classes, with `store_covariance=True`.
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
     n_features_in_ : int

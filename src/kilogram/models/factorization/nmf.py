@@ -114,7 +114,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     components_ : array of shape (k, d)
-        The parts H.
+        Components H, also called parts.
     reconstruction_err_ : float
         sqrt(2 D): for "frobenius" the norm of X - WH.
     objective_ : float

@@ -63,7 +63,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     low_rank_ : array of shape (n, d)
         The training rows without their errors, L.
     sparse_ : array of shape (n, d)
-        The errors S.
+        Sparse part S.
     lam_ : float
         Weight of the sparse part in the objective.
     objective_ : float

@@ -39,7 +39,7 @@ class FourierFeatures(RowFeatures):
         A stationary kernel: Gaussian ("rbf"), Laplacian, Matern, RationalQuadratic, or sums,
         products and multiples of them.
     n_components : int, default=100
-        D, the number of features.
+        Number of features D.
     gamma : float, "scale" or None, default=None
         Rate of a kernel given by name; None is 1 / d.
     orthogonal : bool, default=False
@@ -53,11 +53,11 @@ class FourierFeatures(RowFeatures):
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     random_weights_ : ndarray of shape (d, D)
-        W.
+        Random directions W.
     random_offset_ : ndarray of shape (D,)
-        b.
+        Phases b.
     scale_ : float
-        sqrt(2 k(0) / D).
+        Factor sqrt(2 k(0) / D) of the features.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

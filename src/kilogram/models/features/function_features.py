@@ -62,12 +62,12 @@ class FunctionFeatures(RowFeatures):
         Names of elementwise functions of the array API, or callables from rows (n, d) to (n,) or
         (n, k).
     include_bias : bool, default=True
-        A column of ones in front.
+        Whether to add a column of ones in front.
 
     Attributes
     ----------
     n_columns_ : list of int
-        Columns that each function gives.
+        Number of columns that each function returns.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

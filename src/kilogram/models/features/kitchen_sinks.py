@@ -61,7 +61,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
     alpha : float or array-like of shape (n_targets,), default=1.0
         Strength of the penalty on the coefficients, at least 0.
     fit_intercept : bool, default=True
-        Fit an offset that is not penalised.
+        Whether to fit an intercept, which is not penalised.
     orthogonal : bool, default=False
         Draw directions in orthogonal blocks, which lowers the variance of the kernel estimate.
     random_state : int, RandomState or None, default=None
@@ -72,15 +72,15 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
     coef_ : array of shape (D,) or (n_targets, D)
         Coefficients of the features.
     intercept_ : float or array of shape (n_targets,)
-        Offset; 0 without one.
+        Intercept; 0 without one.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     random_weights_ : ndarray of shape (d, D)
         The directions W.
     random_offset_ : ndarray of shape (D,)
-        The phases b.
+        Phases b.
     scale_ : float
-        sqrt(2 k(0) / D).
+        Factor sqrt(2 k(0) / D) of the features.
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
@@ -176,7 +176,7 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     alpha : float, default=1.0
         Strength of the penalty on the coefficients, at least 0.
     fit_intercept : bool, default=True
-        Fit an offset that is not penalised.
+        Whether to fit an intercept, which is not penalised.
     orthogonal : bool, default=False
         Draw directions in orthogonal blocks, which lowers the variance of the kernel estimate.
     random_state : int, RandomState or None, default=None
@@ -189,15 +189,15 @@ class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
     coef_ : array of shape (D,) or (n_classes, D)
         Coefficients of the features.
     intercept_ : float or array of shape (n_classes,)
-        Offset; 0 without one.
+        Intercept; 0 without one.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     random_weights_ : ndarray of shape (d, D)
         The directions W.
     random_offset_ : ndarray of shape (D,)
-        The phases b.
+        Phases b.
     scale_ : float
-        sqrt(2 k(0) / D).
+        Factor sqrt(2 k(0) / D) of the features.
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int

@@ -108,7 +108,7 @@ class Nystroem(RowFeatures):
     components_ : array of shape (n_components, d)
         The landmarks.
     component_indices_ : ndarray of shape (n_components,)
-        Their positions among the rows.
+        Positions of the landmarks among the rows.
     normalization_ : array of shape (n_components, n_components)
         k(C, C)^(-1/2).
     kernel_ : Kernel

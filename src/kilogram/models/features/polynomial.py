@@ -69,9 +69,9 @@ class PolynomialFeatures(RowFeatures):
     degree : int or tuple (lowest, highest), default=2
         Degrees of the monomials.
     interaction_only : bool, default=False
-        Only products of different columns.
+        Whether to keep only products of different columns.
     include_bias : bool, default=True
-        The column of ones, degree 0.
+        Whether to include the column of ones (degree 0).
     order : {"C", "F"}, default="C"
         Memory order of a dense NumPy result.
     weights : {"none", "kernel"}, default="none"

@@ -38,7 +38,7 @@ class RadialBasisFeatures(RowFeatures):
     kernel : str, Kernel, callable or None, default=None
         Another function of x and centre than the Gaussian one; `sigma` is then not used.
     include_bias : bool, default=True
-        A column of ones in front.
+        Whether to add a column of ones in front.
     random_state : int, RandomState or None, default=None
         Seed of the choice of centres.
 

@@ -121,11 +121,11 @@ class FisherDiscriminant(
     means_ : (n_classes, d)
         Class means.
     scalings_ : (d, n_components)
-        The directions W.
+        Discriminant directions W.
     eigenvalues_ : (n_components,)
         Values of the objective, one per direction.
     mean_ : (d,)
-        Subtracted before projecting.
+        Mean of the rows, subtracted before projecting.
     rule_ : GaussianRule
         Means, covariances and priors in the projected space.
 

@@ -95,11 +95,11 @@ class KernelFisherDiscriminant(
     approximation : {None, "nystroem"}, default=None
         "nystroem": Fisher's discriminant on Nystroem features, for many rows.
     n_features : int, default=500
-        Landmarks of the approximation.
+        Number of landmarks of the approximation.
     max_memory : int, str or None, default=None
         Memory limit for the kernel matrix.
     random_state : int, RandomState or None, default=None
-        For the landmarks.
+        Seed or generator for the landmarks.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class KernelFisherDiscriminant(
     dual_coef_ : (n, n_components)
         Coefficients of the training rows.
     eigenvalues_ : (n_components,)
-        Values of the objective.
+        Value of the objective for each direction.
     X_fit_ : training rows.
     kernel_ : Kernel
         With its parameters set from the data.

@@ -78,7 +78,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     copy_X_train : bool, default=True
         Keep a copy of the rows rather than the rows given.
     random_state : int, RandomState or None, default=None
-        For the restarts.
+        Seed or generator for the restarts.
     multi_class : {"one_vs_rest", "one_vs_one"}, default="one_vs_rest"
         Binary problems for more than two classes; "one_vs_one" has no probabilities.
     n_jobs : int or None, default=None

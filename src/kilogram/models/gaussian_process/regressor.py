@@ -127,7 +127,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     inducing_points_ : array or None
         The inducing points, if any.
     n_iter_ : int
-        Evaluations of the likelihood.
+        Number of evaluations of the likelihood.
     converged_ : bool
         Whether the search ended by itself.
     n_features_in_ : int

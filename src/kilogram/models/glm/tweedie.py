@@ -294,7 +294,7 @@ class PoissonRegressor(GeneralizedLinearModel):
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
         Accepted for compatibility: both reach the optimum by Newton's method.
     max_iter : int, default=100
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Largest entry of the gradient at the end.
     warm_start : bool, default=False

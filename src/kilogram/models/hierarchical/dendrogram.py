@@ -37,7 +37,7 @@ def dendrogram(
     Parameters
     ----------
     model : AgglomerativeClustering
-        Fitted.
+        A fitted model.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure.
     max_leaves : int, default=40

@@ -78,7 +78,7 @@ class KMedoids(CentreMixin, Estimator):
         Rows of a sample. "auto" takes all rows where the matrix of distances fits in max_memory,
         else max(2000, 40 + 10 k); an int samples always.
     n_draws : int, default=5
-        Samples, where samples are drawn.
+        Number of samples, where samples are drawn.
     max_memory : int, str or None, default=None
         Memory limit for the distances.
     max_time : float or None, default=None
@@ -97,9 +97,9 @@ class KMedoids(CentreMixin, Estimator):
     inertia_ : float
         The objective: the sum of distances. `objective_` is the same.
     n_iter_ : int
-        Sweeps of the best start.
+        Number of sweeps of the best start.
     strategy_ : {"exact", "sampled"}
-        Whether all rows were candidates.
+        "exact" if all rows were candidates, else "sampled".
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -83,7 +83,7 @@ class KernelKMeans(CentreMixin, Estimator):
     approximation : {None, "nystroem", "fourier"}, default=None
         For many rows: k-means on features of the kernel.
     n_features : int, default=500
-        Features of the approximation.
+        Number of features of the approximation.
     max_memory : int, str or None, default=None
         Memory limit for the kernel matrix; beyond it K is computed in blocks for every pass.
     max_time : float or None, default=None

@@ -98,7 +98,7 @@ default="k-means++"
     spherical : bool, default=False
         Rows and centres are scaled to length 1: clusters by the cosine.
     batch_size : int, default=1024
-        Rows of a batch, for "minibatch".
+        Number of rows per batch, for "minibatch".
     max_time : float or None, default=None
         Seconds after which the fit stops with the best centres so far.
 

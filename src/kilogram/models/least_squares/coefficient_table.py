@@ -79,7 +79,7 @@ def coefficient_table(
     level : float, default=0.95
         Confidence of the intervals.
     weights : {"precision", "frequency"}, default="precision"
-        What a weight means.
+        Meaning of the sample weights.
     n_bootstrap : int, default=1000
         Refits of the bootstrap; its intervals are the quantiles of their coefficients.
     random_state : int, Generator or None, default=None

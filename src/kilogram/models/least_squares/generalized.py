@@ -87,16 +87,16 @@ class GeneralizedLeastSquares(LinearPredictor):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Fit the offset b.
+        Whether to fit the intercept b.
     tol : float, default=1e-10
         Tolerance of the conjugate gradients with a covariance given as an operator.
 
     Attributes
     ----------
     coef_ : array of shape (d,) or (n_targets, d)
-        W.
+        Coefficients W.
     intercept_ : float or array of shape (n_targets,)
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     rank_ : int
         Number of independent columns.
     objective_ : float

@@ -78,7 +78,7 @@ class LinearRegression(MomentPredictor):
     n_jobs : int or None, default=None
         Threads of the linear algebra; None leaves the setting as it is, -1 uses all.
     positive : bool, default=False
-        Coefficients at least 0.
+        Whether to restrict the coefficients to be at least 0.
     solver : {"auto", "cholesky", "qr", "svd", "lsqr"}, default="auto"
         All reach the same optimum; `solver_` is the one used.
 
@@ -95,9 +95,9 @@ class LinearRegression(MomentPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,) or (n_targets, d)
-        W.
+        Coefficients W.
     intercept_ : float or array of shape (n_targets,)
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     solver_ : str
         The solver used: "cholesky", "qr", "svd", "lsqr", or "positive".
     rank_ : int

@@ -48,7 +48,7 @@ class ReweightedLeastSquares(LinearPredictor):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Fit the offset b.
+        Whether to fit the intercept b.
     floor : float, default=1e-3
         Smallest variance, as a fraction of the mean squared residual: a few rows that are fitted
         exactly must not get all the weight.
@@ -60,9 +60,9 @@ class ReweightedLeastSquares(LinearPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
-        W.
+        Coefficients W.
     intercept_ : float
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     variance_coef_, variance_intercept_ : ndarray of shape (d,), float
         g and g_0; only without groups.
     groups_, group_variances_ : ndarray of shape (n_groups,)

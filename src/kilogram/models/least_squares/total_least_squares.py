@@ -131,9 +131,9 @@ class TotalLeastSquares(LinearPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,) or (n_targets, d)
-        W.
+        Coefficients W.
     intercept_ : float or array of shape (n_targets,)
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     singular_values_ : ndarray
         Of [X, Y], centred and in units of the errors, largest first; without the directions in
         which X does not vary and those of columns without error.

@@ -114,7 +114,7 @@ class LogisticRegression(LogisticPredictor):
     intercept_ : array of shape (1,) or (n_classes,)
         b; those of more than two classes sum to 0.
     n_iter_ : ndarray of shape (1,)
-        Iterations over all rows.
+        Number of passes over all rows.
     objective_ : float
         The objective at the solution (with C = inf, the sum of the losses).
     gradient_norm_ : float

@@ -110,7 +110,7 @@ class LogisticRegressionCV(LogisticPredictor):
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     cv : int, splitter, iterable or None, default=None
-        Folds; None: five, stratified.
+        Folds or splitter; None is five stratified folds.
     dual : bool, default=False
         For compatibility with scikit-learn: both forms have one optimum.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
@@ -135,7 +135,7 @@ class LogisticRegressionCV(LogisticPredictor):
     n_jobs : int or None, default=None
         Kept for scikit-learn's signature: threads work inside each fit.
     verbose : int, default=0
-        Kept for scikit-learn's signature.
+        For compatibility with scikit-learn.
     use_legacy_attributes : bool, default=False
         Store `C_`, `l1_ratio_`, `scores_`, `coefs_paths_` and `n_iter_` in the shapes of
         scikit-learn before 1.8: C and l1_ratio once per class, scores and paths in dictionaries

@@ -64,7 +64,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the embedding.
+        Dimension of the embedding.
     metric : str or callable, default="euclidean"
         The distance between rows: a name that `scipy.spatial.distance` or
         `sklearn.metrics.pairwise_distances` knows, or a function of two rows. "precomputed": X

@@ -68,7 +68,7 @@ class Isomap(EmbeddingMixin, Estimator):
     radius : float or None, default=None
         Rows at most this far away are neighbours; n_neighbors is None then.
     n_components : int, default=2
-        Dimensions of the embedding.
+        Dimension of the embedding.
     eigen_solver : {"auto", "arpack", "dense"}, default="auto"
         "dense" finds all pairs, "arpack" stands for Lanczos with products.
     tol : float, default=0

@@ -36,7 +36,7 @@ class LaplacianEigenmaps(AffinityMixin, EmbeddingMixin, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the embedding.
+        Dimension of the embedding.
     affinity : str, Kernel or callable, default="nearest_neighbors"
         A graph of neighbours, or a kernel: its name, an object such as `Gaussian(sigma=1.0)` or a
         function of two rows. "precomputed": X is the affinity matrix, dense or sparse;

@@ -62,7 +62,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     n_neighbors : int, default=5
         Number of neighbours.
     n_components : int, default=2
-        Dimensions of the embedding.
+        Dimension of the embedding.
     reg : float, default=1e-3
         Fraction of its trace added to the diagonal of each local matrix; 0 takes the shortest of
         the weights that fit best.
@@ -99,7 +99,7 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
     eigenvalues_ : array of shape (n_components,)
         Of M, smallest first: the squared error of each column.
     reconstruction_error_ : float
-        Their sum. `objective_` is the same.
+        Sum of the eigenvalues. `objective_` is the same.
     n_iter_ : int
         Number of iterations.
     n_features_in_ : int

@@ -57,7 +57,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions of the embedding.
+        Dimension of the embedding.
     metric_mds : bool, default=True
         Fit the dissimilarities themselves; False: only their order (non-metric MDS, where a
         dissimilarity of 0 counts as missing).
@@ -66,14 +66,14 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     init : {"classical_mds", "random"}, default="classical_mds"
         The start: classical scaling, or random coordinates.
     max_iter : int, default=300
-        Most iterations of one start.
+        Maximum number of iterations per start.
     verbose : int, default=0
         For scikit-learn's signature; progress goes through callbacks.
     eps : float, default=1e-6
         A start ends when the stress falls by less than this fraction of the sum of squared
         distances of the embedding.
     n_jobs : int or None, default=None
-        For scikit-learn's signature.
+        For compatibility with scikit-learn; threads are those of OpenMP.
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
     dissimilarity : {"deprecated", "euclidean", "precomputed"}, default="deprecated"

@@ -113,7 +113,7 @@ default="kmeans"
     covariances_ : array of shape (n_components, d, d), (d, d), (n_components, d) or (n_components,)
         Covariances of the components, in the form of `covariance_type`.
     precisions_ : array of the same shape
-        The inverse covariances.
+        Inverse covariances of the components.
     precisions_cholesky_ : array of the same shape
         Upper triangles (or roots) U with U U' = precision.
     converged_ : bool

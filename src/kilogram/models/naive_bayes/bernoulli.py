@@ -99,9 +99,9 @@ class BernoulliNB(SamplingClassifier, DiscreteNB):
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
     feature_count_ : array of shape (n_classes, d)
-        Weight of the rows with a yes.
+        Weight of the rows in which each feature is 1, by class.
     feature_log_prob_ : array of shape (n_classes, d)
-        log p of a yes.
+        Logarithm of the probability that each feature is 1, by class.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

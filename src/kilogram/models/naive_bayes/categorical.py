@@ -115,7 +115,7 @@ class CategoricalNB(SamplingClassifier, DiscreteNB):
     feature_log_prob_ : list of d arrays of shape (n_classes, V_j)
         Logarithm of the probability of each feature value, by class.
     n_categories_ : array of shape (d,)
-        The V_j.
+        Number of categories V_j of each column.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -60,11 +60,11 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
     epsilon_ : float
-        What was added to the variances.
+        Value added to the variances.
     theta_ : array of shape (n_classes, d)
-        Means.
+        Mean of each feature, by class.
     var_ : array of shape (n_classes, d)
-        Variances.
+        Variance of each feature, by class.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -67,7 +67,7 @@ default="freedman_diaconis"
     classes_ : array of shape (n_classes,)
         Class labels, sorted.
     feature_log_density_ : list of d arrays of shape (n_classes, L_j + 2)
-        log p_cj of the bins.
+        Logarithm of the density in each bin, by class.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

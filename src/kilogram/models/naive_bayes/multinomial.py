@@ -140,7 +140,7 @@ class ComplementNB(SummedCountsNB):
     fit_prior : bool, default=True
         Only matters for a single class, as in scikit-learn.
     class_prior : array-like of shape (n_classes,), default=None
-        As `fit_prior`.
+        Class probabilities; only matter for a single class, as in scikit-learn.
     norm : bool, default=False
         Divide the weights of each class by their sum.
 
@@ -157,7 +157,7 @@ class ComplementNB(SummedCountsNB):
     feature_count_ : array of shape (n_classes, d)
         Weighted sums of the features, by class.
     feature_log_prob_ : array of shape (n_classes, d)
-        Weights of the rule.
+        Weights of the decision rule, by class.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

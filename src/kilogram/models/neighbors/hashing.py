@@ -52,7 +52,7 @@ class LSHNeighbors(KNeighborsMixin, NeighborsBase):
     metric : {"euclidean", "cosine"}, default="euclidean"
         The distance between rows.
     random_state : int, RandomState, Generator or None, default=None
-        For the hyperplanes.
+        Seed or generator for the hyperplanes.
 
     Attributes
     ----------

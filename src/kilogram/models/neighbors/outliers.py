@@ -165,7 +165,7 @@ class LocalOutlierFactor(NeighborOutliers):
     n_neighbors_ : int
         Number of neighbours used.
     offset_ : float
-        Rows below it are outliers.
+        Threshold of the score: rows below it are outliers.
     effective_metric_ : str or callable
         The metric used.
     effective_metric_params_ : dict
@@ -263,7 +263,7 @@ class KNeighborsOutlierDetector(NeighborOutliers):
     n_neighbors_ : int
         Number of neighbours used.
     offset_ : float
-        Rows below it are outliers.
+        Threshold of the score: rows below it are outliers.
     effective_metric_ : str or callable
         The metric used.
     effective_metric_params_ : dict

@@ -74,7 +74,7 @@ def edited_neighbors(X: Any, y: Any, *, n_neighbors: int = 3, method: str = "vot
     X : array-like of shape (n, d)
     y : array-like of shape (n,)
     n_neighbors : int, default=3
-        Votes of "vote".
+        Number of neighbours that vote, for method="vote".
     method : {"vote", "voronoi"}, default="vote"
         "vote" keeps the rows whose class agrees with the vote of their neighbours, which smooths
         the boundary. "voronoi" keeps the rows with a Voronoi neighbour of another class: one
@@ -122,7 +122,7 @@ def class_prototypes(
     n_prototypes : int, default=10
         Of each class; all distinct rows of a class that has fewer.
     random_state : int, RandomState, Generator or None, default=None
-        For the first centres.
+        Seed or generator for the first centres.
 
     Returns
     -------

@@ -57,7 +57,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     hidden_layer_sizes : int or array-like of int, default=(100,)
         Units of each hidden layer; () is multinomial logistic regression.
     activation : {"identity", "logistic", "tanh", "relu"}, default="relu"
-        Of the hidden units.
+        Activation function of the hidden units.
     solver : {"adam", "sgd", "lbfgs"}, default="adam"
         "lbfgs" uses all rows in every iteration: for small data.
     alpha : float, default=0.0001
@@ -87,7 +87,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     momentum : float, default=0.9
         Momentum of the steps with `solver="sgd"`.
     nesterovs_momentum : bool, default=True
-        For "sgd".
+        Whether "sgd" uses Nesterov's momentum.
     early_stopping : bool, default=False
         Hold out rows, stop when their score stops improving, and keep the best weights.
     validation_fraction : float, default=0.1
@@ -95,7 +95,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     beta_1, beta_2 : float, default=0.9, 0.999
         Decay of the mean gradient and squared gradient of "adam".
     epsilon : float, default=1e-8
-        Added to the root in "adam".
+        Constant added to the root of the second moment by "adam".
     n_iter_no_change : int or inf, default=10
         Number of epochs without improvement after which the fit stops.
     max_fun : int, default=15000
@@ -130,9 +130,9 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     best_validation_score_ : float or None
         Best score on the held-out rows; None without early stopping.
     n_iter_ : int
-        Epochs, or iterations of "lbfgs".
+        Number of epochs, or of iterations of "lbfgs".
     t_ : int
-        Rows seen in training.
+        Number of rows seen in training.
     n_layers_ : int
         Number of layers, input and output included.
     n_outputs_ : int

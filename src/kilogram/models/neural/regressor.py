@@ -43,7 +43,7 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     hidden_layer_sizes : int or array-like of int, default=(100,)
         Units of each hidden layer; () is a linear model.
     activation : {"identity", "logistic", "tanh", "relu"}, default="relu"
-        Of the hidden units.
+        Activation function of the hidden units.
     solver : {"adam", "sgd", "lbfgs"}, default="adam"
         "lbfgs" uses all rows in every iteration: for small data.
     alpha : float, default=0.0001
@@ -73,7 +73,7 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     momentum : float, default=0.9
         Momentum of the steps with `solver="sgd"`.
     nesterovs_momentum : bool, default=True
-        For "sgd".
+        Whether "sgd" uses Nesterov's momentum.
     early_stopping : bool, default=False
         Hold out rows, stop when their R2 stops improving, and keep the best weights.
     validation_fraction : float, default=0.1
@@ -81,7 +81,7 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     beta_1, beta_2 : float, default=0.9, 0.999
         Decay of the mean gradient and squared gradient of "adam".
     epsilon : float, default=1e-8
-        Added to the root in "adam".
+        Constant added to the root of the second moment by "adam".
     n_iter_no_change : int or inf, default=10
         Number of epochs without improvement after which the fit stops.
     max_fun : int, default=15000
@@ -112,9 +112,9 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     best_validation_score_ : float or None
         Best score on the held-out rows; None without early stopping.
     n_iter_ : int
-        Epochs, or iterations of "lbfgs".
+        Number of epochs, or of iterations of "lbfgs".
     t_ : int
-        Rows seen in training.
+        Number of rows seen in training.
     n_layers_ : int
         Number of layers, input and output included.
     n_outputs_ : int

@@ -64,7 +64,7 @@ def fit_circle(points: Any, method: str = "geometric", *, random_state: Any = 0)
         "geometric" minimises the squared distances; "algebraic" is in closed form, biased on short
         arcs; "robust" resists up to half of the points.
     random_state : int, RandomState instance, Generator or None, default=0
-        Of the draws of "robust".
+        Seed or generator for the draws of "robust".
 
     Returns
     -------
@@ -103,7 +103,7 @@ def fit_ellipse(points: Any, method: str = "geometric", *, random_state: Any = 0
     method : {"geometric", "algebraic", "robust"}, default="geometric"
         As in `fit_circle`.
     random_state : int, RandomState instance, Generator or None, default=0
-        Of the draws of "robust".
+        Seed or generator for the draws of "robust".
 
     Returns
     -------

@@ -66,7 +66,7 @@ class NonlinearRegression(RegressorMixin, Estimator):
         ``f(x, a, b, ...)``, one predicted value per row. x is an array of shape (n,) if X has one
         feature, else (n, d).
     p0 : array-like
-        Start of the parameters a, b, ...
+        Initial values of the parameters a, b, ...
     method : {"lm", "levenberg", "gauss-newton"}, default="lm"
         "lm" bounds steps in a trust region scaled by the columns of the Jacobian; that of
         "levenberg" is not scaled, and "gauss-newton" has none and halves its steps.
@@ -89,19 +89,19 @@ class NonlinearRegression(RegressorMixin, Estimator):
     params_ : ndarray of shape (p,)
         The fitted parameters, in the order of `p0`.
     param_names_ : tuple of str
-        From the signature of f.
+        Names of the parameters, from the signature of f.
     covariance_ : ndarray of shape (p, p)
         Of the parameters; infinite where the data do not determine them.
     sigma_ : float
         Standard deviation of the residuals (of rows of weight 1).
     degrees_of_freedom_ : int
-        n - p.
+        Degrees of freedom n - p.
     objective_ : float
         The weighted sum of squares.
     n_iter_ : int
         Number of iterations.
     n_evaluations_ : int
-        Calls of f.
+        Number of evaluations of f.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -33,7 +33,7 @@ class Adaline(OnlinePredictor):
     tau : float, default=1000.0
         Number of steps after which the step size decreases.
     batch_size : int, default=1
-        Rows in a step.
+        Number of rows per step.
     average : bool, default=False
         Predict with the mean of all iterates.
     fit_intercept : bool, default=True

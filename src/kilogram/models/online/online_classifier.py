@@ -187,13 +187,13 @@ class OnlineClassifier(OnlinePredictor):
     alpha : float, default=1e-4
         Penalty alpha / 2 |w|^2 beside the mean loss.
     eta0 : float, default=0.1
-        First step size.
+        Initial step size.
     power : float, default=0.5
         Step sizes are eta0 / (1 + s / tau)^power at step s; 0 keeps them constant.
     tau : float, default=100.0
         Number of steps after which the step size decreases.
     batch_size : int, default=1
-        Rows in a step.
+        Number of rows per step.
     average : bool, default=False
         Predict with the mean of all iterates instead of the last.
     fit_intercept : bool, default=True
@@ -210,7 +210,7 @@ class OnlineClassifier(OnlinePredictor):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; "balanced" makes all classes weigh the same.
     random_state : int, RandomState or None, default=None
-        For the orders of the rows.
+        Seed or generator for the order of the rows.
     warm_start : bool, default=False
         Start from the weights of the last fit.
     max_time : float or None, default=None
@@ -225,11 +225,11 @@ class OnlineClassifier(OnlinePredictor):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the decision or regression function.
     n_iter_ : int
-        Passes made.
+        Number of passes over the rows.
     loss_ : float
         Mean loss during the last pass of `fit`.
     t_ : float
-        Steps taken.
+        Number of steps.
     machines_ : OnlineMachines
         The state that `partial_fit` continues from.
     n_features_in_ : int

@@ -97,13 +97,13 @@ class Perceptron(OnlinePredictor):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the decision or regression function.
     n_iter_ : int
-        Passes (or steps) made.
+        Number of passes (or steps).
     loss_ : float
         Mean loss over the training rows at the end of the fit.
     t_ : float
-        Steps taken.
+        Number of steps.
     voters_ : list of (W, b, votes)
-        With average="voted".
+        Weight vectors, offsets and votes, with average="voted".
     n_features_in_ : int
         Number of features seen in `fit`.
 

@@ -151,7 +151,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixi
     n_iter_ : int
         Iterations of an iterative solver; 0 for a direct one.
     converged_ : bool
-        Whether its tolerance was met.
+        Whether the solver met its tolerance.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

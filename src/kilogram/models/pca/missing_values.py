@@ -179,7 +179,7 @@ def fit_missing(
     floor = max(1e-14 * (start.s + float((start.W**2).sum()) / len(start.m)), LEAST_NOISE)
     while not why:
         current = model
-        found = reduce_rows(lambda block, v=None: sums(current, block, v), X, w)  # noqa: B023
+        found = reduce_rows(lambda block, v=None: sums(current, block, v), X, w)  # noqa: B023 - called before `current` changes
         mean = found.likelihood / max(found.seen, 1.0)
         if mean - before < tol:
             return Solution(Fit(model, found.weight), step, found.likelihood)

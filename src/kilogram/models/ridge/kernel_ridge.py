@@ -104,7 +104,7 @@ class KernelRidge(KernelPredictor):
     coef_ : array of shape (n_components,) or (n_components, n_targets)
         With `approximation="fourier"`: the coefficients of the features `features_`.
     intercept_ : float or array of shape (n_targets,)
-        The offset; 0.0 without one.
+        Intercept; 0.0 without one.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     solver_ : str

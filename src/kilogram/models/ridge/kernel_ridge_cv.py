@@ -87,11 +87,11 @@ class KernelRidgeCV(KernelPredictor):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
-        The penalty chosen.
+        The chosen penalty.
     kernel_ : Kernel
         The kernel chosen, with its parameters as numbers.
     best_score_ : float or ndarray of shape (n_targets,)
-        The score of the pair.
+        Score of the chosen kernel and penalty.
     scores_ : ndarray of shape (n_alphas,), (n_alphas, n_targets) or (n_kernels, n_alphas)
         The score of every penalty, and of every kernel where there are several.
     path_ : array of shape (n_alphas, n) or (n_alphas, n, n_targets)
@@ -106,7 +106,7 @@ class KernelRidgeCV(KernelPredictor):
     X_fit_ : {array, sparse matrix} of shape (n, d)
         The rows of `fit`.
     intercept_ : float or array of shape (n_targets,)
-        The offset; 0.0 without one.
+        Intercept; 0.0 without one.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -85,7 +85,7 @@ default="auto"
           directly, as with "auto";
         - "lbfgs": only with `positive=True`, as in scikit-learn.
     positive : bool, default=False
-        Coefficients at least 0.
+        Whether to restrict the coefficients to be at least 0.
     random_state : int, RandomState or None, default=None
         For compatibility with scikit-learn: no solver here draws random numbers.
     penalty_matrix : array-like or sparse matrix of shape (m, d), default=None
@@ -97,9 +97,9 @@ default="auto"
     Attributes
     ----------
     coef_ : array of shape (d,) or (n_targets, d)
-        W.
+        Coefficients W.
     intercept_ : float or array of shape (n_targets,)
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     n_iter_ : int
         Number of iterations; 1 for a direct solution.
     solver_ : str

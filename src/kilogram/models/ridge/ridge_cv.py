@@ -54,7 +54,7 @@ class RidgeCV(LinearPredictor):
     alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
         The penalties to try, > 0 for leave-one-out.
     fit_intercept : bool, default=True
-        Fit an offset that is not penalised.
+        Whether to fit an intercept, which is not penalised.
     scoring : str or callable, default=None
         A scorer of scikit-learn; None is the negative mean squared error for leave-one-out
         (weighted by `sample_weight`, over the number of rows), R^2 otherwise.
@@ -72,9 +72,9 @@ class RidgeCV(LinearPredictor):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
-        The penalty chosen.
+        The chosen penalty.
     best_score_ : float or ndarray of shape (n_targets,)
-        Its score.
+        Score of the chosen penalty.
     scores_ : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
         The score of every penalty.
     path_ : array of shape (n_alphas, d) or (n_alphas, n_targets, d)
@@ -85,7 +85,7 @@ class RidgeCV(LinearPredictor):
     coef_ : array of shape (d,) or (n_targets, d)
         The coefficients of the penalty chosen.
     intercept_ : float or array of shape (n_targets,)
-        The offset; 0.0 without one.
+        Intercept; 0.0 without one.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

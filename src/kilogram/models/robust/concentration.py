@@ -73,7 +73,7 @@ def _trim(
     """Steps until the sum of squares stays."""
     best, kept, value = theta, np.zeros(len(y), dtype=bool), np.inf
     steps = 0
-    for steps in range(1, max_iter + 1):  # noqa: B007
+    for steps in range(1, max_iter + 1):  # noqa: B007 - counts the steps taken
         mask = smallest(((y - Q @ theta) ** 2)[None, :], h)[0] > 0
         theta = weighted_fit(Q[mask], y[mask], np.ones(h))
         r = (y - Q @ theta)[mask]

@@ -102,7 +102,7 @@ class HuberRegressor(RobustPredictor):
     warm_start : bool, default=False
         Start from the coefficients and the scale of the previous fit.
     fit_intercept : bool, default=True
-        Fit the offset b.
+        Whether to fit the intercept b.
     tol : float, default=1e-5
         The iterations end when the predicted relative decrease of the objective is below tol^3
         (at least 1e-15).
@@ -115,15 +115,15 @@ class HuberRegressor(RobustPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
-        W.
+        Coefficients W.
     intercept_ : float
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     scale_ : float
-        sigma.
+        Scale sigma of the residuals.
     outliers_ : ndarray of shape (n,)
         True for rows with |r| > epsilon sigma; only for rows in memory.
     n_iter_ : int
-        Passes over the rows.
+        Number of passes over the rows.
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int

@@ -48,7 +48,7 @@ class MinCovDet(Estimator, EmpiricalCovariance):
     store_precision : bool, default=True
         Store the inverse of the covariance.
     assume_centered : bool, default=False
-        The location is 0.
+        Whether to take the location as 0.
     support_fraction : float or None, default=None
         h / n, in (0, 1]; None: h = (n + d + 1) / 2, the largest breakdown point.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -63,7 +63,7 @@ class MinCovDet(Estimator, EmpiricalCovariance):
     covariance_ : ndarray of shape (d, d)
         Robust covariance.
     precision_ : ndarray of shape (d, d)
-        Its pseudo-inverse, if stored.
+        Pseudo-inverse of the covariance, if stored.
     support_ : ndarray of shape (n,)
         True for the rows of the reweighted estimate.
     dist_ : ndarray of shape (n,)

@@ -55,9 +55,9 @@ class QuantileRegressor(RobustPredictor):
     Attributes
     ----------
     coef_ : array of shape (d,)
-        W.
+        Coefficients W.
     intercept_ : float
-        b; 0.0 without an intercept.
+        Intercept b; 0.0 without one.
     n_iter_ : int
         Number of iterations of the interior point method.
     objective_ : float

@@ -78,7 +78,7 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     Parameters
     ----------
     estimator : regressor or None, default=None
-        None: `LinearRegression`.
+        Regressor fitted to the subsets; None is `LinearRegression`.
     min_samples : int, float or None, default=None
         Rows of a draw, or their fraction; None: one more than the features, for least squares.
     residual_threshold : float or None, default=None
@@ -98,9 +98,9 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     stop_probability : float, default=0.99
         Stop when a clean draw was made with this probability, by the fraction of inliers found.
     loss : {"absolute_error", "squared_error"} or callable, default="absolute_error"
-        ``loss(y_true, y_pred)`` per row.
+        Loss ``loss(y_true, y_pred)`` of each row.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the subsets.
+        Seed or generator for the subsets.
     local_optimization : bool, default=False
         Refit every new best set on its inliers until it stops to grow: fewer trials are needed,
         and the result depends less on the draws.
@@ -108,7 +108,7 @@ class RANSACRegressor(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Esti
     Attributes
     ----------
     estimator_ : regressor
-        Fitted on the inliers.
+        The regressor fitted on the inliers.
     n_trials_ : int
         Number of random subsets tried.
     inlier_mask_ : ndarray of shape (n,)

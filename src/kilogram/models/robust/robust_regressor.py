@@ -67,7 +67,7 @@ class RobustRegressor(InMemoryPredictor):
     max_iter : int, default=500
         Largest number of weighted fits of one iteration.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the subsets.
+        Seed or generator for the subsets.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RobustRegressor(InMemoryPredictor):
     outliers_ : ndarray of shape (n,)
         True for rows with |r| > 2.5 s.
     tuning_ : float
-        Constant of the loss.
+        Tuning constant of the loss.
     breakdown_point_ : float
         Fraction of rows that may be arbitrary without moving the fit arbitrarily: at most
         `breakdown`, less where rows are few for the unknowns; 0 for "m", which leverage breaks.

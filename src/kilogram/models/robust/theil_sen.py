@@ -85,7 +85,7 @@ class TheilSenRegressor(InMemoryPredictor):
     tol : float, default=1e-3
         They end when a step is less than tol times the median distance to the fits.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the subsets.
+        Seed or generator for the subsets.
     n_jobs : int or None, default=None
         Accepted for scikit-learn's sake; the fits are solved in batches by one call.
     verbose : bool, default=False
@@ -102,9 +102,9 @@ class TheilSenRegressor(InMemoryPredictor):
     n_iter_ : int
         Number of iterations.
     n_subpopulation_ : int
-        Subsets used.
+        Number of subsets used.
     scale_ : float
-        1.4826 median |r|.
+        Scale of the residuals, 1.4826 median |r|.
     outliers_ : ndarray of shape (n,)
         True for rows with |r| > 2.5 scale_.
     n_features_in_ : int

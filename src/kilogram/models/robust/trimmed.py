@@ -48,7 +48,7 @@ class LeastTrimmedSquares(InMemoryPredictor):
     max_iter : int, default=100
         Largest number of concentration steps from one start.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the subsets.
+        Seed or generator for the subsets.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class LeastTrimmedSquares(InMemoryPredictor):
     intercept_ : float
         Intercept of the decision or regression function.
     raw_coef_ : ndarray of shape (d,)
-        Of the h rows alone.
+        Coefficients of the fit to the h rows alone.
     raw_intercept_ : float
         Intercept before reweighting.
     raw_scale_ : float

@@ -49,7 +49,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
         Affinity: exp(-gamma |x - y|^2) between all rows, n x n numbers; or 1 between a row and its
         nearest ones, for many rows.
     gamma : float, default=20.0
-        Of "rbf"; above 0.
+        Rate of the kernel "rbf", above 0.
     n_neighbors : int, default=7
         Of "knn", counting the row itself, as in scikit-learn.
     alpha : float, default=0.2
@@ -57,11 +57,11 @@ class LabelSpreading(ClassifierMixin, Estimator):
     tol : float, default=1e-6
         Relative error of the entries of F at the end.
     max_iter : int, default=1000
-        Most iterations.
+        Maximum number of iterations.
     n_jobs : int or None, default=None
         Kept for scikit-learn's signature: threads are those of OpenMP and BLAS.
     unlabelled : object, default=-1
-        The label that stands for none.
+        The label that marks a row without a label.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ class ConcaveRegressor(LinearPredictor):
         Largest distance of the gradient to the (negative) subdifferential of the penalty, in units
         of the standard deviation of y, over all targets.
     n_iter_ : int or list of int
-        Epochs of the last alpha.
+        Number of epochs for the last alpha.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -88,7 +88,7 @@ class ElasticNet(SparseLinearModel):
     warm_start : bool, default=False
         Start from the coefficients of the previous fit.
     positive : bool, default=False
-        Only coefficients of at least 0.
+        Whether to restrict the coefficients to be at least 0.
     random_state : int, RandomState or None, default=None
         Accepted for compatibility: nothing is random.
     selection : {"cyclic", "random"}, default="cyclic"
@@ -107,7 +107,7 @@ class ElasticNet(SparseLinearModel):
     dual_gap_ : float or ndarray of shape (n_targets,)
         The duality gap that certifies the solution, in units of the objective.
     n_iter_ : int or list of int
-        Epochs of coordinate descent.
+        Number of epochs of coordinate descent.
     objective_ : float
         The value of the objective at the solution, summed over targets.
     n_features_in_ : int

@@ -47,9 +47,9 @@ class ElasticNetCV(SparseLinearModel):
     eps : float, default=1e-3
         Ratio of the smallest to the largest alpha.
     n_alphas : int, default=100
-        Length of the grid of alphas.
+        Number of alphas in the grid.
     alphas : array-like, int or None, default=None
-        The alphas to try, or how many.
+        Penalties to try, or how many of them.
     fit_intercept : bool, default=True
         Fit an intercept that is not penalised.
     precompute : default="auto"
@@ -57,14 +57,14 @@ class ElasticNetCV(SparseLinearModel):
     max_iter, tol, positive : int, float, bool
         As in `ElasticNet`.
     cv : int, splitter or iterable, default=None
-        The folds; None is five.
+        Folds or splitter; None is five folds.
     copy_X, verbose, n_jobs, random_state, selection
         Accepted for compatibility with scikit-learn.
 
     Attributes
     ----------
     alpha_ : float
-        The strength chosen.
+        The chosen penalty.
     l1_ratio_ : float
         The mixture chosen.
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds) or (n_alphas, n_folds)

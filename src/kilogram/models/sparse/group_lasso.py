@@ -151,7 +151,7 @@ class MultiTaskElasticNet(GroupedModel):
     eps_ : float
         The gap that `tol` allows.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int
@@ -326,7 +326,7 @@ class GroupLasso(GroupedModel):
     eps_ : float
         The gap that `tol` allows.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     objective_ : float
         The value of the objective at the solution.
     n_features_in_ : int

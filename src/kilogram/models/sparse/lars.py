@@ -111,13 +111,13 @@ class Lars(LarsModel):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     verbose, precompute, eps, copy_X
         Accepted for compatibility with scikit-learn.
     n_nonzero_coefs : int, default=500
-        Most features.
+        Maximum number of features.
     fit_path : bool, default=True
-        Store the whole path in `coef_path_`.
+        Whether to store the whole path in `coef_path_`.
     jitter : float or None, default=None
         Largest uniform noise added to y, which resolves ties.
     random_state : int, RandomState or None, default=None
@@ -128,7 +128,7 @@ class Lars(LarsModel):
     alphas_ : ndarray of shape (n_knots,) or list of them
         The common absolute correlation at every knot.
     active_ : list of int or list of them
-        Features in the order of their entry.
+        Features in the order in which they enter the model.
     coef_path_ : ndarray of shape (d, n_knots) or list of them
         Coefficients at the knots of the path, one column for each.
     coef_ : ndarray of shape (d,) or (n_targets, d)
@@ -136,7 +136,7 @@ class Lars(LarsModel):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept of the decision or regression function.
     n_iter_ : int or list of int
-        Knots after the first.
+        Number of knots after the first.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -208,15 +208,15 @@ class LassoLars(LarsModel, SparseLinearModel):
     alpha : float, default=1.0
         Strength of the penalty, at least 0.
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     verbose, precompute, eps, copy_X
         Accepted for compatibility with scikit-learn.
     max_iter : int, default=500
-        Most knots.
+        Maximum number of knots.
     fit_path : bool, default=True
-        Store the whole path in `coef_path_`.
+        Whether to store the whole path in `coef_path_`.
     positive : bool, default=False
-        Only coefficients of at least 0.
+        Whether to restrict the coefficients to be at least 0.
     jitter : float or None, default=None
         Largest uniform noise added to y, which resolves ties.
     random_state : int, RandomState or None, default=None
@@ -235,7 +235,7 @@ class LassoLars(LarsModel, SparseLinearModel):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept of the decision or regression function.
     n_iter_ : int or list of int
-        Knots after the first.
+        Number of knots after the first.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -324,15 +324,15 @@ def lars_path(
     Xy, Gram, copy_X, copy_Gram, eps, verbose
         Accepted for compatibility with scikit-learn.
     max_iter : int, default=500
-        Most knots.
+        Maximum number of knots.
     alpha_min : float, default=0
-        Where the path ends.
+        Penalty at which the path ends.
     method : {"lar", "lasso"}, default="lar"
         "lasso" lets features leave: the exact path of the lasso.
     return_path : bool, default=True
-        Return all knots, else the last one.
+        Whether to return all knots or only the last one.
     return_n_iter : bool, default=False
-        Return the number of knots too.
+        Whether to return the number of knots too.
     positive : bool, default=False
         Only coefficients of at least 0; with method "lasso".
 

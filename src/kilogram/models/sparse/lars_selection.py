@@ -62,20 +62,20 @@ class LarsCV(LarsSelection):
     Parameters
     ----------
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     verbose, precompute, n_jobs, eps, copy_X
         Accepted for compatibility with scikit-learn.
     max_iter : int, default=500
-        Most knots of a path.
+        Maximum number of knots of a path.
     cv : int, splitter or iterable, default=None
-        The folds; None is five.
+        Folds or splitter; None is five folds.
     max_n_alphas : int, default=1000
         Most alphas at which the folds are compared.
 
     Attributes
     ----------
     alpha_ : float
-        The alpha chosen.
+        The chosen penalty.
     alphas_ : ndarray of shape (n_knots,)
         Penalties at the knots of the path, largest first.
     coef_path_ : ndarray of shape (d, n_knots)
@@ -216,7 +216,7 @@ class LassoLarsCV(LarsCV):
     fit_intercept, verbose, max_iter, precompute, cv, max_n_alphas, n_jobs, eps, copy_X
         As in `LarsCV`.
     positive : bool, default=False
-        Only coefficients of at least 0.
+        Whether to restrict the coefficients to be at least 0.
 
     Attributes
     ----------
@@ -267,13 +267,13 @@ class LassoLarsIC(LarsSelection):
     criterion : {"aic", "bic"}, default="aic"
         2 or log n for every feature that is not 0.
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     verbose, precompute, eps, copy_X
         Accepted for compatibility with scikit-learn.
     max_iter : int, default=500
-        Most knots.
+        Maximum number of knots.
     positive : bool, default=False
-        Only coefficients of at least 0.
+        Whether to restrict the coefficients to be at least 0.
     noise_variance : float or None, default=None
         Variance of the noise; None takes that of least squares on all features, which needs more
         rows than features.
@@ -281,7 +281,7 @@ class LassoLarsIC(LarsSelection):
     Attributes
     ----------
     alpha_ : float
-        The alpha chosen.
+        The chosen penalty.
     criterion_ : ndarray of shape (n_knots,)
         The criterion at every knot.
     noise_variance_ : float

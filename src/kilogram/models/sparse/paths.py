@@ -66,7 +66,7 @@ def lasso_path(
     eps : float, default=1e-3
         Ratio of the smallest to the largest alpha of the grid, at most 1.
     n_alphas : int, default=100
-        Length of the grid.
+        Number of alphas in the grid.
     alphas : array-like or int, default=None
         The alphas themselves, sorted in decreasing order before use; or the length of the grid.
     precompute, Xy : default="auto", default=None
@@ -79,7 +79,7 @@ def lasso_path(
     verbose : bool or int, default=False
         Print a line for every alpha to standard error.
     return_n_iter : bool, default=False
-        Return the number of epochs too.
+        Whether to return the number of epochs too.
     positive : bool, default=False
         Only coefficients of at least 0; for one target only.
     max_iter, tol : int, float

@@ -82,7 +82,7 @@ class PenalizedClassifier(LinearClassifier, PenalizedModel):
     objective_ : float
         The value of the objective, summed over the machines.
     n_iter_ : int
-        Most Newton steps of a machine.
+        Largest number of Newton steps of a binary problem.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -80,7 +80,7 @@ def penalized_path(
     eps : float, default=1e-2
         Ratio of the smallest to the largest alpha of the grid.
     n_alphas : int, default=100
-        Length of the grid.
+        Number of alphas in the grid.
     alphas : array-like, default=None
         The alphas themselves, sorted in decreasing order before use.
     max_time : float or None, default=None

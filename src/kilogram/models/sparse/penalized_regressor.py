@@ -60,7 +60,7 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     fit_intercept : bool, default=True
         Fit an intercept that is not penalised.
     max_iter : int, default=1000
-        Most Newton steps for one strength.
+        Maximum number of Newton steps for one penalty.
     tol : float, default=1e-4
         The duality gap at the solution, relative to the loss that features could explain; for
         concave penalties the violation of the optimality conditions, relative to the largest alpha
@@ -84,7 +84,7 @@ class PenalizedRegressor(PenalizedModel, LinearPredictor):
     objective_ : float
         The value of the objective, without terms that depend on y alone.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -45,7 +45,7 @@ class OrthogonalMatchingPursuit(LinearPredictor):
     tol : float or None, default=None
         Stop when the sum of squared residuals is at most this.
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     precompute : bool or "auto", default="auto"
         Accepted for compatibility: decided from the shape of X.
     positive : bool, default=False
@@ -59,7 +59,7 @@ class OrthogonalMatchingPursuit(LinearPredictor):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept of the decision or regression function.
     n_iter_ : int or list of int
-        Features chosen, for every target.
+        Number of features chosen, for every target.
     n_nonzero_coefs_ : int or None
         The number asked for; None if `tol` is given.
     n_features_in_ : int
@@ -186,11 +186,11 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
     copy : bool, default=True
         Accepted for compatibility: X is never changed.
     fit_intercept : bool, default=True
-        Fit an intercept.
+        Whether to fit an intercept.
     max_iter : int or None, default=None
         Most features; None is a tenth of them, at least 5.
     cv : int, splitter or iterable, default=None
-        The folds; None is five.
+        Folds or splitter; None is five folds.
     n_jobs, verbose
         Accepted for compatibility with scikit-learn.
     positive : bool, default=False
@@ -205,7 +205,7 @@ class OrthogonalMatchingPursuitCV(LinearPredictor):
     n_nonzero_coefs_ : int
         The number of features chosen.
     n_iter_ : int
-        Features of the final fit.
+        Number of features in the final fit.
     mse_path_ : ndarray of shape (max_iter, n_folds)
         Mean squared errors on the rows left out, after each feature.
     n_features_in_ : int
@@ -337,7 +337,7 @@ def orthogonal_mp(
     return_n_iter : bool, default=False
         Return the number of columns chosen for every target too.
     positive : bool, default=False
-        Only coefficients of at least 0.
+        Whether to restrict the coefficients to be at least 0.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     random_state : int, RandomState or None, default=None
         Seed of the starts of k-means.
     n_init : int, default=10
-        Starts of k-means.
+        Number of initialisations of k-means.
     gamma : float or None, default=1.0
         Rate of a kernel given by name; None is 1 / d.
     affinity : str, Kernel or callable, default="rbf"
@@ -120,15 +120,15 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     labels_ : array of shape (n,)
         Cluster of every training row.
     embedding_ : array of shape (n, n_components)
-        The rows that were clustered.
+        Rows of eigenvectors that were clustered.
     eigenvalues_ : array of shape (n_components,)
         Largest first; of "ncut" at most 1, and 1 once for each part of a disconnected graph.
     affinity_matrix_ : sparse matrix or array of shape (n, n)
-        Of a kernel computed when asked for.
+        Affinities of the rows; those of a kernel are computed when asked for.
     bound_ : float
         The sum of the eigenvalues: no memberships reach more of the objective.
     n_iter_ : int
-        Iterations of the eigensolver.
+        Number of iterations of the eigensolver.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)

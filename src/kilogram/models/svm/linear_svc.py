@@ -64,7 +64,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
     C : float, default=1.0
         Penalty of a margin violation, greater than 0; times the weights of the row and its class.
     multi_class : {"ovr"}, default="ovr"
-        One-vs-rest.
+        For compatibility with scikit-learn; classes are fitted one against the rest.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     intercept_scaling : float, default=1
@@ -89,7 +89,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
-        Factors of C.
+        Factors of C for the classes.
     coef_ : ndarray of shape (1, d) or (n_classes, d)
         Coefficients of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)

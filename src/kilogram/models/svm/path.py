@@ -90,7 +90,7 @@ def svm_path(
     Cs : sequence of floats, default=10 values from 1e-3 to 1e3
         Greater than 0 and finite, in any order.
     sample_weight : float or array-like of shape (n,), default=None
-        Factors of C.
+        Factors of C, one for each row.
     cv : int, splitter or None, default=None
         If given, the path is also fitted on the training rows of every fold and scored on the
         held-out rows.

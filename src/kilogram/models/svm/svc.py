@@ -70,12 +70,12 @@ class SVC(ClassifierMixin, KernelMachine):
         A name as in scikit-learn, "precomputed", a Kilogram kernel, or a function of two tables
         of rows that returns their kernel matrix.
     degree : int, default=3
-        Of the kernel "poly".
+        Degree of the kernel "poly".
     gamma : {"scale", "auto"} or float, default="scale"
         Of the kernels given by name that have one: 1 / (d var(X)) with rows counted by their
         weights, 1 / d, or the number. A Kernel object has its own parameters.
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     shrinking : bool, default=True
         Where many support vectors are free, leave all other rows out of the gradient until a set
         of twice as many is solved. The solution meets `tol` on all rows either way.
@@ -98,7 +98,7 @@ class SVC(ClassifierMixin, KernelMachine):
         Among classes with equally many votes, predict the one with the largest decision value
         instead of the first.
     random_state : int, RandomState or None, default=None
-        For the folds of `probability`.
+        Seed or generator for the folds of `probability`.
     slack : {1, 2}, default=1
         Power of the slack: the hinge, or its square.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -115,25 +115,25 @@ class SVC(ClassifierMixin, KernelMachine):
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     class_weight_ : ndarray of shape (n_classes,)
-        Factors of C.
+        Factors of C for the classes.
     support_ : ndarray of shape (n_SV,)
         Rows that are support vectors, class by class.
     support_vectors_ : array of shape (n_SV, d)
         Those rows, in the library of X; empty for a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_classes - 1, n_SV) or (n_machines, n_SV)
         a_i y_i; for several classes in scikit-learn's layout, or one row per class with "ovr".
     coef_ : ndarray of shape (n_machines, d)
-        w, for the linear kernel only.
+        Coefficients w; for the linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
-        b.
+        Intercept b.
     kernel_ : Kernel
         The kernel with the values of its parameters.
     fit_status_ : int
         0 if every machine met `tol`, else 1.
     n_iter_ : ndarray of shape (n_machines,)
-        Pair steps.
+        Number of SMO steps on pairs of variables.
     objective_ : float
         The objective at the solution, summed over the machines.
     dual_gap_ : float
@@ -141,7 +141,7 @@ class SVC(ClassifierMixin, KernelMachine):
     kkt_violation_ : float
         Largest violation of the KKT conditions (the KKT residual of the certificate).
     shape_fit_ : tuple
-        Shape of X.
+        Shape of the training rows.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

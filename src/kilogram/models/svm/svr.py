@@ -56,12 +56,12 @@ class SVR(RegressorMixin, KernelMachine):
         A name as in scikit-learn, "precomputed", a Kilogram kernel, or a function of two tables
         of rows that returns their kernel matrix.
     degree : int, default=3
-        Of the kernel "poly".
+        Degree of the kernel "poly".
     gamma : {"scale", "auto"} or float, default="scale"
         Of the kernels given by name that have one: 1 / (d var(X)) with rows counted by their
         weights, 1 / d, or the number.
     coef0 : float, default=0.0
-        Of the kernels "poly" and "sigmoid".
+        Constant term of the kernels "poly" and "sigmoid".
     tol : float, default=1e-3
         Largest violation of the KKT conditions at the end.
     C : float, default=1.0
@@ -96,22 +96,22 @@ class SVR(RegressorMixin, KernelMachine):
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
     dual_coef_ : ndarray of shape (1, n_SV)
-        beta.
+        Coefficients beta of the support vectors.
     coef_ : ndarray of shape (1, d)
-        w, for the linear kernel only.
+        Coefficients w; for the linear kernel only.
     intercept_ : ndarray of shape (1,)
-        b.
+        Intercept b.
     kernel_ : Kernel
         The kernel with the values of its parameters.
     fit_status_ : int
         0 if `tol` was met, else 1.
     n_iter_ : int
-        Pair steps.
+        Number of SMO steps on pairs of variables.
     objective_, dual_gap_, kkt_violation_ : float
         The objective at the solution, its duality gap, and the largest violation of the KKT
         conditions (the KKT residual of the certificate).
     shape_fit_ : tuple
-        Shape of X.
+        Shape of the training rows.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -165,7 +165,7 @@ default="squared_error"
     max_features : None, "sqrt", "log2", int or float, default=None
         Features that a split considers, drawn at random; None is all.
     random_state : int, RandomState or None, default=None
-        Draws features and folds.
+        Seed or generator for the features and folds drawn.
     max_leaf_nodes : int or None, default=None
         Largest number of leaves; the split that lowers the impurity most comes first.
     min_impurity_decrease : float, default=0.0
@@ -194,7 +194,7 @@ default="from_dtype"
     feature_importances_ : ndarray of shape (d,)
         Fraction of the decrease of the impurity that is due to each feature.
     max_features_ : int
-        Features that a split considers.
+        Number of features that a split considers.
     n_outputs_ : int
         The number of targets.
     n_features_in_ : int
@@ -280,7 +280,7 @@ categorical_features, prune : see `DecisionTreeRegressor`
     feature_importances_ : ndarray of shape (d,)
         Fraction of the decrease of the impurity that is due to each feature.
     max_features_ : int
-        Features that a split considers.
+        Number of features that a split considers.
     n_outputs_ : int
         The number of targets.
     n_features_in_ : int

@@ -347,11 +347,11 @@ def plot_tree(
     proportion : bool, default=False
         Fractions of rows and classes instead of counts.
     rounded : bool, default=False
-        Boxes with round corners.
+        Whether to draw boxes with round corners.
     precision : int, default=3
-        Decimals.
+        Number of decimals.
     ax : matplotlib axis or None, default=None
-        None takes the present one.
+        Axes to draw on; None takes the current ones.
     fontsize : float or None, default=None
         None shrinks the text until the boxes of a level fit beside each other.
 

@@ -27,7 +27,7 @@ categorical_features, prune : see `DecisionTreeRegressor`
     splitter : {"random", "best"}, default="random"
         One random threshold for each considered feature, or the best one.
     max_features : None, "sqrt", "log2", int or float, default=1.0
-        Features that a split considers.
+        Number of features that a split considers.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ categorical_features, prune : see `DecisionTreeClassifier`
     splitter : {"random", "best"}, default="random"
         One random threshold for each considered feature, or the best one.
     max_features : None, "sqrt", "log2", int or float, default="sqrt"
-        Features that a split considers.
+        Number of features that a split considers.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ class RandomForestRegressor(RegressorMixin, ForestOfRegressors):
 max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_features : see \
 `DecisionTreeRegressor`
     max_features : None, "sqrt", "log2", int or float, default=1.0
-        Features that a split considers.
+        Number of features that a split considers.
     bootstrap : bool, default=True
         Grow each tree on rows drawn with replacement; else on all of them.
     oob_score : bool or callable, default=False

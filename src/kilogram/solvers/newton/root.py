@@ -52,11 +52,11 @@ def newton_root(
     Parameters
     ----------
     f : callable
-        number -> number.
+        Function of one number, returning a number.
     x0 : float
-        The start.
+        Starting point.
     derivative : callable, default=None
-        f'; None: central differences.
+        Derivative of f; None uses central differences.
     bracket : tuple of two floats, default=None
         Numbers a < b with f(a) and f(b) of different sign; x0 must be in between.
     tol : float, default=1e-12
