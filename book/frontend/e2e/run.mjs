@@ -13,8 +13,7 @@ const args = [
 ];
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
-const SERIOUS = ['serious', 'critical'];
-const seen = { scenes: {}, axe: {}, drags: {}, bad: {}, keyboard: {}, exported: {}, tabs: {}, start: {} };
+const seen = { scenes: {}, axe: {}, drags: {}, bad: {}, keyboard: {}, exported: {}, tabs: {}, start: {}, motion: {}, print: {}, home: {} };
 
 const clock = Date.now();
 const mark = (name) => (seen.start[name] = Date.now() - clock);
@@ -30,16 +29,23 @@ async function opened(context, url, problems) {
 const ready = (page) => page.waitForSelector('[data-ready="yes"][aria-busy="false"]', { timeout: 60000 });
 const alert = async (page) => ((await page.locator('[role="alert"]').count()) ? page.locator('[role="alert"]').first().textContent() : '');
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-async function violations(page) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return found.violations.filter((v) => SERIOUS.includes(v.impact)).map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`);
+/** What axe-core objects to. Code has a few colours and thousands of pieces: it is examined where `all` is. */
+async function violations(page, { all = false, rules = null } = {}) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
+  const found = await page.evaluate(
+    ([whole, only]) => window.axe.run(
+      { include: document, exclude: whole ? [] : ['pre'] },
+      { resultTypes: ['violations'], ...(only ? { runOnly: only } : {}) },
+    ),
+    [all, rules],
+  );
+  return found.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html.slice(0, 160)}`);
 }
+const turnTheme = (page) => page.evaluate(() => document.querySelector('.theme').click());
 
 /** Every scene in one tab, played to its end on a clock of our own, with its numbers. */
 async function everyScene(context, list) {
   let problems = [];
-  let axed = 0; // pages share their parts: every fourth one is examined
   const page = await opened(context, address, []);
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('pageerror', (error) => problems.push(error.message));
@@ -51,7 +57,12 @@ async function everyScene(context, list) {
       await page.evaluate((hash) => (location.hash = hash), `#/${slug}/${id}`);
       await page.waitForSelector(`[data-scene="${id}"][data-ready="yes"][aria-busy="false"]`, { timeout: 30000 });
       seen.scenes[id] = { ...(await played(page)), desktop: await overflow(page), problems };
-      if (main && axed++ % 4 === 0) seen.axe[id] = await violations(page);
+      if (main) {
+        seen.axe[id] = await violations(page);
+        await turnTheme(page);
+        seen.axe[`${id}, dark`] = await violations(page, { rules: ['color-contrast'] });
+        await turnTheme(page);
+      }
       await page.setViewportSize(PHONE);
       Object.assign(seen.scenes[id], { phone: await overflow(page), alert: await alert(page) });
     } catch (error) {
@@ -62,7 +73,7 @@ async function everyScene(context, list) {
 }
 
 async function played(page) {
-  const found = { frames: 1, at: 1 };
+  const found = { frames: 1, at: 1, caption: await page.locator('.caption').count() };
   const play = page.getByRole('button', { name: 'Play' });
   if (await play.count()) {
     await play.click();
@@ -166,6 +177,35 @@ async function badInput(context) {
   }
 }
 
+/** Marks glide to the next step, unless the reader prefers less motion. */
+async function motion() {
+  for (const reducedMotion of ['no-preference', 'reduce']) {
+    const context = await browser.newContext({ viewport: DESKTOP, reducedMotion });
+    const page = await opened(context, `${address}#/clusters/kmeans`, []);
+    await ready(page);
+    await page.getByRole('button', { name: 'Previous step' }).click();
+    seen.motion[reducedMotion] = await page.evaluate(() => {
+      const group = document.querySelector('svg .gliding');
+      return group ? getComputedStyle(group.querySelector('circle')).transitionDuration : 'at once';
+    });
+    await context.close();
+  }
+}
+
+/** On paper: white in either theme, without the contents and what cannot be pressed there. */
+async function print() {
+  const context = await browser.newContext({ viewport: DESKTOP, colorScheme: 'dark' });
+  const page = await opened(context, `${address}#/svm/svm?printed=true`, []);
+  await ready(page);
+  seen.print.misprint = await page.locator('.misprint').textContent();
+  await page.emulateMedia({ media: 'print' });
+  seen.print.hidden = await page.evaluate(() => ['nav.side', '.transport .row', '.tools', '.controls'].filter((one) => document.querySelector(one)?.checkVisibility()));
+  seen.print.paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  await page.setViewportSize({ width: 700, height: 990 });
+  seen.print.overflow = await overflow(page);
+  await context.close();
+}
+
 /** Two tabs at once, each with its own fits. */
 async function tabs(context) {
   const pages = await Promise.all(['clusters/kmeans?k=2', 'clusters/kmeans?k=5'].map((path) => opened(context, `${address}#/${path}`, [])));
@@ -186,8 +226,15 @@ async function exported() {
     page.on('pageerror', (error) => problems.push(error.message));
     await page.goto(url);
     await (name === 'home' ? page.waitForSelector('h1') : ready(page));
-    const before = await page.locator('.transport .count').count() ? await page.locator('.transport .count').textContent() : '';
-    seen.exported[name] = { problems, requests, before, headings: await page.locator('h1').count(), alert: await alert(page) };
+    if (name === 'home') await page.waitForSelector('[data-thumbnail="yes"]');
+    else {
+      await page.keyboard.press('Home');
+      for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
+    }
+    const step = name === 'home' ? '' : await page.locator('.transport .count').textContent();
+    await page.setViewportSize(PHONE);
+    seen.exported[name] = { problems, requests, step, phone: await overflow(page), headings: await page.locator('h1').count(), alert: await alert(page) };
+    await page.setViewportSize(DESKTOP);
     await page.close();
   }
   await context.close();
@@ -199,7 +246,15 @@ try {
   const first = await opened(context, address, []);
   await first.waitForSelector('h1');
   seen.start.first = Date.now() - began;
+  await first.waitForSelector('[data-thumbnail="yes"]');
   seen.axe.home = await violations(first);
+  await turnTheme(first);
+  seen.axe['home, dark'] = await violations(first, { rules: ['color-contrast'] });
+  await turnTheme(first);
+  await first.waitForFunction(() => !document.querySelector('[data-thumbnail="no"]'), null, { timeout: 60000 });
+  await first.setViewportSize(PHONE);
+  seen.home = { pictures: await first.locator('.thumbnail').count(), phone: await overflow(first) };
+  await first.setViewportSize(DESKTOP);
   const book = await first.evaluate(() => fetch('api/book').then((reply) => reply.json()));
   await first.goto(`${address}#/choose`);
   await first.waitForSelector('.answer');
@@ -211,7 +266,7 @@ try {
   const dark = await browser.newContext({ viewport: DESKTOP, colorScheme: 'dark' });
   const evening = await opened(dark, `${address}#/svm/svm`, []);
   await ready(evening);
-  seen.axe.dark = await violations(evening);
+  seen.axe.dark = await violations(evening, { all: true });
   await dark.close();
   for (const [slug, id] of [['svm', 'svm'], ['gaussian_process', 'gaussian_process'], ['clusters', 'kmeans'], ['svm', 'textbook_svm'], ['sparse', 'lasso'], ['cca', 'cca'], ['factors', 'nmf'], ['manifolds', 'manifolds']]) await drag(context, slug, id, 3);
   await keyboard(context, 'clusters/kmeans');
@@ -220,6 +275,9 @@ try {
   mark('badInput');
   await tabs(context);
   mark('tabs');
+  await motion();
+  await print();
+  mark('print');
   if (folder) await exported();
 } catch (error) {
   seen.failed = String(error.stack ?? error);

@@ -58,7 +58,7 @@ def page_content(slug: str) -> dict[str, Any]:
     return {
         "slug": page.slug,
         "title": page.title,
-        "idea": FAMILY[page.slug].idea,
+        "short": FAMILY[page.slug].short,
         "objective": page.objective,
         "derivation": [list(step) for step in page.derivation],
         "when": page.when,

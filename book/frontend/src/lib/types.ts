@@ -40,7 +40,7 @@ export interface Scene {
 export interface Textbook { key: string; title: string; sources: string[]; code: string }
 export interface Erratum { id: string; text: string; where: string; printed: string; right: string; why: string }
 export interface Page {
-  slug: string; title: string; idea: string; objective: string; derivation: [string, string][]; when: string; cost: string; limits: string;
+  slug: string; title: string; short: string; objective: string; derivation: [string, string][]; when: string; cost: string; limits: string;
   sources: string[]; names: { name: string; summary: string }[]; textbook: Textbook[];
   errata: Erratum[]; scenes: Scene[];
 }
