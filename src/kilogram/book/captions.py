@@ -73,7 +73,7 @@ CAPTIONS: Mapping[str, Sequence[tuple[_Key, str]]] = {
         ("step", "One wrong point was added to the weights, and the line turned towards it."),
     ),
     "neighbors": (
-        (0.01, "k = 1: each point owns the cell around it. No training point is ever wrong."),
+        (0.01, "Each point owns the cell around it, and no training point is ever wrong."),
         (0.5, "A few neighbours vote: single odd points no longer have an island of their own."),
         (1.0, "Many neighbours vote: small groups are outvoted."),
     ),
@@ -161,9 +161,9 @@ CAPTIONS: Mapping[str, Sequence[tuple[_Key, str]]] = {
         ("k-means", "In these coordinates the rings are two small groups: k-means finds them."),
     ),
     "choose_k": (
-        (0.3, "Too few clusters: groups are thrown together."),
-        (0.5, "Close to the number of groups, the silhouette is highest."),
-        (1.0, "Too many: groups are cut, and the sum of squares falls all the same."),
+        (0.2, "Few clusters: groups may be thrown together."),
+        (0.5, "Watch the silhouette: it is highest where points are close to their own group only."),
+        (1.0, "Many clusters: groups are cut, and the sum of squares falls all the same."),
     ),
     "densities": (
         (0.25, "Narrow bumps: every point is a peak of its own."),
