@@ -16,7 +16,28 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
-from kilogram.arrays.namespace import is_foreign, namespace, to_numpy
+from kilogram.arrays.namespace import (
+    is_foreign,
+    is_sparse,
+    like,
+    namespace,
+    sum_dtype,
+    to_numpy,
+)
+
+
+def like_rows(found: np.ndarray, block: Any, *, wide: bool) -> Any:
+    """Values computed on the host for a block of rows, in its library and on its device.
+
+    In its float type, or with `wide` in the widest of its device: float32 only if the targets were.
+    """
+    if is_sparse(block):
+        return found if wide else found.astype(block.dtype)
+    ref = block[:0, :]
+    if wide:
+        xp = namespace(ref)
+        ref = xp.astype(ref, sum_dtype(ref, xp))
+    return like(found, ref)
 
 
 def follow_rows(cls: type) -> None:

@@ -18,7 +18,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import map_rows
 from kilogram.base import Estimator, Laws
 from kilogram.base.constraints import (
@@ -30,6 +30,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
+from kilogram.base.device_output import like_rows
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.random_state import as_generator
 from kilogram.models.boosting.stumps import ShallowTree, sparse_tree
@@ -230,11 +231,7 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
 
         def values(block: Any) -> Any:
             found = self._medians(self._rows(block), len(self.estimators_))
-            if is_sparse(block):
-                return found if self._float64_target else found.astype(block.dtype)
-            xp = namespace(block)
-            wide = xp.astype(block[:0, :], sum_dtype(block, xp)) if self._float64_target else block
-            return like(found, wide)
+            return like_rows(found, block, wide=self._float64_target)
 
         return map_rows(values, X)
 

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator
 from kilogram.base.categories import CategoricalMixin
+from kilogram.base.device_output import like_rows
 from kilogram.base.host_rows import as_float64
 from kilogram.base.labels import (
     class_weights,
@@ -65,13 +66,8 @@ class BoostedModel(CategoricalMixin, Estimator):
         return map_rows(self._raw_block, X, block_rows=most)
 
     def _raw_block(self, block: Any) -> Any:
-        dense = dense_rows(self, block)
-        found = self._raw_rows(dense)
-        if is_sparse(block):
-            return found if self._float64_target else found.astype(dense.dtype)
-        xp = namespace(block)
-        wide = self._float64_target
-        return like(found, xp.astype(block[:0, :], sum_dtype(block, xp)) if wide else block)
+        found = self._raw_rows(dense_rows(self, block))
+        return like_rows(found, block, wide=self._float64_target)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimate, Estimator, Laws
 from kilogram.base.constraints import Constraint, Integer, Null, OneOf, Real
+from kilogram.base.device_output import like_rows
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.functions.density_kernels import KERNELS
 from kilogram.models.kernel_regression.local_fits import LocalRows, candidate_bandwidths
@@ -174,11 +175,7 @@ default="gaussian"
             with np.errstate(over="ignore"):
                 found = self._rows.predict(queries, self.bandwidth_)
             found = found[:, 0] if self._flat else found
-            ref = block[:1, :]
-            if not self._single:
-                xp = namespace(ref)
-                ref = xp.astype(ref, sum_dtype(ref, xp))
-            return like(found, ref)
+            return like_rows(found, block, wide=not self._single)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
+from kilogram.base.device_output import like_rows
 from kilogram.base.fitted import check_is_fitted
 from kilogram.models.neighbors.base import (
     NO_WEIGHT,
@@ -100,13 +101,7 @@ class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
         def rows(block: Any) -> Any:
             found = self._means(block.tocsr() if is_sparse(block) else to_numpy(block), Y)
             found = found[:, 0] if flat else found
-            if is_sparse(block):
-                return found
-            ref = block[:1, :]
-            if self._y.dtype != np.float32:  # float32 only if rows and targets are
-                xp = namespace(ref)
-                ref = xp.astype(ref, sum_dtype(ref, xp))
-            return like(found, ref)
+            return like_rows(found, block, wide=self._y.dtype != np.float32)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

@@ -20,7 +20,7 @@ import scipy.stats
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype, to_numpy
+from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator, Laws, warn_if_unfinished
 from kilogram.base.coefficient_table import CoefficientTable, table_of
@@ -35,6 +35,7 @@ from kilogram.base.constraints import (
     Real,
     check_parameter,
 )
+from kilogram.base.device_output import like_rows
 from kilogram.base.regression_data import gather_regression_data, validate_regression_data
 from kilogram.solvers.least_squares.levenberg_marquardt import (
     JACOBIANS,
@@ -289,11 +290,7 @@ class NonlinearRegression(RegressorMixin, Estimator):
 
         def rows(block: Any) -> Any:
             found = np.asarray(self._values(_features(block), self.params_), dtype=np.float64)
-            ref = block[:1, :]
-            if not self._single:  # float32 only if rows and targets were
-                xp = namespace(ref)
-                ref = xp.astype(ref, sum_dtype(ref, xp))
-            return like(found, ref)
+            return like_rows(found, block, wide=not self._single)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.memory import human_bytes, memory_limit
-from kilogram.arrays.namespace import is_sparse, like, namespace, sum_dtype
+from kilogram.arrays.namespace import is_sparse
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator, ValidatedData
 from kilogram.base.categories import CategoricalMixin
@@ -23,6 +23,7 @@ from kilogram.base.constraints import (
     RandomState,
     Real,
 )
+from kilogram.base.device_output import like_rows
 from kilogram.base.host_rows import as_float64, rows_in_memory
 from kilogram.base.tree_parameters import (
     MAX_FEATURES,
@@ -168,11 +169,8 @@ class TreeModel(CategoricalMixin, Estimator):
             return trees.mean(X)
 
         def values(block: Any) -> Any:
-            if is_sparse(block):
-                return trees.mean(np.asarray(block.toarray(), dtype=np.float64))
-            found = trees.mean(as_float64(block))
-            xp = namespace(block)
-            return like(found, xp.astype(block[:0, :], sum_dtype(block, xp)) if wide else block)
+            dense = block.toarray() if is_sparse(block) else block
+            return like_rows(trees.mean(as_float64(dense)), block, wide=wide)
 
         return map_rows(values, X, block_rows=_rows_at_once(X))
 
