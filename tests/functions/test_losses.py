@@ -11,9 +11,9 @@ from kilogram.functions.activations import (
     times_derivative,
 )
 from kilogram.functions.boosting_losses import BoostingLoss
+from kilogram.functions.clipped_loss import ClippedLoss
 from kilogram.functions.deviances import Tweedie
 from kilogram.functions.m_losses import LOSSES
-from kilogram.functions.robust_losses import Clipped
 
 STEP = 1e-6
 
@@ -62,7 +62,7 @@ def test_weight_and_slope_of_an_m_loss(name):
 
 
 def test_the_influence_is_clipped():
-    loss, r = Clipped(-0.2, 0.5, 0.4), np.array([-3.0, -0.05, 0.1, 2.0])
+    loss, r = ClippedLoss(-0.2, 0.5, 0.4), np.array([-3.0, -0.05, 0.1, 2.0])
     np.testing.assert_allclose(loss.pull(r), slope(loss.value, r), rtol=1e-8)
     assert (loss.pull(r)[[0, -1]] == [-0.2, 0.5]).all()
 

@@ -27,7 +27,8 @@ from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.native.additive import Bins, Cells, StepRule, additive_values, screen_pairs
 from kilogram.native.boosting import gradients
 from kilogram.native.threads import n_threads
-from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows, column_limits
+from kilogram.solvers.boosting.bins import column_limits
+from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows
 
 SCREENED_ROWS = 2**17  # rows on which pairs are screened
 FULL_ROUND = 16  # of so many rounds one visits all terms, the others those with large steps

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kilogram.functions.boosting_losses import BoostingLoss
-from kilogram.native.boosting import Grower, Growth, Tree, bin_limits, gradients
+from kilogram.native.boosting import Grower, Growth, Tree, gradients
+from kilogram.solvers.boosting.bins import column_limits
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 
-SUBSAMPLE = 200_000  # rows from which the limits of bins are taken
 MIN_HESSIAN = 1e-3  # of a leaf, in units of the mean weight
 
 
@@ -53,16 +53,6 @@ class BoostingRules:
 
 #: Called after every round with raw predictions (n_outputs, n) and the new trees; True: stop.
 Monitor = Callable[[np.ndarray, list[Tree]], bool]
-
-
-def column_limits(X: np.ndarray, n_categories: np.ndarray, max_bins: int, seed: int) -> list:
-    """Limits of the bins of every column, from at most `SUBSAMPLE` rows."""
-    n = len(X)
-    if n > SUBSAMPLE:
-        drawn = np.random.default_rng(seed).choice(n, SUBSAMPLE, replace=False)
-        X = X[np.sort(drawn)]
-    limits = bin_limits(X, max_bins)
-    return [np.empty(0) if c else a for a, c in zip(limits, n_categories, strict=True)]
 
 
 def boost(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
-from kilogram.functions.robust_losses import Clipped
+from kilogram.functions.clipped_loss import ClippedLoss
 from kilogram.statistics import JointMoments
 
 FALL = 1e-5  # fraction of the predicted fall that a step must bring
@@ -50,7 +50,7 @@ class BandSums:
     band: JointMoments
 
     @classmethod
-    def of(cls, X: Any, y: Any, v: Any, point: ClippedIterate, loss: Clipped) -> BandSums:
+    def of(cls, X: Any, y: Any, v: Any, point: ClippedIterate, loss: ClippedLoss) -> BandSums:
         """Of the rows of X (n, d) with targets y (n,) or (n, 1) and weights v (n,) or None."""
         r = residual(X, y, point)
         xp = namespace(r)
@@ -117,8 +117,8 @@ class ScaledFrame:
     ridge: float = 0.0
     joint: bool = False
 
-    def loss(self, point: ClippedIterate) -> Clipped:
-        return Clipped(self.low, self.high, point.kappa)
+    def loss(self, point: ClippedIterate) -> ClippedLoss:
+        return ClippedLoss(self.low, self.high, point.kappa)
 
     def objective(self, s: BandSums, point: ClippedIterate) -> float:
         """The value of the objective at a point."""

@@ -21,7 +21,7 @@ from kilogram.arrays.namespace import namespace
 
 
 @dataclass(frozen=True)
-class Clipped:
+class ClippedLoss:
     """Bounds of the influence and the width kappa of the quadratic piece."""
 
     low: float
