@@ -54,9 +54,11 @@ export function highlight(code: string): Token[][] {
   return lines;
 }
 
-/** Prose with `code` in it. */
-export function pieces(text: string): { text: string; code: boolean }[] {
-  return text.split('`').map((piece, i) => ({ text: piece, code: i % 2 === 1 })).filter((p) => p.text);
+/** Prose with `code` and powers such as n^2 in it. */
+export function pieces(text: string): { text: string; tag: 'code' | 'sup' | '' }[] {
+  const found = text.split('`').flatMap((piece, i): { text: string; tag: 'code' | 'sup' | '' }[] =>
+    i % 2 ? [{ text: piece, tag: 'code' }] : piece.split(/\^(\d+)/).map((part, j) => ({ text: part, tag: j % 2 ? 'sup' : '' })));
+  return found.filter((piece) => piece.text);
 }
 
 /** Points of a pasted or chosen CSV: two numeric columns and, where there is one, a class or the number of a row. */
