@@ -222,7 +222,7 @@ SCENES = (
     ),
     Scene(
         "boosting", "boosting", "Gradient boosting",
-        "Small trees, each fitted to what the ones before it miss. Play adds trees.",
+        "Small trees, one after the other, each fitted to what the sum of those before it still misses.",
         _boosting, data="classes", presets=("moons", "overlap", "xor", "circles", "three"), classes=3,
         controls=(log_slider("rate", "learning rate", 0.3, 0.01, 1.0), slider("depth", "depth of each tree", 2, 1, 6, export=(1, 2, 4))),
         breaks=(Break("Overlap: more trees learn the noise", "overlap", {"rate": 1.0, "depth": 4}), Break("Stumps cannot see exclusive or", "xor", {"depth": 1})),

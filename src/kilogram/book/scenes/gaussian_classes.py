@@ -319,7 +319,7 @@ SCENES = (
     ),
     Scene(
         "naive_bayes", "naive_bayes", "Naive Bayes",
-        "Within a class, the columns are taken as independent: the ellipses lie along the axes, whatever the data does.",
+        "Pretend that, within a class, the columns have nothing to do with each other: the ellipses lie along the axes, whatever the data does.",
         _bayes, data="classes", presets=("three", "long", "overlap", "circles", "xor"), classes=3,
         breaks=(Break("Correlated columns", "long"), Break("Exclusive or: each column alone says nothing", "xor")),
         question="Long diagonal groups: how much does independence cost?",
@@ -340,7 +340,7 @@ SCENES = (
         "centroids", "centroids", "Nearest centroid",
         "One mean per class, updated point by point; every place belongs to the nearest mean.",
         _centroid, data="classes", presets=("three", "overlap", "long", "circles", "aside"), classes=3,
-        controls=(slider("seed", "order of the points", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: the threshold without its half")),
+        controls=(slider("seed", "random order of the points", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: the threshold without its half")),
         breaks=(Break("What the printed page gets wrong: a border in the wrong place", "aside", {"printed": True}), Break("Equal means", "circles"), Break("Long classes", "long")),
         question="Does the order of the points change the result?",
         answer="No: a running mean ends at the mean, whatever the order.",

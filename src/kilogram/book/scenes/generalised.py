@@ -176,7 +176,7 @@ SCENES = (
         "The mean is an exponential of a line, so it is never negative, and the spread grows with it. Least squares knows neither.",
         _generalised,
         controls=(choice("family", "y is", (("poisson", "a count (Poisson)"), ("gamma", "an amount (gamma)"), ("tweedie", "an amount, often zero (Tweedie)"))),
-                  slider("slope", "slope b", 0.7, -1.5, 1.5, 0.1, export=(0.3, 0.7)), slider("seed", "sample", 0, 0, 20, export=(0, 1))),
+                  slider("slope", "slope b", 0.7, -1.5, 1.5, 0.1, export=(0.3, 0.7)), slider("seed", "random sample", 0, 0, 20, export=(0, 1))),
         breaks=(Break("No relation: the penalty is all there is", controls={"slope": 0.0}), Break("Steep: a few large counts decide", controls={"slope": 1.5})),
         question="Least squares predicts a negative count at the left end. Why can the Poisson model not?",
         answer="It models the logarithm of the mean: whatever the line does, its exponential is positive.",
@@ -196,7 +196,7 @@ SCENES = (
     Scene(
         "generated", "datasets", "Generated data sets",
         "Five data sets with known classes. The same seed gives the same rows on every machine.",
-        _generated, controls=(slider("noise", "noise", 0.1, 0.0, 0.5, 0.05, export=(0.0, 0.1, 0.3)), slider("seed", "seed", 0, 0, 20, export=(0, 1))),
+        _generated, controls=(slider("noise", "noise", 0.1, 0.0, 0.5, 0.05, export=(0.0, 0.1, 0.3)), slider("seed", "random seed", 0, 0, 20, export=(0, 1))),
         breaks=(Break("So much noise that the classes mix", controls={"noise": 0.5}),),
         question="Which of these classes can a line part?",
         answer="The spam messages, nearly: each word adds its part to a linear score. The moons and exclusive or need a curved border.",

@@ -106,7 +106,7 @@ SCENES = (
             slider("k", "clusters k", 3, 1, 8, export=(2, 3, 4, 5)),
             choice("start", "start", (("random", "random rows"), ("k-means++", "k-means++"),
                                       ("corner", "all in one corner"))),
-            slider("seed", "seed", 1, 0, 20, export=(1, 2)),
+            slider("seed", "random seed", 1, 0, 20, export=(1, 2)),
             switch("printed", "as printed: J without the square"),
             switch("kernel", "kernel version beside", True),
             log_slider("sigma", "kernel width σ", 1.0, 0.1, 4.0),

@@ -76,9 +76,9 @@ def _spreading(data: Points, c: Mapping[str, Any]) -> Recording:
 SCENES = (
     Scene(
         "label_spreading", "semi_supervised", "Semi-supervised learning",
-        "A few points have a label (ringed). Labels spread to neighbours until the groups are full.",
+        "Only the ringed points have a label. It spreads to their neighbours, and from them to theirs, until whole groups have it.",
         _spreading, data="classes", presets=("moons", "circles", "two", "overlap"),
-        controls=(slider("labelled", "labels per class", 2, 1, 10, export=(1, 2, 5)), log_slider("sigma", "reach σ", 0.25, 0.05, 3.0), slider("seed", "which ones", 0, 0, 20, export=(0, 1))),
+        controls=(slider("labelled", "labels per class", 2, 1, 10, export=(1, 2, 5)), log_slider("sigma", "reach σ", 0.25, 0.05, 3.0), slider("seed", "which points have a label", 0, 0, 20, export=(0, 1))),
         breaks=(Break("Reach too long: distance alone decides", "moons", {"sigma": 2.0}), Break("Overlap: labels leak across", "overlap")),
         question="One label per moon: is that enough?",
         answer="Yes, as long as the moons are denser inside than the gap between them.",

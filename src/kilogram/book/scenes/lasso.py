@@ -105,7 +105,7 @@ SCENES = (
         "lasso", "sparse", "Lasso path",
         "The penalty |w|₁ sets coefficients to exactly zero; as α falls they enter one after the other. Ridge shrinks them all and drops none.",
         _lasso, data="rows", presets=("sample",), classes=61, draw=_lasso_points, redraws=("noise", "correlation", "seed", "column"), min_points=3,
-        controls=(slider("column", "column shown", 1, 1, 8), slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "sample", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 17, u and v split anew")),
+        controls=(slider("column", "column shown", 1, 1, 8), slider("noise", "noise", 1.5, 0.0, 5.0, 0.25, export=(0.5, 1.5, 3.0)), slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)), slider("seed", "random sample", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 17, u and v split anew")),
         breaks=(Break("What the printed page gets wrong: no coefficient is zero", controls={"printed": True}), Break("Correlated columns: it picks one of them", controls={"correlation": 0.9}), Break("Much noise: false columns enter", controls={"noise": 3.0})),
         question="Three columns matter. Are they the first three to enter?",
         answer="With little correlation, yes. With strong correlation a stand-in may enter first, and leave again.",

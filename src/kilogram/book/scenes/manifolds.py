@@ -107,7 +107,7 @@ def _manifold(data: Points, c: Mapping[str, Any]) -> Recording:
 SCENES = (
     Scene(
         "manifolds", "manifolds", "Unrolling a sheet",
-        "A sheet bent in space. Straight distances see through the gaps; methods on neighbourhoods follow the sheet.",
+        "A flat sheet, bent in space. Straight distances jump across the gaps between its layers; methods that look at neighbours follow the sheet.",
         _manifold, data="rows", presets=("sample",), classes=301, draw=_sheet_points, redraws=("kind",), min_points=6,
         controls=(choice("kind", "sheet", (("roll", "a roll"), ("s", "an S"))), slider("k", "neighbours", 10, 4, 40, export=(5, 10, 40)),
                   choice("method", "weights of LLE", _METHODS), choice("scaling", "scaling", (("classical", "classical (eigenvectors)"), ("stress", "MDS (stress)"))), switch("printed", "as printed: LLE’s weights divided by their norm")),

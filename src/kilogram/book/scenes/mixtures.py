@@ -88,9 +88,9 @@ def _mixture(data: Points, c: Mapping[str, Any]) -> Recording:
 SCENES = (
     Scene(
         "mixtures", "mixtures", "Mixture of Gaussians by EM",
-        "E: whose point is it, in probability? M: mean and covariance of each component with these weights. The likelihood can only rise.",
+        "Two steps in turn. E: how probably does each point belong to each Gaussian? M: the mean and covariance of each Gaussian from the points weighted so. The likelihood can only rise.",
         _mixture, data="cloud", presets=("long", "blobs", "unequal", "moons", "one"),
-        controls=(slider("k", "components", 2, 1, 6, export=(2, 3, 4)), slider("seed", "start", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 10 without a floor or an end")),
+        controls=(slider("k", "components", 2, 1, 6, export=(2, 3, 4)), slider("seed", "random start", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: algorithm 10 without a floor or an end")),
         breaks=(Break("A poor start: a poor maximum", "blobs", {"k": 3, "seed": 4}), Break("Moons are no Gaussians", "moons"), Break("More components than groups", "one", {"k": 5})),
         question="Long parallel groups: can k-means find what EM finds here?",
         answer="No: it cuts them halfway across. EM learns the covariance, so distance is measured along the group.",

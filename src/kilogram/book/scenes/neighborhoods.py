@@ -132,7 +132,7 @@ SCENES = (
         "hashing", "neighbors", "Hashing: LSH",
         "Random lines cut the plane; a point’s bits say on which sides it lies. Near points share bits, so only those with similar bits are compared with the query.",
         _hashing, data="cloud", presets=("one", "blobs", "moons", "circles"),
-        controls=(slider("x", "query: x", 0.6, -3.0, 3.0, 0.1, export=(-1.0, 0.6)), slider("y", "query: y", 0.4, -3.0, 3.0, 0.1, export=(0.4,)), slider("candidates", "candidates", 15, 5, 60, export=(8, 15, 40)), slider("seed", "random lines", 0, 0, 20, export=(0, 1))),
+        controls=(slider("x", "query: x", 0.6, -3.0, 3.0, 0.1, export=(-1.0, 0.6)), slider("y", "query: y", 0.4, -3.0, 3.0, 0.1, export=(0.4,)), slider("candidates", "candidates", 15, 5, 60, export=(8, 15, 40)), slider("seed", "random choice of lines", 0, 0, 20, export=(0, 1))),
         breaks=(Break("Few candidates: neighbours are missed", "one", {"candidates": 5}), Break("The query beside the mean: every line passes near it", "circles", {"x": 0.1, "y": 0.0})),
         question="Do the bits distinguish a far point in the same direction from a near one?",
         answer="No: the bits are those of the angle around the mean. In many columns angles are enough; in the plane, candidates lie along a wedge.",

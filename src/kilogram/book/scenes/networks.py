@@ -98,10 +98,10 @@ def _borders(W: np.ndarray, b: np.ndarray) -> list[dict[str, Any]]:
 SCENES = (
     Scene(
         "neural_network", "neural", "Neural network",
-        "Each hidden unit draws a line; the output combines them. Gradient descent moves all lines at once.",
+        "Each hidden unit draws a line, the output combines them, and gradient descent moves all lines at once, a little in every epoch.",
         _network, data="classes", presets=("xor", "moons", "circles", "two", "overlap"),
         controls=(slider("units", "hidden units", 8, 1, 24, export=(1, 2, 8, 16)), choice("activation", "activation", (("tanh", "tanh"), ("relu", "ReLU"), ("logistic", "logistic"))),
-                  log_slider("rate", "learning rate", 0.1, 0.001, 1.0), slider("seed", "first weights", 1, 0, 20, export=(1, 2)), switch("printed", "as printed: gradients added up, steps of 0.1")),
+                  log_slider("rate", "learning rate", 0.1, 0.001, 1.0), slider("seed", "random first weights", 1, 0, 20, export=(1, 2)), switch("printed", "as printed: gradients added up, steps of 0.1")),
         breaks=(Break("What the printed page gets wrong: steps that grow with the number of points", "moons", {"printed": True}), Break("One unit: one line", "xor", {"units": 1}), Break("Steps too large", "moons", {"rate": 1.0}), Break("Steps too small: hardly a change", "moons", {"rate": 0.001})),
         question="How many hidden units does exclusive or need?",
         answer="Two: one line is not enough, two lines cut out the diagonal band. More make the descent easier.",

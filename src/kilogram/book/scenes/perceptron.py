@@ -113,9 +113,9 @@ def _line_of(w: np.ndarray) -> list[Layer]:
 SCENES = (
     Scene(
         "perceptron", "online", "Perceptron",
-        "Take a misclassified point, add it to the weights (with its sign), repeat. If a line parts the classes, this ends.",
+        "Take a point on the wrong side, add it to the weights (with the sign of its class), repeat. If some line separates the classes, this ends.",
         _perceptron, data="classes", presets=("two", "overlap", "outlier_class", "aside", "xor"),
-        controls=(slider("seed", "order of the draws", 0, 0, 20, export=(0, 1, 2)), log_slider("eta", "step size η", 1.0, 0.01, 10.0), switch("printed", "as printed: without an offset")),
+        controls=(slider("seed", "random order of the points", 0, 0, 20, export=(0, 1, 2)), log_slider("eta", "step size η", 1.0, 0.01, 10.0), switch("printed", "as printed: without an offset")),
         breaks=(Break("What the printed page gets wrong: no offset", "aside", {"printed": True}), Break("Overlapping classes: it never ends", "overlap"), Break("Exclusive or", "xor")),
         question="Does a smaller step size end with fewer mistakes?",
         answer="Hardly: only the ratio of the step to the first weights matters. From w = 0 the number of mistakes does not depend on it at all.",

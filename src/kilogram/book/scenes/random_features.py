@@ -85,7 +85,7 @@ SCENES = (
         "kitchen_sinks", "feature_maps", "Random kitchen sinks",
         "Random cosines whose inner products approximate the kernel. Play doubles their number: the fit approaches kernel ridge, at the cost of a linear method.",
         _sinks, data="curve", presets=("sine", "few", "steps", "gap"),
-        controls=(log_slider("sigma", "kernel width σ", 0.7, 0.1, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-3, 10.0), slider("seed", "seed", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: features without 1/√K")),
+        controls=(log_slider("sigma", "kernel width σ", 0.7, 0.1, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-3, 10.0), slider("seed", "random seed", 0, 0, 20, export=(0, 1)), switch("printed", "as printed: features without 1/√K")),
         breaks=(Break("A narrow kernel needs more features", "sine", {"sigma": 0.15}), Break("What the printed page gets wrong: the penalty fades as features are added", "few", {"printed": True, "alpha": 10.0})),
         question="Four times as many features: how much smaller is the distance?",
         answer="About half: the error of a random approximation falls as one over the square root.",

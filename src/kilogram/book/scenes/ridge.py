@@ -123,7 +123,7 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
                    equal=True, axes=False, describe="points in the order of x")  # fmt: skip
     weights = Panel(
         "alpha",
-        "Dual coefficients α",
+        "Dual coefficients a",
         data_box(data)[0],
         limits([0, *alpha], 0.1),
         x_label="x of the point",
@@ -146,7 +146,7 @@ def _kernel_ridge(data: Points, c: Mapping[str, Any]) -> Recording:
     left = leave_one_out_error(_kernel_columns(K), y, c["alpha"])
     return Recording(
         [plane(data, "data", "Kernel ridge regression", equal=False, describe="points, one curve per point, and their sum",
-               legend=(("c1", "αᵢ k(x, xᵢ)"), ("accent", "their sum"))), matrix, weights],
+               legend=(("c1", "aᵢ k(x, xᵢ)"), ("accent", "their sum"))), matrix, weights],
         frames, [("training error", short(error)), ("leave-one-out error", short(left))],
         python=python_lines("curve", f"model = kg.KernelRidge(alpha={c['alpha']}, kernel={words}).fit(X, y)"),
         code="kernel_ridge", fitted={"dual_coef_": model.dual_coef_},
@@ -167,12 +167,12 @@ SCENES = (
     ),
     Scene(
         "kernel_ridge", "ridge", "Kernel ridge, taken apart",
-        "The fitted curve is a sum of one kernel per point, weighted by the dual coefficients that solve (K + αI) α = y.",
+        "The fitted curve is a sum of bumps, one on each point. Their heights, the dual coefficients a, solve (K + αI) a = y.",
         _kernel_ridge, data="curve", presets=CURVES,
         controls=(choice("kernel", "kernel", KERNELS), log_slider("sigma", "width σ", 0.7, 0.05, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-4, 100.0)),
         breaks=(Break("No penalty, narrow kernel: spikes", "sine", {"sigma": 0.08, "alpha": 0.0001}), Break("Linear kernel on a sine", "sine", {"kernel": "linear"})),
         question="Drag one point far up. Which dual coefficient grows?",
-        answer="Its own: αᵢ is the residual of the point divided by the penalty.",
+        answer="Its own: aᵢ is the residual of the point divided by the penalty.",
         names=("KernelRidge",),
     ),
 )  # fmt: skip

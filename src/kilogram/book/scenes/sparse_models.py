@@ -137,7 +137,7 @@ def _pursuit(data: Points, c: Mapping[str, Any]) -> Recording:
 _TABLE = (
     slider("noise", "noise", 1.5, 0.0, 4.0, 0.1, export=(0.5, 1.5, 3.0)),
     slider("correlation", "correlation of the columns", 0.3, 0.0, 0.95, 0.05, export=(0.0, 0.3, 0.9)),
-    slider("seed", "sample", 0, 0, 20, export=(0, 1)),
+    slider("seed", "random sample", 0, 0, 20, export=(0, 1)),
 )  # fmt: skip
 SCENES = (
     Scene(
