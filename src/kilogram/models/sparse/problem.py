@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed
+from kilogram.solvers.coordinate.design_columns import SMALL_SPARSE
 from kilogram.solvers.coordinate.designs import (
     DenseDesign,
     Design,
@@ -134,9 +135,14 @@ def designs_of(
 
 
 def _few_needed(rows: RegressionData, l1: float) -> bool:
-    """Whether few columns of dense rows will be needed, by their correlations with the target."""
-    if l1 <= 0 or is_streamed(rows.X) or is_sparse(rows.X) or rows.X.shape[1] <= SURE_COLUMNS:
+    """Whether few columns of dense rows will be needed, by their correlations with the target.
+
+    Few sparse entries need no dense Gram matrix.
+    """
+    if l1 <= 0 or is_streamed(rows.X) or rows.X.shape[1] <= SURE_COLUMNS:
         return False
+    if is_sparse(rows.X):
+        return bool(rows.X.nnz <= SMALL_SPARSE)
     X, Y, w = _host_rows(rows)
     weights = np.ones(len(Y)) if w is None else w
     Z = Y - np.average(Y, axis=0, weights=weights) if weights.sum() > 0 else Y

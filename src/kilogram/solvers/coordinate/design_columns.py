@@ -28,8 +28,11 @@ from kilogram.solvers.coordinate.designs import (
     take_columns,
 )
 
-#: A visit of a sparse entry takes as long as this many entries of a stored Gram matrix.
-READS_PER_ENTRY = 4.0
+#: A visit of a sparse entry takes as long as this many entries of a stored Gram matrix; for one
+#: strength the time to make that matrix counts more than the epochs.
+READS_PER_ENTRY, READS_ONCE = 4.0, 0.4
+#: Up to this many sparse entries are few.
+SMALL_SPARSE = 100_000
 #: Dense columns are visited themselves where there are this many times as many as rows: of a path,
 #: whose strengths share the Gram matrix, and of one strength.
 WIDE, WIDE_ONCE = 2.0, 0.5
@@ -37,6 +40,8 @@ WIDE, WIDE_ONCE = 2.0, 0.5
 
 class DesignColumns(Protocol):
     """What a path asks of the columns in its working set, m of p."""
+
+    small: bool  # all columns are sparse, of few entries, and no more than rows
 
     def append(self, new: Array) -> None:
         """Columns enter behind the others."""
@@ -86,6 +91,8 @@ def design_columns(design: Design) -> DesignColumns:
 
 class _DenseColumns:
     """Copies in Fortran order, with spare capacity; products are multiplied by `unit`."""
+
+    small = False
 
     def __init__(self, X: Array, y: Array, mean: Array | None, unit: float):
         self.X, self.y, self.unit = X, y, unit
@@ -174,6 +181,7 @@ class _SparseColumns:
 
     def __init__(self, design: SparseDesign):
         self.design = design
+        self.small = design.X.nnz <= SMALL_SPARSE and design.X.shape[1] <= design.X.shape[0]
         self.columns = np.empty(0, dtype=np.int64)
         self.X = design.X[:, :0]
 
@@ -189,7 +197,7 @@ class _SparseColumns:
         return plain - np.outer(mean[self.columns], mean[new])
 
     def shorter_than_gram(self, once: bool) -> bool:
-        return READS_PER_ENTRY * self.X.nnz < len(self.columns) ** 2
+        return (READS_ONCE if once else READS_PER_ENTRY) * self.X.nnz < len(self.columns) ** 2
 
     def gradient(self, b: Array) -> Array:
         design, mean = self.design, self.design.mean[self.columns]
@@ -225,6 +233,8 @@ class _SparseColumns:
 class _ScaledColumns:
     """Those of another design, divided by `scale`."""
 
+    small = False
+
     def __init__(self, design: ScaledDesign):
         self.scale, self.inner = design.scale, design_columns(design.inner)
         self.columns = np.empty(0, dtype=np.int64)
@@ -244,6 +254,8 @@ class _ScaledColumns:
 
 class _AnyColumns:
     """Of a design that copies nothing: its own Gram entries and correlations."""
+
+    small = False
 
     def __init__(self, design: Design):
         self.design = design

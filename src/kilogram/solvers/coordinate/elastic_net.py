@@ -250,7 +250,10 @@ class ElasticNetIterate:
 
 
 class ElasticNetPath:
-    """The working set of a path, and the two solutions from which the next are extrapolated."""
+    """The working set of a path, and the two solutions from which the next are extrapolated.
+
+    Small sparse columns are all in it from the start.
+    """
 
     def __init__(
         self, design: Design, options: ElasticNetOptions, start: Array | None = None, *, once: bool
@@ -269,9 +272,9 @@ class ElasticNetPath:
             b = np.ascontiguousarray(start[support], dtype=np.float64)
             self.last[0].b, self.last[0].h = b, self.work.gradient(b)
         else:
-            free = np.flatnonzero(self.factors == 0)
-            if len(free):
-                self._enter(free, self.last)
+            first = np.flatnonzero(design.norms > 0 if self.work.store.small else self.factors == 0)
+            if len(first):
+                self._enter(first, self.last)
 
     def _inner(self, certified: bool) -> float:
         """Moves of coordinate descent that are small enough at first."""
@@ -291,7 +294,8 @@ class ElasticNetPath:
         The columns that enter are then few more than those of the solution.
         """
         top = self.last[0].l1
-        if isinstance(self.design, MomentDesign) or not 0 < l1 < FAR * top:
+        everything = self.work.size == np.count_nonzero(self.design.norms)
+        if isinstance(self.design, MomentDesign) or everything or not 0 < l1 < FAR * top:
             return
         goal, self.goal = self.goal, max(self.goal, ROUGH * self.design.yy)
         count = int(np.ceil(np.log(l1 / top) / np.log(APPROACH)))
