@@ -28,6 +28,7 @@ from benchmarks.tasks import (
     semi_supervised,
     small,
     sparse,
+    sparse_designs,
     sparse_paths,
     spectral,
     subspace,
@@ -40,7 +41,7 @@ from benchmarks.tasks import (
 #: Heading of the documentation -> the files with its tasks.
 FAMILIES: dict[str, tuple[ModuleType, ...]] = {
     "Linear regression": (least_squares, ridge),
-    "Sparse regression": (sparse, sparse_paths),
+    "Sparse regression": (sparse, sparse_designs, sparse_paths),
     "Robust regression": (robust,),
     "Logistic regression": (logistic,),
     "Discriminants and naive Bayes": (discriminants,),
