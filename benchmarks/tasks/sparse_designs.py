@@ -1,4 +1,4 @@
-"""Lasso and elastic net on features drawn otherwise: correlated blocks, unscaled, wide, tall, sparse.
+"""Lasso and elastic net on correlated, unscaled, wide, tall and sparse features.
 
 Each row fits three strengths of the lasso, one elastic net and one path at the same relative gap.
 """
@@ -97,7 +97,7 @@ def _value(found: Any, data: tuple) -> Mapping[str, float]:
 def _task(name: str, title: str, design: Design) -> Task:
     cells = design.n * design.d * min(design.density, 1.0)
     return Task(
-        name=f"lasso_{name}",
+        name=f"lasso_on_{name}",
         title=f"Lasso, elastic net, path: {title}, n = {design.n:,}, d = {design.d:,}",
         make=_data(design),
         run={"kilogram": _run("kilogram"), "scikit-learn": _run("sklearn.linear_model")},
