@@ -256,9 +256,10 @@ def test_rows_find_their_leaves_where_float32_does_not_separate_values(n):
     np.testing.assert_array_equal(trees.apply(known), plain_leaves(trees, known))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("n", [1, 13, 2000])
-def test_the_mean_of_trees_is_that_of_their_leaves(n, width):
+@pytest.mark.parametrize("n", [1, 11, 12, 13, 25, 2000])
+def test_the_mean_of_trees_is_that_of_their_leaves(n, width, dtype):
     rng = np.random.default_rng(width)
     X, Y = rng.standard_normal((300, 4)), rng.integers(0, 4, (300, width)).astype(np.float64)
     columns, rules = CodedColumns.of(X), SplitRules("squared_error")
@@ -268,7 +269,7 @@ def test_the_mean_of_trees_is_that_of_their_leaves(n, width):
         for seed in range(5)
     ]  # fmt: skip
     trees = Trees.of(grown)
-    new = rng.standard_normal((n, 4))
+    new = rng.standard_normal((n, 4)).astype(dtype)
     new[rng.random((n, 4)) < 0.01] = np.nan
     mean = trees.value[plain_leaves(trees, new)].mean(axis=1)
     np.testing.assert_allclose(trees.mean(new), mean, rtol=1e-13, atol=1e-15)

@@ -166,4 +166,6 @@ def largest(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """The class of the largest score; of two classes, by the sign of the second's score."""
     if scores.ndim == 1:
         return classes[(scores > 0).astype(int)]
+    if scores.shape[1] == 2:  # a third of argmax's time
+        return classes[(scores[:, 1] > scores[:, 0]).astype(int)]
     return classes[np.argmax(scores, axis=1)]

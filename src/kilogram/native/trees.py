@@ -22,6 +22,7 @@ NO_LABEL = np.empty((0, 1), np.int32)
 NO_CLASSES = np.empty(0, np.int64)
 NO_CATEGORIES = np.empty((0, CATEGORY_WORDS), np.uint64)
 INTERRUPTIBLE = 2**21  # values sorted in one call: about 0.1 s
+WORK_OF_ROW = 400.0  # multiplications that take as long as one row in one tree
 SHARED = 2**17  # values of a training set from which threads share one tree
 
 
@@ -199,9 +200,9 @@ def prepare_trees(
 
 def sum_leaves(trees: _core.PreparedTrees, n_trees: int, width: int, X: Array) -> Array:
     """The sum over the trees of the values of the leaves of the rows, (n, width)."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     out = np.zeros((len(X), width))
-    run(_core.sum_leaves, 100.0 * len(X) * n_trees, trees, X, out)
+    run(_core.sum_leaves, WORK_OF_ROW * len(X) * n_trees, trees, X, out)
     return out
 
 
@@ -209,5 +210,5 @@ def find_leaves(trees: _core.PreparedTrees, n_trees: int, X: Array) -> Array:
     """The leaf of every row in every tree, (n, trees)."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     out = np.empty((len(X), n_trees), np.int32)
-    run(_core.find_leaves, 100.0 * out.size, trees, X, out)
+    run(_core.find_leaves, WORK_OF_ROW * out.size, trees, X, out)
     return out

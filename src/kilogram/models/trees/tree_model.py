@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.memory import human_bytes, memory_limit
-from kilogram.arrays.namespace import is_sparse
+from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Estimator, ValidatedData
 from kilogram.base.categories import CategoricalMixin
@@ -169,8 +169,9 @@ class TreeModel(CategoricalMixin, Estimator):
             return trees.mean(X)
 
         def values(block: Any) -> Any:
-            dense = block.toarray() if is_sparse(block) else block
-            return like_rows(trees.mean(as_float64(dense)), block, wide=wide)
+            dense = block.toarray() if is_sparse(block) else to_numpy(block)
+            rows = dense if dense.dtype == np.float32 else as_float64(dense)
+            return like_rows(trees.mean(rows), block, wide=wide)
 
         return map_rows(values, X, block_rows=_rows_at_once(X))
 

@@ -62,7 +62,7 @@ class PreparedTrees {
   }
   PreparedTrees(const PreparedTrees&) = delete;
 
-  void check(const In<double, 2>& X) const {
+  template <class T> void check(const In<T, 2>& X) const {
     refuse(i64(X.shape(1)) < std::max<i64>(columns_, 1), "a node asks for a column that is not there");
   }
   TreeTable table;
@@ -95,6 +95,17 @@ TreeTarget target_of(const In<double, 2>& y, const In<std::int32_t, 2>& label,
     refuse(rows.data()[i] < 0 || rows.data()[i] >= n, "a row that is not there");
   return {y.data(), label.data(), labels ? classes.data() : nullptr, outputs, w.data(), rows.data(),
           i64(rows.shape(0))};
+}
+
+template <class T> void bind_sums(nb::module_& m) {
+  m.def("sum_leaves", [](const PreparedTrees& trees, In<T, 2> X, Out<double, 2> out, int threads) {
+    trees.check(X);
+    refuse(out.shape(0) != X.shape(0) || i64(out.shape(1)) != trees.width,
+           "values, rows and out do not fit together");
+    const i64 n = X.shape(0), d = X.shape(1);
+    Release release;
+    sum_leaves<T>(trees.table, trees.packed, trees.width, {X.data(), n, d, d, 1}, out.data(), threads);
+  }, "trees"_a, "X"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
@@ -167,14 +178,8 @@ void bind_trees(nb::module_& m) {
                     In<i64, 1>, In<double, 2>>(),
            "links"_a.noconvert(), "threshold"_a.noconvert(), "missing_left"_a.noconvert(),
            "categories"_a.noconvert(), "roots"_a.noconvert(), "values"_a.noconvert());
-  m.def("sum_leaves", [](const PreparedTrees& trees, In<double, 2> X, Out<double, 2> out, int threads) {
-    trees.check(X);
-    refuse(out.shape(0) != X.shape(0) || i64(out.shape(1)) != trees.width,
-           "values, rows and out do not fit together");
-    const i64 n = X.shape(0), d = X.shape(1);
-    Release release;
-    sum_leaves(trees.table, trees.packed, trees.width, {X.data(), n, d, d, 1}, out.data(), threads);
-  }, "trees"_a, "X"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+  bind_sums<float>(m);
+  bind_sums<double>(m);
   m.def("find_leaves", [](const PreparedTrees& trees, In<double, 2> X, Out<std::int32_t, 2> out,
                           int threads) {
     trees.check(X);

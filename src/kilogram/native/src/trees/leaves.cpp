@@ -1,8 +1,8 @@
 // Rows down many trees.
 //
-// Rows go down packed nodes, a dozen side by side, so that the processor waits for many nodes at once and
-// no branch depends on the data: a leaf is its own left child. A block of rows goes down one tree after
-// another. A tree is read from end to end before it is used: memory hands that over many times faster than
+// Rows go down packed nodes, a dozen side by side, so that the processor waits for many nodes at once: a
+// leaf is its own left child, and where a row has come to one the next row takes its place. A block of rows
+// goes down one tree after another. A tree is read from end to end before it is used: memory hands that over many times faster than
 // the scattered nodes that the rows would ask for. Trees with categorical splits, and those too large for
 // packed links, are followed in the table.
 #include <omp.h>
@@ -23,7 +23,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kSide = 12;             // rows side by side
-constexpr i64 kSteps = 4;             // of all of them between two looks whether one still moves
+constexpr i64 kSteps = 4;             // of all of them between two looks which ones are in leaves
 constexpr i64 kBlockBytes = 1 << 21;  // of rows that go down one tree after another
 constexpr i64 kFewest = 512, kMost = 8192;  // rows of a block
 constexpr i64 kLine = 64;             // bytes that memory hands over at once
@@ -42,36 +42,54 @@ bool goes_left(const TreeTable& t, i64 at, double x) {
   return x <= t.threshold[at];
 }
 
-std::int32_t leaf_of(const TreeTable& t, i64 root, const double* x) {
+template <class T>
+std::int32_t leaf_of(const TreeTable& t, i64 root, const T* x) {
   std::int32_t at = static_cast<std::int32_t>(root);
   for (std::int32_t k; (k = t.feature[at]) >= 0;) at = goes_left(t, at, x[k]) ? t.left[at] : t.right[at];
   return at;
 }
 
-template <bool missing>
-inline std::uint32_t child(const PackedNode& node, int column_bits, const double* x) {
+template <bool missing, class T>
+inline std::uint32_t child(const PackedNode& node, int column_bits, const T* x) {
   const double v = x[node.link & ((1u << column_bits) - 1)];
   const std::uint32_t right =
       missing ? (v > node.threshold) | ((v != v) & (node.link >> column_bits & 1)) : v > node.threshold;
   return (node.link >> (column_bits + 1)) + right;
 }
 
-// The leaves of kSide rows, as packed numbers within their tree.
-template <bool missing>
-inline void descend(const PackedNode* tree, int column_bits, const double* const* x, std::uint32_t* at) {
-  std::uint32_t moved = 1;
-  std::fill_n(at, kSide, 0u);
-  while (moved) {
+// visit(row, packed number within the tree) of the leaf of every row from first to last - 1
+template <bool missing, class T, class Visit>
+void descend(const PackedNode* tree, int column_bits, const Rows<T>& X, i64 first, i64 last,
+             const Visit& visit) {
+  const T* x[kSide];
+  std::uint32_t at[kSide] = {};
+  i64 row[kSide], next = std::min(first + kSide, last), open = next - first;
+  for (i64 j = 0; j < kSide; ++j) {
+    row[j] = j < open ? first + j : last;  // last: no row of its own
+    x[j] = X.at(std::min(first + j, last - 1), 0);
+  }
+  while (open > 0) {
+    std::uint32_t before[kSide];
     for (int quiet = 1; quiet < kSteps; ++quiet) {
 #pragma GCC unroll 12
       for (i64 j = 0; j < kSide; ++j) at[j] = child<missing>(tree[at[j]], column_bits, x[j]);
     }
-    moved = 0;
 #pragma GCC unroll 12
     for (i64 j = 0; j < kSide; ++j) {
-      const std::uint32_t before = at[j];
-      at[j] = child<missing>(tree[before], column_bits, x[j]);
-      moved |= before ^ at[j];
+      before[j] = at[j];
+      at[j] = child<missing>(tree[at[j]], column_bits, x[j]);
+    }
+    for (i64 j = 0; j < kSide; ++j) {
+      if (before[j] != at[j] || row[j] == last) continue;
+      visit(row[j], at[j]);
+      if (next < last) {
+        row[j] = next++;
+        x[j] = X.at(row[j], 0);
+        at[j] = 0;
+      } else {
+        row[j] = last;
+        --open;
+      }
     }
   }
 }
@@ -82,31 +100,27 @@ void read_through(const PackedNode* tree, i64 nodes) {
 }
 
 // visit(row, tree, packed number) for rows first .. last - 1 in all trees
-template <bool missing, class Visit>
-void block(const PackedTrees& p, const Rows<double>& X, i64 first, i64 last, const Visit& visit) {
+template <bool missing, class T, class Visit>
+void block(const PackedTrees& p, const Rows<T>& X, i64 first, i64 last, const Visit& visit) {
   for (i64 tree = 0; tree < p.trees; ++tree) {
     const i64 start = p.starts[tree], size = p.starts[tree + 1] - start;
     if (size <= kNodesPerRow * (last - first)) read_through(p.nodes + start, size);
-    for (i64 i = first; i < last; i += kSide) {
-      const double* x[kSide];
-      std::uint32_t at[kSide];
-      for (i64 j = 0; j < kSide; ++j) x[j] = X.at(std::min(i + j, last - 1), 0);
-      descend<missing>(p.nodes + start, p.column_bits, x, at);
-      for (i64 j = 0; j < std::min(kSide, last - i); ++j) visit(i + j, tree, start + at[j]);
-    }
+    descend<missing>(p.nodes + start, p.column_bits, X, first, last,
+                     [&](i64 i, std::uint32_t at) { visit(i, tree, start + at); });
   }
 }
 
-bool has_missing(const Rows<double>& X, i64 first, i64 last) {
-  const double *at = X.at(first, 0), *end = at + (last - first) * X.d;
+template <class T>
+bool has_missing(const Rows<T>& X, i64 first, i64 last) {
+  const T *at = X.at(first, 0), *end = at + (last - first) * X.d;
   int found = 0;
   for (; at < end; ++at) found |= *at != *at;
   return found;
 }
 
-template <class Visit>
-void all_blocks(const PackedTrees& p, const Rows<double>& X, int threads, const Visit& visit) {
-  const i64 most = std::clamp<i64>(kBlockBytes / (8 * X.d), kFewest, kMost);
+template <class T, class Visit>
+void all_blocks(const PackedTrees& p, const Rows<T>& X, int threads, const Visit& visit) {
+  const i64 most = std::clamp<i64>(kBlockBytes / (static_cast<i64>(sizeof(T)) * X.d), kFewest, kMost);
   const i64 turns = ceil_div(X.n, most * threads);
   const i64 rows = std::max(ceil_div(X.n, turns * threads), kSide);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
@@ -118,8 +132,8 @@ void all_blocks(const PackedTrees& p, const Rows<double>& X, int threads, const 
 }
 
 // visit(row, tree, node) one by one
-template <class Visit>
-void all_rows(const TreeTable& t, const Rows<double>& X, int threads, const Visit& visit) {
+template <class T, class Visit>
+void all_rows(const TreeTable& t, const Rows<T>& X, int threads, const Visit& visit) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
   for (i64 i = 0; i < X.n; ++i)
     for (i64 tree = 0; tree < t.trees; ++tree) visit(i, tree, leaf_of(t, t.roots[tree], X.at(i, 0)));
@@ -179,7 +193,8 @@ void TreePacking::keep_values(const TreeTable& t, const double* values, i64 widt
     std::memcpy(distinct.data() + r * width, values + kept[r] * width, bytes);
 }
 
-void sum_leaves(const TreeTable& table, const PackedTrees& p, i64 width, const Rows<double>& X, double* out,
+template <class T>
+void sum_leaves(const TreeTable& table, const PackedTrees& p, i64 width, const Rows<T>& X, double* out,
                 int threads) {
   const auto add = [=](i64 i, std::int32_t row) {
     const double* value = p.values + row * width;
@@ -192,6 +207,9 @@ void sum_leaves(const TreeTable& table, const PackedTrees& p, i64 width, const R
   else
     all_blocks(p, X, threads, [&](i64 i, i64, i64 at) { add(i, p.nodes[at].value_row); });
 }
+
+template void sum_leaves(const TreeTable&, const PackedTrees&, i64, const Rows<float>&, double*, int);
+template void sum_leaves(const TreeTable&, const PackedTrees&, i64, const Rows<double>&, double*, int);
 
 void find_leaves(const TreeTable& table, const PackedTrees& p, const Rows<double>& X, std::int32_t* out,
                  int threads) {

@@ -114,7 +114,8 @@ struct TreePacking {
 };
 
 // out (n, width) += values of the leaves of every tree at the rows of X, which are contiguous
-void sum_leaves(const TreeTable& table, const PackedTrees& packed, i64 width, const Rows<double>& X,
+template <class T>
+void sum_leaves(const TreeTable& table, const PackedTrees& packed, i64 width, const Rows<T>& X,
                 double* out, int threads);
 
 // out (n, trees): the leaf of every row in every tree
