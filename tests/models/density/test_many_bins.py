@@ -20,7 +20,7 @@ def little_memory(monkeypatch):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_bins_are_refused_by_memory(model, little_memory):
-    with pytest.raises(MemoryError, match=r"up to 1000000000 bins .* Take fewer bins"):
+    with pytest.raises(MemoryError, match=r"up to 1000000000 bins .* Use fewer bins"):
         model(bins=10**9).fit(X, Y)
 
 

@@ -36,7 +36,9 @@ from kilogram.base.generative import (
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.statistics.class_variances import ClassVariances
 
-FEW = 16  # rows that are predicted against all classes at once
+# Rows that are predicted against all classes at once: measured 1.1 to 4.9 times faster at 64 rows
+# (3 to 50 classes, 200 to 5 columns), 0.9 to 2.1 at 256.
+FEW = 64
 
 
 class GaussianNB(SamplingClassifier, NaiveBayesClassifier):

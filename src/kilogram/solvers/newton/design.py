@@ -14,7 +14,9 @@ from kilogram.arrays.namespace import is_sparse
 from kilogram.native import scatter_pair
 
 Array = np.ndarray
-FEW = 500_000  # entries of X up to which plain products cost less than a compiled call
+# Entries of X up to which plain products cost less than a compiled call: measured equal at 50 000,
+# 1.07 times slower at 250 000, 2.1 times at a million.
+FEW = 100_000
 
 
 class RowDesign(ABC):
