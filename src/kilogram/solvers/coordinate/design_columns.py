@@ -32,7 +32,7 @@ from kilogram.solvers.coordinate.designs import (
 #: strength the time to make that matrix counts more than the epochs.
 READS_PER_ENTRY, READS_ONCE = 4.0, 0.4
 #: Up to this many sparse entries are few.
-SMALL_SPARSE = 100_000
+SMALL_SPARSE = 1_000_000
 #: Dense columns are visited themselves where there are this many times as many as rows: of a path,
 #: whose strengths share the Gram matrix, and of one strength.
 WIDE, WIDE_ONCE = 2.0, 0.5

@@ -252,7 +252,7 @@ class ElasticNetIterate:
 class ElasticNetPath:
     """The working set of a path, and the two solutions from which the next are extrapolated.
 
-    Small sparse columns are all in it from the start.
+    Small sparse columns are all in it from the start of a single fit.
     """
 
     def __init__(
@@ -272,7 +272,8 @@ class ElasticNetPath:
             b = np.ascontiguousarray(start[support], dtype=np.float64)
             self.last[0].b, self.last[0].h = b, self.work.gradient(b)
         else:
-            first = np.flatnonzero(design.norms > 0 if self.work.store.small else self.factors == 0)
+            together = once and self.work.store.small
+            first = np.flatnonzero(design.norms > 0 if together else self.factors == 0)
             if len(first):
                 self._enter(first, self.last)
 
