@@ -169,3 +169,12 @@ def test_a_threshold_between_neighbouring_float32_values():
     X = np.array([low, np.nextafter(low, np.float32(2))], np.float32)[:, None]
     model = AdaBoostClassifier(n_estimators=1).fit(X, [0, 1])
     np.testing.assert_array_equal(model.predict(X), [0, 1])
+
+
+@pytest.mark.parametrize("learner", [None, kg.DecisionTreeRegressor(max_depth=3)])
+def test_importances_of_regression(learner):
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    model = AdaBoostRegressor(learner, n_estimators=5, random_state=0).fit(X, X[:, 1] + X[:, 2] / 2)
+    found = model.feature_importances_
+    assert found.sum() == pytest.approx(1)
+    assert np.argsort(found)[::-1][:2].tolist() == [1, 2]

@@ -114,7 +114,9 @@ def test_outliers_may_have_a_label_that_is_no_class():
     with pytest.warns(UserWarning, match="not in training classes"):
         assert model.predict_proba([[9.0]]).tolist() == [[0.0, 0.0]]
     with pytest.raises(TypeError, match="kind"):
-        RadiusNeighborsClassifier(0.5, outlier_label="none").fit(X, y).predict([[9.0]])
+        RadiusNeighborsClassifier(0.5, outlier_label="none").fit(X, y)
+    assert model.outlier_label_ == [-1]
+    assert RadiusNeighborsClassifier(0.5).fit(X, y).outlier_label_ is None
     several = RadiusNeighborsClassifier(0.5, outlier_label=[-1, 7])
     with pytest.warns(UserWarning, match="not in training classes"):
         found = several.fit(X, np.stack([y, y], axis=1)).predict([[9.0], [2.0]])

@@ -329,3 +329,12 @@ def test_a_warm_start_refuses_other_features(name):
     with pytest.raises(ValueError, match="the same features as before: 4, got 2"):
         model.set_params(n_estimators=6).fit(X[:, :2], y)
     assert len(model.predict(X)) == 60
+
+
+@pytest.mark.parametrize("kind", ["RandomForest", "ExtraTrees"])
+def test_the_tree_of_a_forest_has_its_parameters(kind):
+    model = getattr(kg, kind + "Classifier")(2, max_depth=3, min_samples_leaf=4).fit(X, LABELS)
+    assert type(model.estimator_) is type(model.estimators_[0])
+    params = model.estimators_[0].get_params()
+    assert {**model.estimator_.get_params(), "random_state": 0} == {**params, "random_state": 0}
+    assert model.estimator_.min_samples_leaf == 4

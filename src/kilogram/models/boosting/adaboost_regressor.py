@@ -71,6 +71,8 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         Weights alpha and mean losses e.
     estimator_ : regressor
         Unfitted weak learner that is cloned in every round.
+    feature_importances_ : ndarray of shape (d,)
+        Mean of the learners' importances by weight.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -246,6 +248,17 @@ class AdaBoostRegressor(RegressorMixin, Estimator):
         """R^2 after every round."""
         for predicted in self.staged_predict(X):
             yield float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importances of the learners, averaged by their weights."""
+        check_is_fitted(self)
+        d = self.n_features_in_
+        total = np.zeros(d)
+        for made, alpha in zip(self.estimators_, self.estimator_weights_, strict=True):
+            shallow = isinstance(made, ShallowTree)
+            total += alpha * (made.trees.importances(d) if shallow else made.feature_importances_)
+        return total / self.estimator_weights_.sum()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

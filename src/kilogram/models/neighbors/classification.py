@@ -288,6 +288,8 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
         Class labels, sorted.
+    outlier_label_ : list or None
+        The label of queries without neighbours for each output; None without `outlier_label`.
     effective_metric_ : str or callable
         The metric used.
     effective_metric_params_ : dict
@@ -342,6 +344,26 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
         self.outlier_label = outlier_label
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Store the rows and labels, and check `outlier_label` against them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, Dask or streaming rows of shape (n, d)
+            Rows that stream are gathered.
+        y : array-like of shape (n,) or (n, n_outputs)
+            Class labels, of one output or several.
+
+        Returns
+        -------
+        self
+            The fitted model.
+        """
+        super().fit(X, y)
+        labels = [self._outlier_label(t) for t in range(len(self._class_lists()))]
+        self.outlier_label_ = None if self.outlier_label is None else labels
+        return self
 
     def _scores(self, queries: Any) -> list[Array]:
         lists = self._class_lists()

@@ -27,6 +27,8 @@ warm_start, ccp_alpha, max_samples, monotonic_cst, categorical_features : see \
 
     Attributes
     ----------
+    estimator_ : ExtraTreeRegressor
+        The unfitted tree whose parameters all trees have.
     estimators_ : list of ExtraTreeRegressor
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
@@ -107,6 +109,8 @@ warm_start, class_weight, ccp_alpha, max_samples, monotonic_cst, categorical_fea
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
         Number of classes; a list of them for several outputs.
+    estimator_ : ExtraTreeClassifier
+        The unfitted tree whose parameters all trees have.
     estimators_ : list of ExtraTreeClassifier
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray

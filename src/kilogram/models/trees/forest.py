@@ -27,6 +27,21 @@ from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned
 
+# parameters that a forest shares with the trees in it
+OF_TREES = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+    "monotonic_cst",
+    "categorical_features",
+)
+
 
 class Sampling(NamedTuple):
     """How rows are drawn: `rows` of weight above 0 (None: all n of them), `draws` for each tree."""
@@ -239,6 +254,12 @@ class Forest(TreeModel):
         if found is None or found[0] is not self.trees_:
             self._estimators = found = (self.trees_, self._as_estimators())
         return found[1]
+
+    @property
+    def estimator_(self) -> Any:
+        """The unfitted tree whose parameters all trees have."""
+        check_is_fitted(self, "trees_")
+        return self.tree_class(**{name: getattr(self, name) for name in OF_TREES})
 
     def _as_estimators(self) -> list[Any]:
         raise NotImplementedError

@@ -32,20 +32,6 @@ from kilogram.models.trees.forest import Forest
 from kilogram.models.trees.prediction import MultiLabelMixin, TreeClassifier, TreeRegressor
 from kilogram.native.trees import Target
 
-# parameters that a forest shares with the trees in it
-OF_TREES = (
-    "criterion",
-    "max_depth",
-    "min_samples_split",
-    "min_samples_leaf",
-    "min_weight_fraction_leaf",
-    "max_features",
-    "max_leaf_nodes",
-    "min_impurity_decrease",
-    "ccp_alpha",
-    "monotonic_cst",
-    "categorical_features",
-)
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
 SUBSAMPLE = "balanced_subsample"
 FOREST_CLASS_WEIGHTS = Dictionary() | OneOf("balanced", SUBSAMPLE) | ArrayLike() | Null()
@@ -57,10 +43,9 @@ class ForestOfRegressors(Forest, TreeRegressor):
     tree_class: ClassVar[type] = DecisionTreeRegressor
 
     def _as_estimators(self) -> list[Any]:
-        shared = {name: getattr(self, name) for name in OF_TREES}
         found = []
         for t, seed in enumerate(self._seeds):
-            tree = self.tree_class(**shared, random_state=int(seed))
+            tree = self.estimator_.set_params(random_state=int(seed))
             tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
             tree._codes, tree.is_categorical_ = self._codes, self.is_categorical_
             tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
@@ -90,11 +75,10 @@ class ForestOfClassifiers(Forest, TreeClassifier):
         return factors
 
     def _as_estimators(self) -> list[Any]:
-        shared = {name: getattr(self, name) for name in OF_TREES}
         single = self.n_outputs_ == 1
         found = []
         for t, seed in enumerate(self._seeds):
-            tree = self.tree_class(**shared, random_state=int(seed))
+            tree = self.estimator_.set_params(random_state=int(seed))
             tree.trees_, tree.n_features_in_ = self.trees_.one(t), self.n_features_in_
             tree._codes, tree.is_categorical_ = self._codes, self.is_categorical_
             tree.max_features_, tree.n_outputs_ = self.max_features_, self.n_outputs_
@@ -134,6 +118,8 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
 
     Attributes
     ----------
+    estimator_ : DecisionTreeRegressor
+        The unfitted tree whose parameters all trees have.
     estimators_ : list of DecisionTreeRegressor
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
@@ -228,6 +214,8 @@ max_leaf_nodes, min_impurity_decrease, ccp_alpha, monotonic_cst, categorical_fea
         The classes, for every output if there are several.
     n_classes_ : int or ndarray of int
         Number of classes; a list of them for several outputs.
+    estimator_ : DecisionTreeClassifier
+        The unfitted tree whose parameters all trees have.
     estimators_ : list of DecisionTreeClassifier
         The trees, as fitted estimators.
     estimators_samples_ : list of ndarray
