@@ -228,7 +228,7 @@ def test_silhouettes_take_the_parameters_of_scikit_learn(params):
     ("change", "message"),
     [
         (lambda D: -D, "negative"),
-        (lambda D: np.exp(-D), "away from itself"),
+        (lambda D: np.exp(-D), "zero diagonal"),
         (lambda D: np.triu(D), "symmetric"),
     ],
 )

@@ -97,7 +97,7 @@ def test_the_threshold_follows_the_costs():
     [
         (lambda: auc([1, 1], [0.1, 0.2]), "with and without"),
         (lambda: auc([0, 1], [0.1, np.nan]), "finite"),
-        (lambda: auc([0, 1], [0.1]), "one length"),
+        (lambda: auc([0, 1], [0.1]), "same (length|shape)"),
         (lambda: best_threshold([0, 1], [0, 1], miss=0), "positive"),
         (lambda: likelihood_ratio_threshold(1, 1, 0), "prior"),
     ],

@@ -159,7 +159,7 @@ def test_every_public_name_is_there():
 @pytest.mark.parametrize(
     ("y", "p", "word"),
     [
-        ([0, 1], [0.5], "one length"),
+        ([0, 1], [0.5], "same (length|shape)"),
         ([0, 1], [0.5, 2], "floats in"),
         ([0, 3], [0, 1], "0 and 1"),
     ],

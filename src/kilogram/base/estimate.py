@@ -44,7 +44,7 @@ class Estimate:
 def estimate(model: BaseEstimator, n: int, d: int, *, dtype: str = "float64") -> Estimate:
     """Estimate time and memory of `model.fit` on n rows and d columns.
 
-    Rates are measured once per process on this machine, so the figures orient rather than promise.
+    Rates are measured once per process on this machine, so the figures are approximate.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from kilogram.kernels.row_pairs import as_rows
 
 
 class OnColumns(Composite):
-    """Another kernel, restricted to some columns.
+    """A kernel restricted to some of the columns.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from kilogram.kernels.row_pairs import as_rows
 
 
 class Stretched(Composite):
-    """Another kernel, with every column divided by its own scale first.
+    """A kernel of columns that are first divided by their own scales (relevance determination).
 
     Parameters
     ----------

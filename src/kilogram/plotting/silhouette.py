@@ -13,7 +13,7 @@ from kilogram.plotting import style
 
 
 class SilhouetteDisplay:
-    """The silhouette of every row, sorted within its cluster: knives of one width and length.
+    """The silhouette of every row, sorted within its cluster: good clusters look alike.
 
     Create it with `from_estimator` or `from_predictions`. Rows below 0 are nearer to another
     cluster.

@@ -46,7 +46,7 @@ def biweight_weight(r: Array, kappa: float) -> Array:
 
 
 def scale(r: Array) -> float:
-    """sigma of normal errors from the median of |r|; half of the rows may be anything."""
+    """sigma of normal errors from the median of |r|; up to half of the rows may be arbitrary."""
     return MAD * float(np.median(np.abs(r)))
 
 

@@ -40,7 +40,7 @@ def model_bytes(model: Model, *, card: str | None = None) -> bytes:
 
 
 def load_model(path: str | Path) -> Model:
-    """The model in a file, or an error if it is not one of ours or holds untrusted types."""
+    """Load a model file of `kg cook`; files of other origin or with untrusted types are refused."""
     path = Path(path)
     try:
         content = path.read_bytes()

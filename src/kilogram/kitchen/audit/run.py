@@ -66,7 +66,7 @@ def audit(
     notify: Notify | None = None,
     **how: Any,
 ) -> Audit:
-    """Look for data leakage and other problems of a table, before anything is split or fitted.
+    """Check a table for data leakage and other problems, before anything is split or fitted.
 
     Parameters
     ----------

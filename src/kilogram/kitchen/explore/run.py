@@ -59,7 +59,7 @@ def explore(
     notify: Notify | None = None,
     **how: Any,
 ) -> Exploration:
-    """Look at a table without a target: columns, dependence, components, clusters, outliers.
+    """Explore a table without a target: columns, dependence, components, clusters, outliers.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class OnnxModel:
 
 
 def export_model(model: Model | str | Path, table: Any = None) -> OnnxModel:
-    """A cooked model as ONNX.
+    """Export a model of `cook`, or an estimator, as an ONNX file.
 
     Parameters
     ----------

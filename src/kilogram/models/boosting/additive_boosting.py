@@ -187,7 +187,7 @@ class AdditiveBoostingClassifier(BoostedClassifier, AdditiveBoosting):
     """Classification by sums of shape functions, boosted one feature at a time.
 
     The log-odds of two classes, or one raw prediction for every class, are sums of functions of one
-    feature and of chosen pairs, as in `AdditiveBoostingRegressor`; the log-loss is lowered.
+    feature and of chosen pairs, as in `AdditiveBoostingRegressor`; the log-loss is minimised.
 
     Parameters
     ----------

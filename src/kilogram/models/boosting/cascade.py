@@ -130,8 +130,8 @@ def evaluate(stages: list[CascadeStage], X: np.ndarray) -> tuple[np.ndarray, np.
 class CascadeClassifier(ClassifierMixin, Estimator):
     """Cascade of boosted stumps that rejects most negatives early: for rare positives.
 
-    The second class (of the sorted two) is the positive one. Rows have a cost: the stumps that are
-    evaluated until they are rejected.
+    The second class (of the sorted two) is the positive one. The cost of a row is
+    the number of stumps that are evaluated until it is rejected.
 
     Parameters
     ----------

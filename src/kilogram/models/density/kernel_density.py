@@ -40,7 +40,7 @@ RULES = ("scott", "silverman", "likelihood")
 
 
 class KernelDensity(DensityEstimator):
-    """The average of kernels placed on the rows.
+    """Kernel density estimate: the average of kernels centred at the rows.
 
     ``p(x) = sum_i w_i k((x - x_i) / h) / (W c h^d)`` with W = sum_i w_i, c the integral of k.
     Takes scikit-learn's parameters and gives its results.
@@ -63,7 +63,7 @@ default="gaussian"
     metric_params : None
         The Euclidean distance has no parameters.
     breadth_first, leaf_size : default=True, 40
-        There for scikit-learn's signature; they steer its trees.
+        For compatibility with scikit-learn, where they control the trees.
     product : bool, default=False
         Multiply the kernels of the columns, instead of taking that of the distance.
     standardize : bool, default=False

@@ -69,7 +69,7 @@ from kilogram.statistics.classes import ClassMoments
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, SamplingClassifier, DiscriminantClassifier
 ):
-    """Gaussian classes with one covariance: a linear rule, and the directions that make it.
+    """Classification by Gaussian classes with a common covariance, and projection onto its axes.
 
     Takes scikit-learn's parameters and gives its results, from one pass over the rows, with
     weights, in blocks, for sparse matrices, data frames, Parquet files, Dask and device arrays.

@@ -39,7 +39,7 @@ COPIES = 3  # of the covariances at one time: sums, covariances, axes
 
 
 class QuadraticDiscriminantAnalysis(SamplingClassifier, DiscriminantClassifier):
-    """Gaussian classes of different shape: a quadratic rule.
+    """Classification by Gaussian classes, each with its own covariance: a quadratic rule.
 
     Takes scikit-learn's parameters and gives its results, from one pass over the rows, with
     weights, in blocks, for sparse matrices, data frames, Parquet files, Dask and device arrays.

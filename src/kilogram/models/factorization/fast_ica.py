@@ -61,8 +61,8 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Independent component analysis by FastICA.
 
     Minimises ``sum_k H(s_k) - log |det M|`` over M, the dependence that is left between the sources
-    s = M (x - m); on white rows M is a rotation, and the sources shall be as far from Gaussian as
-    they can.
+    s = M (x - m); on white rows M is a rotation, and the sources are made as non-Gaussian as
+    possible.
     Takes scikit-learn's parameters; with sample weights, sparse rows, device arrays, streamed rows
     and Dask.
 
@@ -86,7 +86,7 @@ class FastICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     w_init : array of shape (n_components, n_components) or None, default=None
         The first rotation; random where None.
     whiten_solver : {"svd", "eigh"}, default="svd"
-        For scikit-learn's signature; white rows come from the moments in either case.
+        For compatibility with scikit-learn; white rows come from the moments in either case.
     random_state : int, RandomState or None, default=None
         Seed or generator of the random draws; an int gives the same result every time.
     max_time : float or None, default=None

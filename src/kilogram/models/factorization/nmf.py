@@ -101,9 +101,9 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     l1_ratio : float, default=0.0
         Fraction of the penalty on sums; the rest is on squares.
     verbose : int, default=0
-        For scikit-learn's signature; progress goes through callbacks.
+        For compatibility with scikit-learn; progress goes through callbacks.
     shuffle : bool, default=False
-        For scikit-learn's signature; the order of coordinates is fixed.
+        For compatibility with scikit-learn; the order of coordinates is fixed.
     missing : {"error", "em"}, default="error"
         What NaN in X means: an error, or an entry left out of the objective.
     forget_factor : float, default=0.7

@@ -39,7 +39,7 @@ def nmf_rank(
     n_splits: int = 3,
     random_state: Any = None,
 ) -> RankTable:
-    """The loss of entries held out, for each number of parts.
+    """The loss on held-out entries for each number of components.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from kilogram.solvers.factorization.principal_component_pursuit import absolute_
 
 
 class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Principal components of what is left when sparse errors are taken out.
+    """Principal components of rows after sparse errors are separated from them.
 
     Minimises ``|L|_* + lam |S|_1`` over X = L + S: the sum of the singular values of L, and lam
     times the sum of the sizes of the errors S.

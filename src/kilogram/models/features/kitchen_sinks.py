@@ -158,7 +158,7 @@ class KitchenSinksRegressor(MultiOutputMixin, RegressorMixin, KitchenSinks):
 
 
 class KitchenSinksClassifier(ClassifierMixin, KitchenSinks):
-    """Classes by ridge regression on random Fourier features, which are never stored.
+    """Classification by ridge regression on random Fourier features, which are never stored.
 
     Regresses -1 and +1, one target per class (a single one for two classes), on
     ``z(x) = sqrt(2 k(0) / D) cos(W'x + b)``; the largest score names the class.

@@ -101,7 +101,7 @@ class Nystroem(RowFeatures):
     random_state : int, RandomState or None, default=None
         Seed of the choice.
     n_jobs : int or None, default=None
-        Kept for scikit-learn's signature: threads are those of OpenMP and BLAS.
+        For compatibility with scikit-learn: threads are those of OpenMP and BLAS.
 
     Attributes
     ----------

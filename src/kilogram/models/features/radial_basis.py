@@ -26,7 +26,7 @@ from kilogram.models.features.row_features import RowFeatures
 
 
 class RadialBasisFeatures(RowFeatures):
-    """Bumps around centres, as columns for a linear method.
+    """Radial basis functions around centres, as features for a linear method.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class LogisticRegression(LogisticPredictor):
     l1_ratio : float, default=0.0
         Fraction of the l1 penalty: 0 for l2 only, 1 for l1 only.
     dual : bool, default=False
-        Kept for scikit-learn's signature: the primal is solved, the optimum is the same.
+        For compatibility with scikit-learn: the primal is solved, the optimum is the same.
     tol : float, default=1e-4
         Largest entry of the gradient of the mean loss (with penalties) at the end.
     fit_intercept : bool, default=True
@@ -90,18 +90,18 @@ class LogisticRegression(LogisticPredictor):
     class_weight : dict, "balanced" or None, default=None
         Factors of the weights of the classes.
     random_state : int, RandomState or None, default=None
-        Kept for scikit-learn's signature: nothing is drawn.
+        For compatibility with scikit-learn: nothing is drawn.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
         Names of scikit-learn's solvers. All reach the optimum by the solver that suits the data;
         only "liblinear" changes the problem: it penalises the intercept.
     max_iter : int, default=100
         Maximum number of iterations.
     verbose : int, default=0
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     warm_start : bool, default=False
         Start from the coefficients of the previous fit.
     n_jobs : int or None, default=None
-        Kept for scikit-learn's signature: all threads that OpenMP and BLAS may use are used.
+        For compatibility with scikit-learn: all threads that OpenMP and BLAS may use are used.
     max_time : float or None, default=None
         Seconds after which the fit stops with the solution reached.
 

@@ -131,9 +131,9 @@ class LogisticRegressionCV(LogisticPredictor):
     intercept_scaling : float, default=1.0
         Used only with `solver="liblinear"`, as in `LogisticRegression`.
     random_state : int, RandomState or None, default=None
-        Kept for scikit-learn's signature: nothing is drawn.
+        For compatibility with scikit-learn: nothing is drawn.
     n_jobs : int or None, default=None
-        Kept for scikit-learn's signature: threads work inside each fit.
+        For compatibility with scikit-learn: threads work inside each fit.
     verbose : int, default=0
         For compatibility with scikit-learn.
     use_legacy_attributes : bool, default=False

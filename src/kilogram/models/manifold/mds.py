@@ -68,7 +68,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     max_iter : int, default=300
         Maximum number of iterations per start.
     verbose : int, default=0
-        For scikit-learn's signature; progress goes through callbacks.
+        For compatibility with scikit-learn; progress goes through callbacks.
     eps : float, default=1e-6
         A start ends when the stress falls by less than this fraction of the sum of squared
         distances of the embedding.

@@ -75,7 +75,7 @@ class Presence:
 
 
 class BernoulliNB(SamplingClassifier, DiscreteNB):
-    """Naive Bayes for columns of yes and no; both count. Missing values (NaN) are allowed.
+    """Naive Bayes for binary features; absent features count too. Missing values are allowed.
 
     Parameters
     ----------

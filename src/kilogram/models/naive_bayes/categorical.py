@@ -85,7 +85,7 @@ def looked_up(values: np.ndarray, tables: list[np.ndarray], priors: np.ndarray) 
 
 
 class CategoricalNB(SamplingClassifier, DiscreteNB):
-    """Naive Bayes for columns of categories, numbered from 0. Missing values (NaN) are allowed.
+    """Naive Bayes for categorical features, encoded from 0. Missing values (NaN) are allowed.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
 class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
     """Classification by a vote of the k nearest training rows.
 
-    Takes scikit-learn's parameters; `leave_one_out_scores` judges every k up to a largest one from
+    Takes scikit-learn's parameters; `leave_one_out_scores` scores every k up to a maximum from
     a single search.
 
     Parameters

@@ -143,7 +143,7 @@ class NeighborOutliers(KNeighborsMixin, OutlierMixin, NeighborsBase):
 
 
 class LocalOutlierFactor(NeighborOutliers):
-    """Rows that lie in a thinner neighbourhood than their neighbours do.
+    """Outliers by density: rows whose neighbourhood is sparser than those of their neighbours.
 
     Takes scikit-learn's parameters.
 
@@ -238,7 +238,7 @@ class LocalOutlierFactor(NeighborOutliers):
 
 
 class KNeighborsOutlierDetector(NeighborOutliers):
-    """Rows that are far from their k nearest neighbours.
+    """Outliers by distance: rows that are far from their k nearest neighbours.
 
     One scale for all regions: rows of a sparse cluster score higher than those of a dense one,
     where `LocalOutlierFactor` compares with the density around.

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def condensed_neighbors(X: Any, y: Any, *, random_state: Any = None) -> Array:
-    """Positions of a subset of rows that classifies all rows as their labels are.
+    """Positions of a subset of rows whose nearest-neighbour rule classifies all rows correctly.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def condensed_neighbors(X: Any, y: Any, *, random_state: Any = None) -> Array:
 
 
 def edited_neighbors(X: Any, y: Any, *, n_neighbors: int = 3, method: str = "vote") -> Array:
-    """Positions of the rows that an editing of the training rows keeps.
+    """Positions of the training rows that remain after editing out misleading ones.
 
     Parameters
     ----------

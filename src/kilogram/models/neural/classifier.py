@@ -47,8 +47,8 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     """Multi-layer perceptron for classes, one or several labels a row.
 
     Minimises the mean loss plus ``alpha / 2`` times the squared weights, divided by the number of
-    rows (of a batch). Equal `random_state`, equal network as in scikit-learn, up to rounding. Rows
-    of torch, CuPy and other array libraries are trained on their device; rows in blocks are
+    rows (of a batch). The same `random_state` gives the network of scikit-learn, up to rounding.
+    Rows of torch, CuPy and other array libraries are trained on their device; rows in blocks are
     gathered: use `partial_fit` where they do not fit in memory. Batches of 5 000 and more float64
     rows are computed in float32 where it has the digits for them; "lbfgs" always keeps float64.
 

@@ -30,11 +30,11 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     """Multi-layer perceptron for one or several real targets.
 
     Minimises the mean loss plus ``alpha / 2`` times the squared weights, divided by the number of
-    rows (of a batch). Equal `random_state`, equal network as in scikit-learn, up to rounding; the
-    loss of several targets is their sum, whose gradient the steps follow (scikit-learn reports the
-    mean). Rows of torch, CuPy and other array libraries are trained on their device; rows in blocks
-    are gathered: use `partial_fit` where they do not fit in memory. Batches of 5 000 and more
-    float64 rows are computed in float32 where it has the digits; "lbfgs" always keeps float64.
+    rows (of a batch). The same `random_state` gives the network of scikit-learn, up to rounding;
+    the loss of several targets is their sum, whose gradient the steps follow (scikit-learn reports
+    the mean). Rows of torch, CuPy and other array libraries are trained on their device; rows in
+    blocks are gathered: use `partial_fit` where they do not fit in memory. Batches of 5 000 and
+    more float64 rows are computed in float32 where it has the digits; "lbfgs" always keeps float64.
 
     Parameters
     ----------

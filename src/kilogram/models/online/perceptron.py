@@ -53,7 +53,7 @@ class Perceptron(OnlinePredictor):
     alpha : float, default=0.0001
         Strength of the penalty, if there is one.
     l1_ratio : float, default=0.15
-        Kept for scikit-learn's signature; it belongs to "elasticnet".
+        For compatibility with scikit-learn; it belongs to "elasticnet".
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     max_iter : int, default=1000
@@ -63,11 +63,11 @@ class Perceptron(OnlinePredictor):
     shuffle : bool, default=True
         Draw a new order of the rows for each pass.
     verbose : int, default=0
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     eta0 : float, default=1
         Step size.
     n_jobs : int or None, default=None
-        Kept for scikit-learn's signature: all one-vs-rest classifiers are updated together.
+        For compatibility with scikit-learn: all one-vs-rest classifiers are updated together.
     random_state : int, RandomState or None, default=0
         Seed or generator of the random draws; an int gives the same result every time.
     early_stopping : bool, default=False

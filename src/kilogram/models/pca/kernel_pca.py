@@ -68,7 +68,7 @@ from kilogram.statistics import Moments
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, KernelSubspace, TransformerMixin, Estimator):
-    """PCA after a non-linear map that is known by its kernel alone.
+    """Principal component analysis in the feature space of a kernel.
 
     Maximises ``sum_i w_i <v, phi(x_i) - mu>^2`` over orthonormal v in the feature space of the
     kernel. Takes scikit-learn's parameters and gives its scores up to sign; the leading components

@@ -46,7 +46,7 @@ from kilogram.solvers.linear.positive_definite import SINGULAR
 
 
 class KernelRidge(KernelPredictor):
-    """Ridge regression with a kernel, at any number of rows.
+    """Ridge regression with a kernel, for any number of rows.
 
     Minimises ``sum_i w_i |y_i - f(x_i)|^2 + alpha |f|^2`` over the functions of a kernel. Takes
     scikit-learn's parameters and gives its predictions. While the kernel matrix fits in memory the

@@ -44,7 +44,7 @@ class QuantileRegressor(RobustPredictor):
         For compatibility with scikit-learn: its solvers' names ("highs", "highs-ds", "highs-ipm",
         "interior-point", "revised simplex") lead to the same method and the same optimum.
     solver_options : dict or None, default=None
-        For scikit-learn's signature; there is nothing to set.
+        For compatibility with scikit-learn; there is nothing to set.
     tol : float, default=1e-9
         Largest duality gap at the end, relative to the objective.
     max_iter : int, default=100

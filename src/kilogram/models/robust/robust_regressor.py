@@ -39,7 +39,7 @@ class RobustRegressor(InMemoryPredictor):
     """Linear regression by M-, S- or MM-estimation, with standard errors.
 
     ``method="mm"`` minimises ``sum_i w_i rho(r_i / s)`` from an S-estimate whose scale s it keeps:
-    half of the rows may be anything (`breakdown`), in y or in X, and at normal errors the
+    up to half of the rows may be arbitrary (`breakdown`), in y or in X, and at normal errors the
     variance is that of least squares divided by `efficiency`. ``"s"`` minimises the robust scale s
     of the residuals itself: the same breakdown, 29 % efficiency. ``"m"`` is reweighted least
     squares with s = 1.4826 median |r|: no starts, but one row of high leverage can move it.

@@ -31,7 +31,7 @@ def trimmed_factor(fraction: float) -> float:
 class LeastTrimmedSquares(InMemoryPredictor):
     """Linear regression by least trimmed squares, with a reweighted second fit.
 
-    Minimises ``sum of the h smallest r_i^2``: the other n - h rows may be anything, in y or in X.
+    Minimises ``sum of the h smallest r_i^2``: the other n - h rows may be arbitrary, in y or in X.
     The result is then improved by least squares of all rows whose residual is less than 2.24
     robust standard deviations, which has standard errors. `RobustRegressor` is more efficient.
 

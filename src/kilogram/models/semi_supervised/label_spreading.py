@@ -4,7 +4,7 @@ Objective    min_F  1/2 sum_ij A_ij |F_i / sqrt d_i - F_j / sqrt d_j|^2 + mu sum
 
 A is the graph, d its degrees, Y_i the indicator of the label of row i and 0 where there is none:
 near rows shall agree, so that the border does not cut through regions where rows lie dense (the
-cluster assumption), and labels shall be kept. With S = D^-1/2 A D^-1/2 and alpha = 1 / (1 + mu)
+cluster assumption), and labels should be kept. With S = D^-1/2 A D^-1/2 and alpha = 1 / (1 + mu)
 
     (I - alpha S) F = (1 - alpha) Y
 
@@ -41,7 +41,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
     """Semi-supervised classification: labels spread from few rows to many.
 
     Minimises ``1/2 sum_ij A_ij |F_i / sqrt d_i - F_j / sqrt d_j|^2 + mu sum_i |F_i - Y_i|^2`` with
-    alpha = 1 / (1 + mu): near rows shall agree, and labels shall be kept.
+    alpha = 1 / (1 + mu): near rows should agree, and labels be kept.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
     max_iter : int, default=1000
         Maximum number of iterations.
     n_jobs : int or None, default=None
-        Kept for scikit-learn's signature: threads are those of OpenMP and BLAS.
+        For compatibility with scikit-learn: threads are those of OpenMP and BLAS.
     unlabelled : object, default=-1
         The label that marks a row without a label.
 

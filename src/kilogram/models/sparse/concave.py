@@ -47,8 +47,8 @@ class ConcaveRegressor(LinearPredictor):
 
     Minimises ``1/(2 W) sum_i w_i (y_i - f(x_i))^2 + sum_j P(s_j b_j)``, where s_j is the standard
     deviation of feature j and P rises like ``alpha |t|`` at 0 and is constant for large t. The
-    lasso biases large coefficients towards 0 and keeps false features for it; these penalties do
-    not.
+    lasso biases large coefficients towards 0 and keeps irrelevant features to make up for it;
+    these penalties do not.
 
     Parameters
     ----------

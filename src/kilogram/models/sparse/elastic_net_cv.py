@@ -70,8 +70,7 @@ class ElasticNetCV(SparseLinearModel):
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds) or (n_alphas, n_folds)
         Mean squared errors on the rows left out.
     alphas_ : ndarray of shape (n_l1_ratio, n_alphas) or (n_alphas,)
-        The alphas tried, of every mixture; once where they are the same.
-        The penalties tried, largest first.
+        The penalties tried, largest first; for every mixture, or once where they are the same.
     coef_ : ndarray of shape (d,)
         Coefficients of the features.
     intercept_ : float

@@ -107,7 +107,7 @@ class SpectralClustering(AffinityMixin, CentreMixin, Estimator):
     n_jobs : int or None, default=None
         For compatibility with scikit-learn: all threads that OpenMP and BLAS may use are used.
     verbose : bool, default=False
-        For scikit-learn's signature; progress goes through callbacks.
+        For compatibility with scikit-learn; progress goes through callbacks.
     relaxation : {"ncut", "trace"}, default="ncut"
         Normalised cut, or the kernel matrix itself with rows of length 1.
     max_memory : int, str or None, default=None

@@ -72,7 +72,7 @@ class LinearSVC(LinearClassifier, LinearMachine):
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
     verbose : int, default=0
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     random_state : int, RandomState or None, default=None
         Order of the rows in dual coordinate descent.
     max_iter : int, default=1000

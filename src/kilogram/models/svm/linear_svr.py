@@ -73,7 +73,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         the unsquared loss with more than 3 000 features and, at first, with up to 20 000 rows. The
         optimum is the same.
     verbose : int, default=0
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     random_state : int, RandomState or None, default=None
         Order of the rows in dual coordinate descent.
     max_iter : int, default=1000

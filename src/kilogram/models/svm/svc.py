@@ -89,7 +89,7 @@ class SVC(ClassifierMixin, KernelMachine):
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
     verbose : bool, default=False
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     max_iter : int, default=-1
         Largest number of pair steps of a binary machine; -1 is max(10 million, 100 n).
     decision_function_shape : {"ovr", "ovo"}, default="ovr"

@@ -75,7 +75,7 @@ class SVR(RegressorMixin, KernelMachine):
     cache_size : float, default=200
         Megabytes for kernel rows, at least; without `max_memory` more is taken if it is free.
     verbose : bool, default=False
-        Kept for scikit-learn's signature: progress is reported to callbacks (`set_callbacks`).
+        For compatibility with scikit-learn: progress is reported to callbacks (`set_callbacks`).
     max_iter : int, default=-1
         Largest number of pair steps; -1 is max(10 million, 100 n).
     slack : {1, 2}, default=1

@@ -143,7 +143,7 @@ def indicators(target: Target) -> np.ndarray:
 
 
 class DecisionTreeRegressor(RegressorMixin, SingleTree, TreeRegressor):
-    """A tree that predicts the mean of the rows in the leaf.
+    """Decision tree: predicts the mean target of the training rows in a leaf.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ default="from_dtype"
 
 
 class DecisionTreeClassifier(MultiLabelMixin, SingleTree, TreeClassifier):
-    """A tree that predicts the class proportions of the rows in the leaf.
+    """Decision tree: predicts the class proportions of the training rows in a leaf.
 
     Parameters
     ----------
