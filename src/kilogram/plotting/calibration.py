@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
 from kilogram.evaluation.calibration import reliability
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 from kilogram.plotting.threshold_curves import positive_class, positive_scores
 
 
@@ -109,13 +109,13 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
-        style.fitted(estimator, cls.__name__, "predict_proba")
+        validation.check_fitted(estimator, cls.__name__, "predict_proba")
         classes = np.asarray(estimator.classes_)
         positive = positive_class(classes, pos_label, cls.__name__)
         return cls.from_predictions(
             y, positive_scores(estimator, X, classes, positive), n_bins=n_bins, strategy=strategy,
             confidence=confidence, pos_label=positive,
-            name=style.name_of(estimator) if name is None else name, ax=ax,
+            name=validation.estimator_name(estimator) if name is None else name, ax=ax,
         )  # fmt: skip
 
     @classmethod
@@ -148,7 +148,7 @@ class CalibrationDisplay:
         check_parameter("n_bins", n_bins, Integer(1))
         check_parameter("strategy", strategy, OneOf("quantile", "uniform"))
         check_parameter("confidence", confidence, Real(0, 1, closed="neither"))
-        y, p = style.pair(y_true, y_prob, ("y_true", "y_prob"))
+        y, p = validation.as_columns(y_true, y_prob, ("y_true", "y_prob"))
         positive = positive_class(np.unique(y), pos_label, cls.__name__)
         found = reliability(
             y == positive,
@@ -199,6 +199,6 @@ class CalibrationDisplay:
         self.histogram_ = [ax.stairs(tall - 0.16, edges, baseline=-0.16, fill=True, color=colour,
                                      alpha=0.35)]  # fmt: skip
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.16, 1.02), yticks=np.linspace(0, 1, 6))
-        style.tidy(ax, "predicted probability", "observed frequency")
+        style.label_axes(ax, "predicted probability", "observed frequency")
         style.legend(ax, loc="upper left")
         return self

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 from kilogram.plotting.decision_boundary import grid_around
 
 
@@ -98,13 +98,13 @@ class ClusterDisplay:
         ClusterDisplay
         """
         check_parameter("grid_resolution", grid_resolution, Integer(2))
-        style.fitted(estimator, cls.__name__, "predict", "labels_")
-        points = style.points_of(X, cls.__name__)
+        validation.check_fitted(estimator, cls.__name__, "predict", "labels_")
+        points = validation.as_points(X, cls.__name__)
         labels = _labels(estimator, X, len(points))
         regions = None
         if borders and hasattr(estimator, "predict"):
             xx0, xx1 = grid_around(points, int(grid_resolution), 0.3)
-            grid = style.rows_like(np.c_[xx0.ravel(), xx1.ravel()], X)
+            grid = validation.rows_like(np.c_[xx0.ravel(), xx1.ravel()], X)
             cells = np.asarray(to_numpy(estimator.predict(grid))).reshape(xx0.shape)
             regions = (xx0, xx1, cells)
         centers = next(
@@ -120,7 +120,7 @@ class ClusterDisplay:
             points=points, labels=labels, regions=regions,
             centers=centers if centers is not None and centers.shape[1:] == (2,) else None,
             covariances=_covariances(estimator),
-            names=tuple(style.feature_labels(X, feature_names)),  # type: ignore[arg-type]
+            names=tuple(validation.feature_labels(X, feature_names)),  # type: ignore[arg-type]
         ).plot(ax=ax)  # fmt: skip
 
     def plot(self, ax: Any = None) -> Self:
@@ -162,7 +162,7 @@ class ClusterDisplay:
                 *self.centers.T, s=110, marker="X", color=style.INK, edgecolors="white",
                 linewidths=1.2, zorder=4, label="centres",
             )  # fmt: skip
-        style.tidy(ax, *self.names)
+        style.label_axes(ax, *self.names)
         if len(clusters) <= 10:
             style.legend(ax, frameon=True, framealpha=0.85, edgecolor="none")
         return self

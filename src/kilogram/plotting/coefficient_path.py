@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 LABELLED = 8  # coefficients with a colour and a name
 
@@ -106,7 +106,7 @@ class CoefficientPathDisplay:
         for value in values:
             model = clone(estimator).set_params(**{param_name: float(value)}).fit(X, y)
             columns.append(_coefficients(model))
-        names = style.feature_labels(X, feature_names)
+        names = validation.feature_labels(X, feature_names)
         return cls(
             param_range=values, coefs=np.column_stack(columns), param_name=param_name,
             feature_names=names,
@@ -140,7 +140,10 @@ class CoefficientPathDisplay:
         -------
         CoefficientPathDisplay
         """
-        values, table = style.column(param_range, "param_range"), style.numbers(coefs, "coefs")
+        values, table = (
+            validation.as_column(param_range, "param_range"),
+            validation.as_matrix(coefs, "coefs"),
+        )
         check_consistent_length(values, table.T)
         if feature_names is not None and len(feature_names) != len(table):
             raise ValueError(
@@ -180,7 +183,7 @@ class CoefficientPathDisplay:
         self.chosen_ = None
         if self.chosen is not None:
             self.chosen_ = ax.axvline(self.chosen, color=style.INK, lw=1.0, ls=(0, (5, 4)))
-        style.tidy(ax, self.param_name, "coefficient")
+        style.label_axes(ax, self.param_name, "coefficient")
         self._name_lines(ax, shades, int(np.argmin(values)))
         return self
 
@@ -209,14 +212,14 @@ def _values(
     given: Any, estimator: BaseEstimator, X: Any, y: Any, param_name: str, n_values: int
 ) -> np.ndarray:
     if given is not None:
-        values = style.column(given, "param_range").astype(float)
+        values = validation.as_column(given, "param_range").astype(float)
         if np.any(values < 0):
             raise ValueError("param_range must contain numbers of at least 0.")
         return np.sort(values)
     if param_name != "alpha":
         return np.geomspace(1e-4, 1e4, n_values)
-    table = style.numbers(X)
-    Z, target = table - table.mean(axis=0), style.column(y)
+    table = validation.as_matrix(X)
+    Z, target = table - table.mean(axis=0), validation.as_column(y)
     if hasattr(estimator, "l1_ratio") or "Lasso" in type(estimator).__name__:
         ratio = max(float(getattr(estimator, "l1_ratio", 1.0) or 0.0), 1e-2)
         top = float(np.abs(Z.T @ (target - target.mean())).max()) / len(Z) / ratio

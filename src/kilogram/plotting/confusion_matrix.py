@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Null, OneOf, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 
 class ConfusionMatrixDisplay:
@@ -81,7 +81,7 @@ class ConfusionMatrixDisplay:
         -------
         ConfusionMatrixDisplay
         """
-        style.fitted(estimator, cls.__name__, "predict")
+        validation.check_fitted(estimator, cls.__name__, "predict")
         return cls.from_predictions(
             y, to_numpy(estimator.predict(X)), labels=labels, sample_weight=sample_weight,
             normalize=normalize, display_labels=display_labels, ax=ax,
@@ -112,8 +112,10 @@ class ConfusionMatrixDisplay:
         ConfusionMatrixDisplay
         """
         check_parameter("normalize", normalize, OneOf("true", "pred", "all") | Null())
-        y, f = style.pair(y_true, y_pred, ("y_true", "y_pred"))
-        weights = None if sample_weight is None else style.column(sample_weight, "sample_weight")
+        y, f = validation.as_columns(y_true, y_pred, ("y_true", "y_pred"))
+        weights = (
+            None if sample_weight is None else validation.as_column(sample_weight, "sample_weight")
+        )
         classes = np.unique(np.concatenate([y, f])) if labels is None else np.asarray(labels)
         found = confusion_matrix(y, f, labels=classes, sample_weight=weights, normalize=normalize)
         if display_labels is not None and len(display_labels) != len(classes):
@@ -162,7 +164,7 @@ class ConfusionMatrixDisplay:
         long = sum(map(len, names)) > 40
         ax.set_xticks(range(k), names, rotation=45 if long else 0, ha="right" if long else "center")
         ax.set_yticks(range(k), names)
-        style.tidy(ax, "predicted class", "true class")
+        style.label_axes(ax, "predicted class", "true class")
         for spine in ax.spines.values():
             spine.set_visible(False)
         ax.tick_params(length=0)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, is_regressor
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, OneOf, Real, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 METHODS = ("auto", "predict", "decision_function", "predict_proba")
 
@@ -119,11 +119,11 @@ class DecisionBoundaryDisplay:
         check_parameter("grid_resolution", grid_resolution, Integer(2))
         check_parameter("eps", eps, Real(0))
         check_parameter("response_method", response_method, OneOf(*METHODS))
-        style.fitted(estimator, cls.__name__, "predict")
-        points = style.points_of(X, cls.__name__)
-        rows = None if y is None else style.pair(y, points[:, 0], ("y", "X"))[0]
+        validation.check_fitted(estimator, cls.__name__, "predict")
+        points = validation.as_points(X, cls.__name__)
+        rows = None if y is None else validation.as_columns(y, points[:, 0], ("y", "X"))[0]
         xx0, xx1 = grid_around(points, int(grid_resolution), float(eps))
-        grid = style.rows_like(np.c_[xx0.ravel(), xx1.ravel()], X)
+        grid = validation.rows_like(np.c_[xx0.ravel(), xx1.ravel()], X)
         response, classes = _response(estimator, grid, response_method)
         margin = _margin(estimator, grid, margins)
         display = cls(
@@ -133,7 +133,7 @@ class DecisionBoundaryDisplay:
             classes=classes,
             margin=None if margin is None else margin.reshape(xx0.shape),
             support_vectors=_support_vectors(estimator),
-            labels=tuple(style.feature_labels(X, feature_names)),  # type: ignore[arg-type]
+            labels=tuple(validation.feature_labels(X, feature_names)),  # type: ignore[arg-type]
             rows=None if rows is None else (points, rows),
         )
         return display.plot(ax=ax)
@@ -168,7 +168,7 @@ class DecisionBoundaryDisplay:
             )  # fmt: skip
         ax.set_xlim(self.xx0.min(), self.xx0.max())
         ax.set_ylim(self.xx1.min(), self.xx1.max())
-        style.tidy(ax, *self.labels)
+        style.label_axes(ax, *self.labels)
         if self.classes is None or len(self.classes) <= 10:
             style.legend(ax, frameon=True, framealpha=0.85, edgecolor="none")
         return self
@@ -268,7 +268,7 @@ def _support_vectors(estimator: BaseEstimator) -> np.ndarray | None:
     found = getattr(estimator, "support_vectors_", None)
     if found is None:
         return None
-    vectors = style.numbers(found) if len(found) else np.empty((0, 2))
+    vectors = validation.as_matrix(found) if len(found) else np.empty((0, 2))
     return vectors if vectors.shape[1] == 2 else None
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
 from kilogram.kernels.names import as_kernel
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 
 class KernelMatrixDisplay:
@@ -73,9 +73,9 @@ class KernelMatrixDisplay:
         KernelMatrixDisplay
         """
         check_parameter("max_rows", max_rows, Integer(1))
-        points = style.numbers(X)
+        points = validation.as_matrix(X)
         order = np.arange(len(points))
-        values = None if y is None else style.pair(y, points[:, 0], ("y", "X"))[0]
+        values = None if y is None else validation.as_columns(y, points[:, 0], ("y", "X"))[0]
         if values is not None:
             order = np.argsort(values, kind="stable")
         if len(order) > max_rows:
@@ -111,7 +111,7 @@ class KernelMatrixDisplay:
         -------
         KernelMatrixDisplay
         """
-        style.fitted(estimator, cls.__name__)
+        validation.check_fitted(estimator, cls.__name__)
         kernel = getattr(estimator, "kernel_", getattr(estimator, "kernel", None))
         if kernel is None or isinstance(kernel, (list, tuple)):
             raise TypeError(
@@ -149,9 +149,9 @@ class KernelMatrixDisplay:
             names = [str(c) for c in self.classes]
             ax.set_xticks(middles, names)
             ax.set_yticks(middles, names)
-            style.tidy(ax, "rows by class", "rows by class")
+            style.label_axes(ax, "rows by class", "rows by class")
         else:
-            style.tidy(ax, "row", "row")
+            style.label_axes(ax, "row", "row")
         ax.set_title(self.name, fontsize=10, color=style.INK, loc="left")
         return self
 

@@ -47,7 +47,7 @@ class _ScoreCurves:
         for (kind, scores), colour in zip(curves.items(), style.PALETTE[1::-1], strict=True):
             if score_type in ("both", kind):
                 self._curve(ax, x, np.asarray(scores), colour, names[kind])
-        style.tidy(ax, xlabel, self.score_name)
+        style.label_axes(ax, xlabel, self.score_name)
         style.legend(ax)
         return ax
 

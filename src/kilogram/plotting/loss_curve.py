@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 #: Attribute, what the axis says, what an iteration is.
 CURVES = (
@@ -76,7 +76,11 @@ class LossCurveDisplay:
         -------
         LossCurveDisplay
         """
-        models = estimator if isinstance(estimator, dict) else {style.name_of(estimator): estimator}
+        models = (
+            estimator
+            if isinstance(estimator, dict)
+            else {validation.estimator_name(estimator): estimator}
+        )
         if not models:
             raise ValueError("LossCurveDisplay needs at least one fitted model, got an empty dict.")
         kinds = {name: _kind(model) for name, model in models.items()}
@@ -120,9 +124,9 @@ class LossCurveDisplay:
                     np.arange(1, len(held) + 1), held, color=colour, lw=1.6, ls="--",
                     label=f"{name}, validation rows",
                 )  # fmt: skip
-        style.tidy(ax, self.xlabel, self.ylabel)
+        style.label_axes(ax, self.xlabel, self.ylabel)
         if right is not ax:
-            style.tidy(right, None, "validation score")
+            style.label_axes(right, None, "validation score")
             right.spines["right"].set(visible=True, color=style.QUIET)
         drawn = [*self.lines_, *self.held_out_]
         if len(drawn) > 1:
@@ -131,7 +135,7 @@ class LossCurveDisplay:
 
 
 def _kind(model: BaseEstimator) -> tuple[str, str, str]:
-    style.fitted(model, "LossCurveDisplay")
+    validation.check_fitted(model, "LossCurveDisplay")
     for kind in CURVES:
         found = getattr(model, kind[0], None)
         if found is not None and len(found):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Real, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 
 class PredictionBandDisplay:
@@ -110,13 +110,15 @@ class PredictionBandDisplay:
         check_parameter("coverage", coverage, Real(0, 1, closed="neither"))
         check_parameter("grid_resolution", grid_resolution, Integer(2))
         check_parameter("eps", eps, Real(0))
-        points = style.points_of(X, cls.__name__, width=1)
+        points = validation.as_points(X, cls.__name__, width=1)
         low, high = points.min(), points.max()
         reach = eps * (high - low) or 0.5
         x = np.linspace(low - reach, high + reach, int(grid_resolution))
-        middle, lower, upper, inner = _band(estimator, style.rows_like(x[:, None], X), coverage)
-        rows = None if y is None else style.pair(points[:, 0], y, ("X", "y"))
-        (name,) = style.feature_labels(X, feature_names)
+        middle, lower, upper, inner = _band(
+            estimator, validation.rows_like(x[:, None], X), coverage
+        )
+        rows = None if y is None else validation.as_columns(points[:, 0], y, ("X", "y"))
+        (name,) = validation.feature_labels(X, feature_names)
         display = cls(
             x=x, prediction=middle, lower=lower, upper=upper, coverage=float(coverage),
             inner=inner, rows=rows, labels=(name, getattr(y, "name", None) or "target"),
@@ -146,9 +148,9 @@ class PredictionBandDisplay:
         -------
         PredictionBandDisplay
         """
-        x, prediction = style.pair(x, prediction, ("x", "prediction"))
-        _, lower = style.pair(x, lower, ("x", "lower"))
-        _, upper = style.pair(x, upper, ("x", "upper"))
+        x, prediction = validation.as_columns(x, prediction, ("x", "prediction"))
+        _, lower = validation.as_columns(x, lower, ("x", "lower"))
+        _, upper = validation.as_columns(x, upper, ("x", "upper"))
         if np.any(lower > upper):
             raise ValueError("lower must not exceed upper.")
         order = np.argsort(x, kind="stable")
@@ -190,7 +192,7 @@ class PredictionBandDisplay:
             self.scatter_ = ax.scatter(
                 *self.rows, s=18, color=style.INK, zorder=3, linewidths=0, label="observations"
             )
-        style.tidy(ax, *self.labels)
+        style.label_axes(ax, *self.labels)
         style.legend(ax)
         return self
 
@@ -204,7 +206,7 @@ def _band(
         model = getattr(estimator, "model", None)
         middle = (lower + upper) / 2 if model is None else np.asarray(to_numpy(model.predict(grid)))
         return middle, lower, upper, None
-    style.fitted(estimator, "PredictionBandDisplay", "predict")
+    validation.check_fitted(estimator, "PredictionBandDisplay", "predict")
     if hasattr(estimator, "prediction_band"):
         lower, upper = (to_numpy(end) for end in estimator.prediction_band(grid, coverage))
         inner = tuple(to_numpy(end) for end in estimator.confidence_band(grid, coverage))

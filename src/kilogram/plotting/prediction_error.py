@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Null, OneOf, check_parameter
 from kilogram.base.random_state import as_generator
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 KINDS = ("residual_vs_predicted", "actual_vs_predicted")
 BINS = 10  # of the line of mean residuals
@@ -82,7 +82,7 @@ class PredictionErrorDisplay:
         -------
         PredictionErrorDisplay
         """
-        style.fitted(estimator, cls.__name__, "predict")
+        validation.check_fitted(estimator, cls.__name__, "predict")
         return cls.from_predictions(
             y, to_numpy(estimator.predict(X)), kind=kind, subsample=subsample,
             random_state=random_state, ax=ax,
@@ -111,7 +111,7 @@ class PredictionErrorDisplay:
         -------
         PredictionErrorDisplay
         """
-        y, f = style.pair(y_true, y_pred, ("y_true", "y_pred"))
+        y, f = validation.as_columns(y_true, y_pred, ("y_true", "y_pred"))
         if y.dtype.kind not in "biuf" or f.dtype.kind not in "biuf":
             raise ValueError(
                 "PredictionErrorDisplay needs numbers, y_true or y_pred has classes: use "
@@ -158,11 +158,11 @@ class PredictionErrorDisplay:
         if kind == KINDS[0]:
             self.line_ = ax.axhline(0, color=style.QUIET, lw=1.0, ls="--")
             self.trend_ = self._trend(ax, residual)
-            style.tidy(ax, "predicted", "residual (actual - predicted)")
+            style.label_axes(ax, "predicted", "residual (actual - predicted)")
         else:
             ends = [min(self.y_pred.min(), heights.min()), max(self.y_pred.max(), heights.max())]
             (self.line_,) = ax.plot(ends, ends, color=style.QUIET, lw=1.0, ls="--")
-            style.tidy(ax, "predicted", "actual")
+            style.label_axes(ax, "predicted", "actual")
         spread = float(((self.y_true - self.y_true.mean()) ** 2).sum())
         if spread > 0:
             r2 = 1 - float(residual @ residual) / spread

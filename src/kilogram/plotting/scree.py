@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kilogram.base.constraints import Real, check_parameter
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 
 class ScreeDisplay:
@@ -67,9 +67,11 @@ class ScreeDisplay:
         -------
         ScreeDisplay
         """
-        style.fitted(estimator, cls.__name__)
+        validation.check_fitted(estimator, cls.__name__)
         names = ("explained_variance_ratio_", "eigenvalues_", "singular_values_")
-        values = style.needs(estimator, cls.__name__, names, "PCA, KernelPCA and their relatives")
+        values = validation.first_attribute(
+            estimator, cls.__name__, names, "PCA, KernelPCA and their relatives"
+        )
         ratios = getattr(estimator, names[0], None) is not None
         return cls._of(values, ratios, threshold, ax)
 
@@ -96,7 +98,7 @@ class ScreeDisplay:
         -------
         ScreeDisplay
         """
-        return cls._of(style.column(values, "values"), are_ratios, threshold, ax)
+        return cls._of(validation.as_column(values, "values"), are_ratios, threshold, ax)
 
     @classmethod
     def _of(cls, values: Any, ratios: bool, threshold: float | None, ax: Any) -> Self:
@@ -131,7 +133,9 @@ class ScreeDisplay:
             self._draw_threshold(ax, total)
             style.legend(ax, loc="center right")
         ax.xaxis.get_major_locator().set_params(integer=True)
-        style.tidy(ax, "component", "fraction of the variance" if self.are_ratios else "eigenvalue")
+        style.label_axes(
+            ax, "component", "fraction of the variance" if self.are_ratios else "eigenvalue"
+        )
         return self
 
     def _draw_threshold(self, ax: Any, total: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.evaluation.silhouette import silhouette_samples
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 
 class SilhouetteDisplay:
@@ -65,7 +65,7 @@ class SilhouetteDisplay:
         -------
         SilhouetteDisplay
         """
-        style.fitted(estimator, cls.__name__, "predict", "labels_")
+        validation.check_fitted(estimator, cls.__name__, "predict", "labels_")
         known = getattr(estimator, "labels_", None)
         if known is None or (hasattr(estimator, "predict") and len(known) != len(X)):
             known = estimator.predict(X)
@@ -89,9 +89,9 @@ class SilhouetteDisplay:
         -------
         SilhouetteDisplay
         """
-        names = style.column(labels, "labels")
+        names = validation.as_column(labels, "labels")
         if names.dtype.kind in "iu" and (names < 0).any():
-            rows = style.numbers(X)
+            rows = validation.as_matrix(X)
             X, names = rows[names >= 0], names[names >= 0]
         return cls(values=silhouette_samples(X, names, metric=metric), labels=names).plot(ax=ax)
 
@@ -124,6 +124,6 @@ class SilhouetteDisplay:
         ax.axvline(0, color=style.QUIET, lw=0.8)
         ax.set_yticks(middles, [str(c) for c in clusters])
         ax.tick_params(axis="y", length=0)
-        style.tidy(ax, "silhouette", "cluster")
+        style.label_axes(ax, "silhouette", "cluster")
         ax.set_title(f"mean silhouette {mean:.3f}", loc="left", fontsize=10, color=style.INK)
         return self

@@ -16,7 +16,7 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, Real, check_parameter
 from kilogram.base.random_state import as_generator
 from kilogram.evaluation.ranking import ThresholdCurve, auc_interval, curve, rows_interval
-from kilogram.plotting import style
+from kilogram.plotting import style, validation
 
 GRID = np.linspace(0, 1, 201)
 
@@ -70,13 +70,14 @@ class _CurveDisplay:
         -------
         display
         """
-        style.fitted(estimator, cls.__name__, "decision_function", "predict_proba")
+        validation.check_fitted(estimator, cls.__name__, "decision_function", "predict_proba")
         classes = np.asarray(to_numpy(estimator.classes_))
         positive = positive_class(classes, pos_label, cls.__name__)
         scores = positive_scores(estimator, X, classes, positive)
         return cls.from_predictions(
             y, scores, pos_label=positive, confidence=confidence, n_bootstrap=n_bootstrap,
-            random_state=random_state, name=style.name_of(estimator) if name is None else name,
+            random_state=random_state,
+            name=validation.estimator_name(estimator) if name is None else name,
             plot_chance_level=plot_chance_level, ax=ax,
         )  # fmt: skip
 
@@ -110,7 +111,7 @@ class _CurveDisplay:
         """
         check_parameter("confidence", confidence, Real(0, 1, closed="neither"))
         check_parameter("n_bootstrap", n_bootstrap, Integer(0))
-        y, score = style.pair(y_true, y_score, ("y_true", "y_score"))
+        y, score = validation.as_columns(y_true, y_score, ("y_true", "y_score"))
         positive = positive_class(np.unique(y), pos_label, cls.__name__)
         real = (y == positive).astype(int)
         found = curve(real, score)
@@ -152,7 +153,7 @@ class _CurveDisplay:
                 grid, low, high, color=self.line_.get_color(), alpha=0.15, linewidth=0
             )
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        style.tidy(ax, *self._labels)
+        style.label_axes(ax, *self._labels)
         return ax
 
 
