@@ -50,6 +50,16 @@ def test_the_network_learns_what_is_curved_at_any_scale_of_the_target():
     assert scores["network"] > max(scores["linear"], scores["baseline"]) + 0.1
 
 
+@pytest.mark.parametrize(
+    ("frame", "target", "folds"), [(classes(300), "kind", 5), (curved(300), "y", 2)]
+)
+def test_neighbours_have_learning_curves(frame, target, folds):
+    """No candidate asks for more neighbours than an eighth of the rows has in an inner fold."""
+    cooked = cook(frame, target, recipes=["knn"], folds=folds, repeats=1)
+    assert cooked.judged[-1].name == "knn"
+    assert cooked.evidence.learning.sizes[0] < 40
+
+
 def test_folds_of_rare_classes():
     """A class of one row is never left out; of others some rows always stay."""
     y = np.array([0] * 10 + [1] * 2 + [2])

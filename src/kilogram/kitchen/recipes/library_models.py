@@ -163,7 +163,8 @@ def _model(
     if name == "logistic":
         return kg.LogisticRegressionCV(cv=RareClassFolds(seed=seed), class_weight=weight), {}
     if name == "knn":
-        counts = [k for k in (1, 3, 5, 10, 20, 50) if k < rows / 4]
+        # learning curves fit on an eighth of half the rows, less an inner fold
+        counts = [k for k in (1, 3, 5, 10, 20, 50) if k <= max(5, rows / 25)]
         neighbors = kg.KNeighborsRegressor if regression else kg.KNeighborsClassifier
         return neighbors(), {"n_neighbors": counts, "weights": ["uniform", "distance"]}
     if name == "svm":
