@@ -185,7 +185,7 @@ def _defaults(scene: Scene) -> dict[str, Any]:
 
 
 def _key(scene: str, preset: str, controls: Mapping[str, Any]) -> str:
-    """The same text as the browser makes of a request."""
+    """Key of a request, equal to the one the browser computes."""
     return "|".join([scene, preset, *(f"{k}={_text(controls[k])}" for k in sorted(controls))])
 
 

@@ -163,7 +163,7 @@ class Grid:
         return {"kind": kind, **box, "nx": self.nx, "ny": self.ny, **more}
 
     def finer(self, times: int) -> Grid:
-        """The same rectangle with `times` as many cells each way."""
+        """A finer grid over the same rectangle: `times` as many cells in each direction."""
         return replace(self, nx=self.nx * times, ny=self.ny * times)
 
     def regions(self, predict: Callable[[NDArray[np.float64]], ArrayLike], **style: Any) -> Layer:

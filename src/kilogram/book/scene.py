@@ -75,13 +75,13 @@ def log_slider(name: str, label: str, default: float, lo: float, hi: float, **mo
 
 
 def choice(name: str, label: str, choices: Sequence[tuple[Any, str]], **more: Any) -> Control:
-    """One of several; the first is the default."""
+    """A control with several options, the first of them the default."""
     default = more.pop("default", choices[0][0])
     return Control(name, label, default, "choice", choices=tuple(choices), **more)
 
 
 def switch(name: str, label: str, default: bool = False, **more: Any) -> Control:
-    """On or off."""
+    """A control that is on or off."""
     return Control(name, label, default, "switch", **more)
 
 

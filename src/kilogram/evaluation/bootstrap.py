@@ -48,7 +48,7 @@ class Bootstrap(ShortRepr):
 
     @property
     def standard_error(self) -> float:
-        """Of the out-of-bag error, from the spread over rows."""
+        """Standard error of the out-of-bag error, from the spread over rows."""
         known = self.row_losses[np.isfinite(self.row_losses)]
         return float(np.std(known, ddof=1) / np.sqrt(len(known)))
 

@@ -215,7 +215,7 @@ class CriterionCurves:
         return found
 
     def _references(self, criteria: tuple[str, ...], sets: int, n_resamples: int) -> dict:
-        """The same numbers of uniform sets, (sets, ks) for each criterion that asks for them."""
+        """Criteria of uniform reference sets, (sets, ks) for each criterion that needs them."""
         rows: dict[str, list] = {name: [] for name in NEED_REFERENCES if name in criteria}
         for _ in range(sets):
             R = of.reference(self.X, self.rng)

@@ -109,7 +109,7 @@ class SearchSpace:
         return list(dict.fromkeys(found))
 
     def around(self, point: Params, span: float) -> SearchSpace:
-        """The same lists, and ranges shrunk around a point."""
+        """The space with its ranges shrunk around a point; lists stay as they are."""
         return SearchSpace({
             name: axis if isinstance(axis, Categorical) else axis.around(point[name], span)
             for name, axis in self.axes.items()
@@ -122,7 +122,7 @@ class SearchSpace:
 
     @property
     def size(self) -> float:
-        """How many points there are, infinite with a range."""
+        """Number of points, infinite with a range."""
         ranges = [axis for axis in self.axes.values() if not isinstance(axis, Categorical)]
         if ranges:
             return float("inf")

@@ -120,7 +120,7 @@ def stability_selection(
 
 
 def _halves(estimator: BaseEstimator, y: Any, n_pairs: int, random_state: Any) -> list[Array]:
-    """Both halves of the rows, n_pairs times."""
+    """Random halves of the rows, in n_pairs complementary pairs."""
     n = int(y.shape[0])
     if n < 2:
         raise ValueError(f"y must have at least 2 rows to be halved, got {n}.")

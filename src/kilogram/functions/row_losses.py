@@ -31,7 +31,7 @@ SLIGHT = 1e-3  # any small fraction: it changes the path of Newton's method, not
 
 
 class PredictorLoss(Protocol):
-    """What the solver asks of a loss."""
+    """The interface of a loss for the solvers."""
 
     def terms(self, y: Array, z: Array) -> DevianceTerms:
         """Of every row: the loss, its derivative in z, and its curvature, which is positive."""

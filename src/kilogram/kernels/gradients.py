@@ -148,7 +148,7 @@ def _tiles(X: Any, Y: Any, M: Any) -> Any:
 
 
 def with_prefix(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    """The same gradient, seen from one level higher in the tree."""
+    """The gradient with its parameter paths prefixed, for the next higher kernel in the tree."""
     return {f"{name}__{path}": value for path, value in found.items()}
 
 

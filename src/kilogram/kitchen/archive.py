@@ -112,7 +112,7 @@ def loads(content: bytes) -> Any:
 
 
 def _checked(content: bytes) -> bytes:
-    """The same archive, uncompressed, written from members that were read within the limits."""
+    """An uncompressed copy of the archive, made of members read within the limits."""
     members = _members(content)
     if "schema.json" not in members:
         raise ArchiveError("the archive has no schema")

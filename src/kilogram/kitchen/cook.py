@@ -308,7 +308,7 @@ def cook_targets(table: Any, targets: Collection[str], **settings: Any) -> dict[
 def cook_table(
     table: Table, target: str, settings: Settings, progress: Progress, resume: Path | None = None
 ) -> Cooked:
-    """The same, of a table that has been read."""
+    """Cook a table that has been read."""
     budget = Budget(max_time=settings.max_time)
     overrides = settings.overrides(target)
     layout = find_layout(table.data, target, overrides=overrides)

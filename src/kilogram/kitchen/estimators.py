@@ -26,7 +26,7 @@ TARGET = "target"
 
 
 class CookEstimator(BaseEstimator):
-    """What both estimators share.
+    """Base of `CookClassifier` and `CookRegressor`.
 
     Parameters
     ----------

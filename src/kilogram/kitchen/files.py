@@ -44,7 +44,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """All of the files, or none of them."""
+    """Write all of the files, or none of them."""
     waiting: dict[Path, Path] = {}
     with writable_folder(folder):
         try:
@@ -85,7 +85,7 @@ def umask() -> int:
 
 
 def cannot_write(folder: Path, bad: OSError) -> str:
-    """What to say of a folder that cannot be written to."""
+    """Error for a folder that cannot be written to."""
     return (
         f"Cannot write to {folder}: {bad.strerror}. Choose another folder with --out, or free "
         "some space."

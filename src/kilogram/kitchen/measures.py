@@ -158,7 +158,7 @@ def _macro_f1(y: np.ndarray, f: np.ndarray) -> float:
 
 
 def _quick_f1(y: np.ndarray, f: np.ndarray) -> float:
-    """The same by counts: 2 hits / (observed + predicted), averaged over the classes."""
+    """Macro F1 from counts: 2 hits / (observed + predicted), averaged over the classes."""
     count = int(max(y.max(), f.max())) + 1
     hits = np.bincount(y[y == f], minlength=count)
     both = np.bincount(y, minlength=count) + np.bincount(f, minlength=count)

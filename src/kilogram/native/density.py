@@ -26,7 +26,7 @@ class ColumnMajorRows(NamedTuple):
 
     @classmethod
     def of(cls, X: Array, w: Array) -> ColumnMajorRows:
-        """From rows X (n, d) and weights w (n,)."""
+        """Rows X (n, d) and weights w (n,), prepared for the native loops."""
         n, d = X.shape
         Y, padded = np.zeros((d, n + PADDING)), np.zeros(n + PADDING)
         Y[:, :n] = X.T

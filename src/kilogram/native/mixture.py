@@ -25,7 +25,7 @@ class MixtureStep(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Of all rows, from the sums; NaN if a row holds NaN."""
+        """Weight of all rows, from the sums; NaN if a row holds NaN."""
         return 0.0 if self.sums is None else float(self.sums[:, 0].sum())
 
 

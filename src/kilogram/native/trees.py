@@ -110,7 +110,7 @@ class GrowthLimits(NamedTuple):
 
 
 class SplitRules(NamedTuple):
-    """What a split may be."""
+    """Restrictions on the splits of a tree."""
 
     criterion: str
     random: bool = False  # one random threshold for each column

@@ -241,7 +241,7 @@ def _coefficients(model: BaseEstimator) -> np.ndarray:
 
 
 def _spread_heights(heights: np.ndarray, gap: float) -> np.ndarray:
-    """The same heights, neighbours at least a gap apart: blocks around their mean."""
+    """Heights of labels moved apart by at least a gap, in blocks around their mean."""
     order = np.argsort(heights, kind="stable")
     blocks: list[list[float]] = []  # [sum of heights, count]
     for h in heights[order]:

@@ -350,7 +350,7 @@ def _rows(X: Any) -> int:
 
 
 def _score_name(estimator: BaseEstimator, scoring: Any) -> str:
-    """What the scores are called on the axis."""
+    """Label of the axis of scores."""
     if isinstance(scoring, str):
         return scoring.replace("_", " ")
     if scoring is not None:

@@ -44,7 +44,7 @@ class CentredTotals:
 
     @classmethod
     def _about(cls, X: Any, w: Any, p: Any, s: Any, q: float) -> CentredTotals:
-        """From s = sum w (x - p) and q = sum w |x - p|^2."""
+        """The statistic from s = sum w (x - p) and q = sum w |x - p|^2."""
         W = total_weight(X, w)
         e = s / W if W else 0 * s
         total = q - W * float(namespace(e).sum(e * e))

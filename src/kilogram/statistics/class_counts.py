@@ -31,7 +31,7 @@ class FeatureCounts:
 
     @classmethod
     def of(cls, X: Any, codes: Any, w: Any = None, *, n_classes: int) -> FeatureCounts:
-        """Of rows X (n, d) without missing values."""
+        """Counts of rows X (n, d) without missing values."""
         X, codes = as_floats(X), to_numpy(codes)
         if not is_numpy(X):
             return cls.made(X, None, codes, w, n_classes, _lowest(X))

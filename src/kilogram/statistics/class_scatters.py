@@ -75,7 +75,7 @@ class ClassScatters:
 
     @property
     def spread(self) -> Any:
-        """What is kept of the squares about the means."""
+        """Sums of squares about the class means."""
         return self.scatters
 
     @property

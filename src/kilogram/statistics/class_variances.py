@@ -61,7 +61,7 @@ class ClassVariances:
 
     @property
     def spread(self) -> Any:
-        """What is kept of the squares about the means."""
+        """Sums of squares about the class means."""
         return self.squares
 
     @property
@@ -71,7 +71,7 @@ class ClassVariances:
 
     @property
     def mean(self) -> Any:
-        """Of each column over all classes, (d,)."""
+        """Mean of each column over all classes, (d,)."""
         xp = namespace(self.seen)
         total = _positive(xp.sum(self.seen, axis=0))
         return xp.sum(self.seen * self.means, axis=0) / total
@@ -126,7 +126,7 @@ def _sparse(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> tuple:
 
 
 def _other_library(X: Any, codes: np.ndarray, w: Any, weights: np.ndarray) -> ClassVariances:
-    """In the library of X, on its device."""
+    """The statistic for arrays of other libraries, computed on their device."""
     xp = namespace(X)
     wide = sum_dtype(X, xp)
     member, W = members(codes, w, len(weights), X), xp.astype(like(weights, X), wide)

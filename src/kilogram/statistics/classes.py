@@ -76,7 +76,7 @@ class ClassMoments:
 
     @property
     def spread(self) -> Any:
-        """What is kept of the squares about the means."""
+        """Sums of squares about the class means."""
         return self.within
 
     @property

@@ -25,7 +25,7 @@ class Counts:
 
     @classmethod
     def of(cls, y: Any, w: Any = None) -> Counts:
-        """Of the labels y (n,), with weights w (n,)."""
+        """Counts of the labels y (n,), with weights w (n,)."""
         weights = None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
         return cls(*_summed(to_numpy(y), weights))
 

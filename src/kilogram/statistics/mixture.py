@@ -76,7 +76,7 @@ class MixtureSums:
 
     @classmethod
     def of(cls, X: Any, w: Any, parts: Components) -> MixtureSums:
-        """Of the rows X (n, d) with weights w (n,) or None."""
+        """Sums over the rows X (n, d) with weights w (n,) or None."""
         unit = weight_unit(w)
         if unit != 1.0:  # responsibilities far below 1 are taken for nothing
             found = cls.of(X, w / unit, parts)

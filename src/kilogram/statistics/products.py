@@ -38,7 +38,7 @@ def scatter_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any,
 
 
 def _mixed_pair(X: Any, Y: Any, w: Any, p: Any, q: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The same for float32 X and float64 Y: float32 only where X is multiplied with itself."""
+    """Products of float32 X and float64 Y: float32 only where X is multiplied with itself."""
     xp = namespace(X, Y)
     w = None if w is None else xp.astype(w, Y.dtype, copy=False)
     Sxx, sx = scatter(X, w, p)

@@ -21,7 +21,7 @@ class Ranges:
 
     @classmethod
     def of(cls, X: Any) -> Ranges:
-        """Of rows X (n, d), dense or sparse."""
+        """Ranges of rows X (n, d), dense or sparse."""
         X = X.toarray() if is_sparse(X) else X
         if is_numpy(X):
             low, high, _ = column_ranges(as_floats(X), 0.0).astype(np.float64)

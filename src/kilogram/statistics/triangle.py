@@ -33,7 +33,7 @@ class Triangle:
 
     @classmethod
     def of(cls, X: Any, w: Any = None) -> Triangle:
-        """Of the rows of X (n, d) with weights w >= 0 (n,)."""
+        """Triangle of the rows of X (n, d) with weights w >= 0 (n,)."""
         return cls.joint(X, None, w)
 
     @classmethod

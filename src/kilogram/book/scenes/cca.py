@@ -33,7 +33,7 @@ from kilogram.models.cca.kernel_cca import KernelCCA
 
 
 def _correlation(scores: tuple[Any, Any]) -> float:
-    """Of the first pair of scores."""
+    """Correlation of the first pair of scores."""
     return float(np.abs(np.corrcoef(np.ravel(scores[0]), np.ravel(scores[1]))[0, 1]))
 
 

@@ -50,7 +50,7 @@ class PredictionDetails:
     probabilities: np.ndarray | None = None
 
     def part(self, rows: slice) -> PredictionDetails:
-        """The same of some rows."""
+        """The uncertainty of some of the rows."""
         every = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: a[rows] for name, a in every.items() if a is not None})
 

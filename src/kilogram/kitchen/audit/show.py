@@ -89,7 +89,7 @@ def _show_finding(finding: Finding, audit: Audit, console: Console) -> None:
 
 
 def as_text(audit: Audit, width: int = 100) -> str:
-    """The same as plain text."""
+    """The audit as plain text."""
     stream = io.StringIO()
     show(audit, Console(file=stream, width=width, no_color=True, highlight=False))
     return stream.getvalue()

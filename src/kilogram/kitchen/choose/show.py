@@ -68,7 +68,7 @@ def _cost(one: Suggestion) -> tuple[str, str]:
 
 
 def as_text(choice: Choice, width: int = 110) -> str:
-    """The same as plain text."""
+    """The choice as plain text."""
     stream = io.StringIO()
     show(choice, Console(file=stream, width=width, no_color=True, highlight=False))
     return stream.getvalue()

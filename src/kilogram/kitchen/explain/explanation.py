@@ -57,7 +57,7 @@ class Explanation:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False).encode()
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The explanation as plain values."""
         used = self.model.layout.used
         return {
             "schema": SCHEMA, "target": self.model.target, "task": self.model.task,

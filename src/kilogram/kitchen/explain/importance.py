@@ -107,7 +107,7 @@ def one_column(
     shuffles: int,
     rng: np.random.Generator,
 ) -> Interval:
-    """What is lost without one column."""
+    """Increase of the loss when one column is permuted."""
     n = len(X)
     weight = 1.0 if not model.classes else 1.0 / loss.unit
     before = loss.of(y, outputs) * weight

@@ -49,7 +49,7 @@ def nearest(
 
 
 def on_one_scale(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both with the means and spreads of F taken off; gaps at the mean."""
+    """Z and F standardised with the means and deviations of F; missing values are at the mean."""
     known = np.isfinite(F)
     count = np.maximum(known.sum(axis=0), 1)
     mean = np.where(known, F, 0.0).sum(axis=0) / count

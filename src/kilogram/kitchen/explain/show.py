@@ -66,7 +66,7 @@ def sentences(found: Explanation) -> list[str]:
 
 
 def unit_of(found: Explanation) -> str:
-    """What importance is measured in."""
+    """Unit of the importance."""
     if found.importance.known:
         return f"loss of {of_predictions(measure_of(found.model)).title}"
     return (

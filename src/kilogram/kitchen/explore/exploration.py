@@ -87,7 +87,7 @@ class Exploration:
                           allow_nan=False).encode()  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """The exploration as plain values."""
         return {
             "schema": SCHEMA, "table": self.table, "rows": self.n_rows,
             "summary": list(self.sentences),

@@ -119,7 +119,7 @@ def _seriation(A: np.ndarray) -> np.ndarray:
 
 
 def _pairs(found: Exploration) -> list[Pair]:
-    """Those with more than a monotone trend first, then the strongest."""
+    """Pairs with more than a monotone trend first, then the strongest."""
     kinds = {c.name: c.kind for c in found.layout.used}
     strong = [p for p in found.dependence.pairs if p.significant
               and "categorical" not in (kinds[p.first], kinds[p.second])]  # fmt: skip

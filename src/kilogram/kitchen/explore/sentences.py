@@ -145,7 +145,7 @@ def of_clusters(found: FoundClusters, sampled: int) -> str:
 
 
 def of_outliers(found: Outliers) -> str:
-    """How many rows are far from their neighbours."""
+    """Sentence on the rows that are far from their neighbours."""
     count = len(found.rows)
     if not count:
         return ("No outlying rows: none is further from its neighbours than Gaussian rows of the "

@@ -56,7 +56,7 @@ def _column(g: Graph, column: Column, place: int) -> str:
 
 
 def features(g: Graph, transformer: ColumnTransformer, x: str) -> str:
-    """What a fitted ColumnTransformer makes of the cells."""
+    """Graph of a fitted ColumnTransformer: its features of the cells."""
     parts = []
     for name, part, places in transformer.transformers_:
         if name == "remainder":
@@ -70,7 +70,7 @@ def features(g: Graph, transformer: ColumnTransformer, x: str) -> str:
 
 
 def transformed(g: Graph, part: Any, x: str, width: int) -> str:
-    """What one fitted part makes of x."""
+    """Graph of one fitted transformer applied to x."""
     if isinstance(part, Pipeline):
         for step in part:
             x = transformed(g, step, x, width)

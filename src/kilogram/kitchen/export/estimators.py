@@ -72,7 +72,7 @@ class Scores:
 
 
 def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
-    """What a fitted estimator says of the rows of x."""
+    """Graph of the scores of a fitted estimator for the rows of x."""
     if isinstance(model, Pipeline):
         for step in model[:-1]:
             x = feature_map_graph(g, step, x)
@@ -94,7 +94,7 @@ def scores(g: Graph, model: BaseEstimator, x: str) -> Scores:
 
 
 def feature_map_graph(g: Graph, part: Any, x: str) -> str:
-    """What a feature map makes of x."""
+    """Graph of a fitted feature map applied to x."""
     for kind, write in _MAPS.items():
         if isinstance(part, kind):
             return write(g, part, x)
@@ -277,7 +277,7 @@ def _scaled_target(g: Graph, model: TransformedTargetRegressor, x: str) -> Score
 
 
 def _constant(g: Graph, model: BaseEstimator, x: str) -> Scores:
-    """The same prediction for every row."""
+    """A constant prediction."""
     if is_classifier(model):
         held = np.log(np.maximum(np.ravel(model.class_prior_), 1e-300))
     else:

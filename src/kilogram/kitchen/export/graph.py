@@ -59,7 +59,7 @@ class Graph:
         self.outputs.append(self.helper.make_tensor_value_info(name, elements, shape))
 
     def cast(self, value: str, dtype: Any = None) -> str:
-        """To the model's type by default."""
+        """Cast to a type, by default that of the model."""
         kinds = {"float32": self.proto.FLOAT, "float64": self.proto.DOUBLE,
                  "int64": self.proto.INT64}  # fmt: skip
         return self.add("Cast", value, to=kinds[np.dtype(dtype or self.dtype).name])
@@ -101,7 +101,7 @@ def onnx_parts() -> tuple[Any, Any, Any]:
 
 
 def no_graph(part: Any, why: str = "") -> KitchenError:
-    """What to say of a part that cannot be exported."""
+    """Error for a part that cannot be exported."""
     name = part if isinstance(part, str) else type(part).__name__
     return KitchenError(
         f"{name} cannot be written as ONNX{': ' + why if why else ''}. Cook without it (--drop, "

@@ -57,7 +57,7 @@ class ColumnOverrides:
 
 
 def order_texts(given: Iterable[str] | Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """The same levels as texts such as "size=S,M,L"."""
+    """Ordered levels as texts such as "size=S,M,L"."""
     return tuple(f"{name}={','.join(levels)}" for name, levels in orders(given).items())
 
 

@@ -164,7 +164,7 @@ def stands_above(first: list[str], second: list[str], third: list[str]) -> bool:
 
 
 def heading_note(heading: str) -> str:
-    """What to say of a line above the names."""
+    """Note on lines above the header."""
     return f"The first line ({heading}) was treated as a heading above the column names."
 
 

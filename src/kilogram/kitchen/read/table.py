@@ -124,7 +124,7 @@ def table_blocks(source: Any, *, block_rows: int = 20_000, **how: Any) -> Iterat
 
 
 def _timed(blocks: RowBlocks, origin: FileSource) -> RowBlocks:
-    """The same blocks, with an error once the time limit has passed."""
+    """The blocks of rows, with an error once the time limit has passed."""
 
     def run() -> Iterator[pa.Table]:
         for block in blocks.run():

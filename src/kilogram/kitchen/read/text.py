@@ -39,7 +39,7 @@ _FORMATS_IN_WORDS = {
 
 @dataclass
 class ReadLog:
-    """What was met on one run over a text table."""
+    """Irregularities met while reading a text table once."""
 
     notes: list[str] = field(default_factory=list)
     rows: int = 0

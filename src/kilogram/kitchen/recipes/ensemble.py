@@ -53,7 +53,7 @@ def greedy_weights(
 
 
 class Ensemble(BaseEstimator):
-    """What both ensembles share.
+    """Base of the ensembles of classifiers and regressors.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Ensemble(BaseEstimator):
         return self
 
     def _finish(self, kept: list[int], classes: np.ndarray) -> None:
-        """What a subclass adds."""
+        """Fitted attributes that a subclass adds."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the unfitted members: a file holds what predicts."""

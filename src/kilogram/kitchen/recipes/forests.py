@@ -10,7 +10,7 @@ from kilogram.models.trees.tree_model import TreeModel
 
 
 class MissingValueForest(TreeModel):
-    """What both forests add to ours."""
+    """Mixin of forests for rows with missing values, stored as plain arrays."""
 
     def arrays(self) -> Arrays:
         """The trees as a model file holds them, with a side for missing values."""

@@ -65,7 +65,7 @@ def tuning_margin(score: float, rows: int, scoring: str, factor: float = MARGIN)
 
 
 class TreeSearch(BaseEstimator):
-    """What both searches share.
+    """Base of the searches for classification and regression.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class CellParser:
                        for column in self.columns]  # fmt: skip
 
     def cells(self, rows: list[dict[str, Any]], limits: Limits) -> np.ndarray:
-        """The same as `layout.array(from_rows(rows))`."""
+        """The cells of rows of a request: `layout.array(from_rows(rows))` without a table."""
         _check(len(rows), limits)
         kind: Any = object if self.has_text else np.float64
         out = np.empty((len(rows), len(self.columns)), dtype=kind)

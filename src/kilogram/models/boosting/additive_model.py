@@ -224,7 +224,7 @@ class AdditiveBoosting(BoostedModel):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The same by feature, pairs counted half for each of theirs, normalised to sum 1."""
+        """Importance of each feature, a pair counting half for each of its two, with sum 1."""
         total = np.zeros(self.n_features_in_)
         for features, value in zip(self.terms_.features, self.term_importances_, strict=True):
             total[list(features)] += value / len(features)

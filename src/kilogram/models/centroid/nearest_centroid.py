@@ -297,5 +297,5 @@ def _unit(W: Any) -> float:
 
 
 def _missing_mask(found: ClassVariances) -> Any:
-    """Where values were missing."""
+    """Mask of missing values."""
     return found.seen < found.weights[:, None] * (1 - 1e-9)

@@ -74,7 +74,7 @@ class CellCounts:
 
     @classmethod
     def of(cls, X: Any, w: Any = None, *, grid: BinGrid) -> CellCounts:
-        """Of rows X (n, d) with weights (n,) or None."""
+        """Bins of rows X (n, d) with weights (n,) or None."""
         rows, weights = rows_of_positive_weight(X, w)
         cells, at = np.unique(grid.cells(rows), return_inverse=True)
         found = np.bincount(at, weights=weights, minlength=len(cells)).astype(np.float64)

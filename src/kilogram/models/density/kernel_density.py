@@ -177,7 +177,7 @@ default="gaussian"
         return self
 
     def _units(self, X: np.ndarray, w: Any) -> np.ndarray:
-        """What a width of 1 means in each column."""
+        """Unit of the bandwidth in each column."""
         if not self.standardize:
             return np.ones(X.shape[1])
         spread = np.sqrt(np.average((X - np.average(X, axis=0, weights=w)) ** 2, 0, weights=w))

@@ -104,7 +104,7 @@ class KernelSums:
 
 
 def device_log_sums(kind: str, Q: Any, Y: Any, w: Any, *, product: bool) -> Any:
-    """The same for arrays of any library, on their device, every pair; w (n,) or None."""
+    """Log sums over every pair for arrays of any library, on their device; w (n,) or None."""
     xp = namespace(Q)
     m, step = Q.shape[0], max(BLOCK // max(Y.shape[0] * Y.shape[1], 1), 1)
     parts = [

@@ -29,7 +29,7 @@ class Margins:
     def of(
         cls, bins: ColumnBins, log_densities: list[np.ndarray], c: int, *, endless: bool
     ) -> Margins:
-        """Those of class c, from the log densities (n_classes, bins) of every column."""
+        """Margins of class c, from the log densities (n_classes, bins) of every column."""
         masses = [
             np.exp(table[c] + np.log(width))
             for table, width in zip(log_densities, bins.widths, strict=True)

@@ -28,7 +28,7 @@ class DensityNodes:
 
     @classmethod
     def of(cls, grown: GrownDensityTree, box: np.ndarray) -> DensityNodes:
-        """From grown nodes and the box (2, d) of the root."""
+        """Nodes with boxes, from grown nodes and the box (2, d) of the root."""
         k, d = len(grown.feature), box.shape[1]
         lower, upper = np.empty((k, d)), np.empty((k, d))
         lower[0], upper[0] = box

@@ -27,7 +27,7 @@ class Windows:
 
     @classmethod
     def of(cls, Y: np.ndarray, w: np.ndarray) -> Windows:
-        """From rows (n, d)."""
+        """Windows of rows (n, d)."""
         low, high = Y.min(axis=0), Y.max(axis=0)
         wide = np.argsort(low - high, kind="stable")
         cut, along = (-1, int(wide[0])) if Y.shape[1] == 1 else (int(wide[0]), int(wide[1]))

@@ -36,7 +36,7 @@ class FourthPowers:
 
     @classmethod
     def of(cls, X: Any, y: Any, w: Any, classes: Any, means: Any, scales: Any) -> FourthPowers:
-        """Of rows z = (x - mean) / scale of their class."""
+        """Covariances of rows z = (x - mean) / scale of their class."""
         X = X.toarray() if is_sparse(X) else X
         xp, codes = namespace(X), _codes(X, y, classes)
         at = xp.asarray(codes, device=X.device)

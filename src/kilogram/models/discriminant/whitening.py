@@ -30,7 +30,7 @@ def standard_whitener(C: Any, means: Any, tol: float) -> Any:
 
 
 def whitener_of_rows(Z: Any, weight: float, tol: float) -> Any:
-    """The same from centred rows Z (n, d), n < d, without the d by d covariance."""
+    """Whitener from centred rows Z (n, d), n < d, without the d by d covariance."""
     xp = namespace(Z)
     std = xp.sqrt(xp.sum(Z * Z, axis=0) / weight)
     std = xp.where(std == 0, xp.ones_like(std), std)

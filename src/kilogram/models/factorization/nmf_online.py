@@ -38,7 +38,7 @@ def _batch(block: Any, s: Any, H: Any, final: Any, once: Any, missing: bool) -> 
 
 
 def _column_sums(block: Any, s: Any) -> np.ndarray:
-    """Of what is there, weighted."""
+    """Weighted sums of the columns, missing values left out."""
     w = np.ones(block.shape[0]) if s is None else np.asarray(to_numpy(s), dtype=np.float64)
     if is_sparse(block):
         return np.asarray(block.T @ w, dtype=np.float64)

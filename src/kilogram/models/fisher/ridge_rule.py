@@ -81,5 +81,5 @@ def by_fisher(
 
 
 def _typical_gap(F: np.ndarray) -> float:
-    """How far the values of a row lie apart, typically."""
+    """Typical gap between the fitted values of a row."""
     return float(np.std(F - F.mean(axis=1, keepdims=True)))

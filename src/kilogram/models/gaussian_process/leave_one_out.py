@@ -31,7 +31,7 @@ class LeaveOneOut(NamedTuple):
 def leave_one_out(
     posterior: ProcessPosterior, data: Observations, scale: TargetScale
 ) -> LeaveOneOut:
-    """Of every row, with the fitted kernel parameters."""
+    """Leave-one-out predictions of every row, with the fitted kernel parameters."""
     xp = namespace(posterior.L)
     inverse = inverse_of(xp.asarray(posterior.L, copy=True))
     own = 1.0 / xp.linalg.diagonal(inverse)[:, None]

@@ -72,7 +72,7 @@ def by_factor(A: Any, S: Any, d: int, fit_intercept: bool) -> LeastSquaresFit:
 def by_products(
     A: Any, S: Any, d: int, fit_intercept: bool, tol: float
 ) -> tuple[LeastSquaresFit, Solution]:
-    """From A = [1, X, Y] and products with S."""
+    """Solution from A = [1, X, Y] and products with S."""
     solved = cg(S, A, tol=tol)
     fit = solve_moments(whitened_moments(A.T @ solved.value, d), fit_intercept)
     return fit, solved

@@ -84,7 +84,7 @@ def nearest_plane(A: np.ndarray, B: np.ndarray) -> NearestPlane:
 
 
 def mixed_plane(R: np.ndarray, d: int, x_error: np.ndarray, y_error: np.ndarray) -> NearestPlane:
-    """The same from the triangle R of [X_c, Y_c], errors of the given sizes, 0 for none."""
+    """The nearest plane from the triangle R of [X_c, Y_c], with errors of the given sizes."""
     exact, noisy = np.nonzero(x_error == 0)[0], np.nonzero(x_error > 0)[0]
     e = exact.size
     columns = np.hstack([R[:, exact], R[:, noisy] / x_error[noisy], R[:, d:] / y_error])

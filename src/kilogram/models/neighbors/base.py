@@ -275,7 +275,7 @@ class KNeighborsMixin:
     def kneighbors_graph(
         self: Any, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> sp.csr_matrix:
-        """The same as a sparse matrix (m, n) of ones, or of distances with ``mode="distance"``."""
+        """The k nearest rows as a sparse matrix (m, n) of ones, or of distances with `mode`."""
         check_parameter("mode", mode, OneOf("connectivity", "distance"))
         distances, places = (to_numpy(found) for found in self.kneighbors(X, n_neighbors))
         values = distances if mode == "distance" else np.ones_like(distances)
@@ -303,7 +303,7 @@ class RadiusNeighborsMixin:
     def _blocks_within(
         self: Any, queries: Any, radius: float
     ) -> Iterator[tuple[slice, RadiusNeighbours]]:
-        """The same for blocks of queries: predictions need not keep all rows found."""
+        """Rows within the radius, block by block of queries, so that not all are kept at once."""
         m = self.n_samples_fit_ if queries is None else queries.shape[0]
         if m * self.n_samples_fit_ <= FOUND_AT_ONCE:
             yield slice(0, m), self._rows_within(queries, radius)
@@ -361,7 +361,7 @@ class RadiusNeighborsMixin:
         mode: str = "connectivity",
         sort_results: bool = False,
     ) -> sp.csr_matrix:
-        """The same as a sparse matrix (m, n) of ones or distances."""
+        """The rows within the radius as a sparse matrix (m, n) of ones or distances."""
         check_parameter("mode", mode, OneOf("connectivity", "distance"))
         check_is_fitted(self)
         reach = self.radius if radius is None else radius

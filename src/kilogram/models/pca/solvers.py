@@ -201,7 +201,7 @@ def _from_scatter(solver: str, found: Solution, stats: CentredTotals) -> Spectru
 
 
 def ending(found: Solution) -> Solution:
-    """How a solver ended, without the pairs themselves."""
+    """State in which a solver ended, without the pairs themselves."""
     return replace(found, value=None)
 
 

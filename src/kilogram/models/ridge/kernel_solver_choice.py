@@ -44,7 +44,7 @@ class KernelPlan:
 
 @dataclass(frozen=True)
 class KernelSize:
-    """What the choice depends on."""
+    """Sizes and options on which the choice of a solver depends."""
 
     n: int
     d: int

@@ -122,7 +122,7 @@ def by_factor(p: KernelProblem, plan: KernelPlan) -> KernelFit:
 
 
 def by_conjugate_gradients(p: KernelProblem, plan: KernelPlan) -> KernelFit:
-    """The same equations by products with K."""
+    """The dual equations solved by conjugate gradients, from products with K."""
     rows, alphas = p.rows, check_alpha(p.alpha, p.rows.Y.shape[1])
     X, mean = centred_for(p.kernel, rows.X, rows.w, p.fit_intercept)
     K, s = Gram(p.kernel, X, max_memory=p.max_memory, deadline=p.deadline), _roots(rows.w)
@@ -178,7 +178,7 @@ def on_centres(p: KernelProblem, plan: KernelPlan) -> KernelFit:
 
 
 def on_landmarks(p: KernelProblem, plan: KernelPlan) -> KernelFit:
-    """The same minimum on landmarks, from the moments of k(x, z): any container, two passes."""
+    """Ridge on landmarks from the moments of k(x, z): rows in any container, two passes."""
     Z = sample_rows(p.rows.X, min(plan.centres, row_count(p.rows.X)), p.rng)
     moments, flat = _centre_moments(p.kernel, Z, p.rows)
     p.ensure_finite(moments.cross)

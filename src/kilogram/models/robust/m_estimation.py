@@ -85,7 +85,7 @@ def iterate(
 
 
 def m_estimate(rows: Weighted, loss: MLoss, c: float, tol: float, max_iter: int) -> MFit:
-    """From least squares."""
+    """M-estimate by reweighted least squares, started from least squares."""
     start = MFit(weighted_fit(rows.Q, rows.y, rows.v), 0.0, 0, False)
     return iterate(rows, loss, c, start, fixed=False, tol=tol, max_iter=max_iter)
 

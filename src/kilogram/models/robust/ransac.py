@@ -313,7 +313,7 @@ class _Search:
         return float(np.median(np.abs(self.y - np.median(self.y))))
 
     def _loss(self, f: Array) -> Array:
-        """Of predictions (n,) or (n, t)."""
+        """Loss of predictions (n,) or (n, t), row by row."""
         if callable(self.m.loss):
             return np.asarray(self.m.loss(self.y, f))
         r = np.abs(self.y - f)

@@ -43,7 +43,7 @@ def subset_fits(Q: Array, y: Array, subsets: Array) -> Array:
 
 
 def _fits(A: Array, t: Array) -> Array:
-    """Of stacks A (B, k, r), t (B, k)."""
+    """Least-squares fits of stacks A (B, k, r), t (B, k)."""
     if A.shape[1] == A.shape[2]:
         size = np.prod(np.linalg.norm(A, axis=2), axis=1)
         sound = np.abs(np.linalg.det(A)) > 1e-12 * size

@@ -53,7 +53,7 @@ class Centring:
         return float(self.mean_y - self.mean @ coef) if self.fit_intercept else 0.0
 
     def intercepts(self, W: Array) -> Array:
-        """Of coefficients (p, t)."""
+        """Intercepts for coefficients (p, t)."""
         found = np.atleast_1d(self.mean_y) - self.mean @ W
         return np.asarray(found if self.fit_intercept else 0.0 * found)
 

@@ -146,7 +146,7 @@ class OrthogonalMatchingPursuit(LinearPredictor):
 
 
 def _wanted(n_nonzero_coefs: int | None, tol: float | None, p: int) -> int:
-    """How many features at most."""
+    """Maximum number of features."""
     if tol is not None:
         return p
     if n_nonzero_coefs is None:

@@ -41,7 +41,7 @@ PATIENCE = 300  # passes after which coordinate descent has not been worth conti
 
 
 class LinearSettings(NamedTuple):
-    """What the machines of one fit share."""
+    """Settings that all binary problems of a fit share."""
 
     penalty: str
     dual: bool | str

@@ -108,7 +108,7 @@ class AdditiveTerms:
 
 @dataclass(frozen=True, eq=False)
 class BoostingStage:
-    """What the bags of one stage share."""
+    """Data and rules that the bags of one stage share."""
 
     loss: BoostingLoss
     y: np.ndarray

@@ -46,7 +46,7 @@ class BoostedTrees:
         return len(self.roots) // self.n_outputs
 
     def extended(self, trees: list[Tree]) -> BoostedTrees:
-        """With further trees."""
+        """The ensemble with further trees."""
         if not trees:
             return self
         sizes = [len(tree.nodes) for tree in trees]

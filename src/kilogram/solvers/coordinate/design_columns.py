@@ -231,7 +231,7 @@ class _SparseColumns:
 
 
 class _ScaledColumns:
-    """Those of another design, divided by `scale`."""
+    """The columns of another design, divided by `scale`."""
 
     small = False
 

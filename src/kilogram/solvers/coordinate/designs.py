@@ -27,7 +27,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Design(Protocol):
-    """What the solver asks of a design with p columns."""
+    """The interface of a design matrix with p columns."""
 
     q: Array  # (p,) or (p, t) = X'y
     yy: float  # y'y, summed over targets

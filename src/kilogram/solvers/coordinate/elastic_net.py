@@ -355,7 +355,7 @@ class ElasticNetPath:
         return np.maximum(*map(self._relative, ahead)) - (1.0 - MARGIN)
 
     def _violations(self, iterates: list[ElasticNetIterate]) -> Array:
-        """By how much correlations exceed l1, relative to it."""
+        """Amounts by which correlations exceed l1, relative to it."""
         tiny, slack = float(np.finfo(float).tiny), 1 + 1e-10
         sizes = [self._relative(t.correlations) / max(t.l1, tiny) for t in iterates]
         return np.max(sizes, axis=0) - slack

@@ -34,7 +34,7 @@ class View:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, w: Any, alpha: float) -> View:
-        """Of rows X with weights w (n,) or None."""
+        """The view of rows X with weights w (n,) or None."""
         K = Gram(kernel, wide(X), store=False).dense()
         K = namespace(K).asarray(K, copy=True) if isinstance(kernel, Precomputed) else K
         xp = namespace(K)

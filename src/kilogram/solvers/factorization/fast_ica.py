@@ -50,7 +50,7 @@ class Contrast:
     args: tuple[tuple[str, Any], ...] = ()
 
     def sums(self, Z: Any, M: np.ndarray, s: Any = None) -> ContrastSums:
-        """Of the rows Z (n, d) along the directions M (k, d)."""
+        """Sums over the rows Z (n, d) along the directions M (k, d)."""
         if s is None and is_numpy(Z) and self.fun in CONTRASTS:
             return ContrastSums(len(Z), *contrast_pass(Z, M, str(self.fun), self.alpha))
         return plain_sums(self, Z, M, s)
@@ -75,7 +75,7 @@ def values(contrast: Contrast, u: Any) -> tuple[Any, Any, Any]:
 
 
 def plain_sums(contrast: Contrast, Z: Any, M: np.ndarray, s: Any = None) -> ContrastSums:
-    """The same in any library of the array API, with weights; the oracle of the native pass."""
+    """Sums of the contrast in any array library, with weights; the oracle of the native pass."""
     xp = namespace(Z)
     U = Z @ like(M, Z).T
     if callable(contrast.fun):

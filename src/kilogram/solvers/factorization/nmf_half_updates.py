@@ -131,7 +131,7 @@ def plain_half(
     missing: bool = False,
     measure: bool = False,
 ) -> Half:
-    """The same in any library of the array API; the oracle of the native pass."""
+    """Half an update in any array library; the oracle of the native pass."""
     xp, H = namespace(X), parts.H
     weights = None if s is None else like(s, X)[:, None]
     W, loss, violation = xp.asarray(W, copy=True), 0.0, 0.0

@@ -166,7 +166,7 @@ def solve_moments(
 def positive_moments(
     p: RidgeProblem, moments: JointMoments, *, sparse: bool = False
 ) -> LeastSquaresFit:
-    """The same with W >= 0."""
+    """Least squares with W >= 0, from moments."""
     normal = Normal.of(moments, p.fit_intercept)
     return _positive(p, normal, factors.rounding(normal, moments.weight, sparse=sparse))
 

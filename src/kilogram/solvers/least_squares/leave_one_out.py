@@ -39,7 +39,7 @@ class Press:
 
     @classmethod
     def of(cls, e: Any, w: Any = None) -> Press:
-        """Of the residuals e (n, t, k)."""
+        """Scores of the residuals e (n, t, k)."""
         xp = namespace(e)
         e2 = e * e
         e2 = e2 if w is None else xp.astype(w, e.dtype)[:, None, None] * e2

@@ -52,7 +52,7 @@ def tree_strategy(
 
 
 def square_bytes(strategy: Strategy, n: int, size: int) -> int:
-    """Of the largest matrices of distances that may come."""
+    """Bytes of the largest matrices of distances that may be needed."""
     return {"rows": 0, "rounds": 8, "matrix": size, "medoids": 2 * size}[strategy] * n * n
 
 

@@ -83,7 +83,7 @@ def _values(moved: Any, C: np.ndarray, origin: np.ndarray) -> Any:
 
 
 def _squared(values: Any, moved: Any) -> Any:
-    """With |x|^2, and nothing below 0."""
+    """Squared distances: with |x|^2 added, and clipped at 0."""
     xp = namespace(moved)
     norms = xp.sum(moved * moved, axis=1)
     found = values + (norms if values.ndim == 1 else norms[:, None])

@@ -103,7 +103,7 @@ def _band(X: Any, r: Any, v: Any, inside: Any) -> JointMoments:
 
 @dataclass(frozen=True, eq=False)
 class ScaledFrame:
-    """What does not change from step to step.
+    """Bounds, weights and scales that stay fixed from step to step.
 
     scales (d,) are the columns' scatters, 0 where one is constant; `ridge` the factor of |w|^2;
     `joint`: the width is found as well, and every unit of weight costs 2 kappa.

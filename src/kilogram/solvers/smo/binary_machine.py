@@ -40,7 +40,7 @@ class BinaryMachine(NamedTuple):
 
     @property
     def summary(self) -> Solution:
-        """How the solver ended."""
+        """State in which the solver ended."""
         return self.found
 
 

@@ -35,7 +35,7 @@ class DualProblem(NamedTuple):
 
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return int(self.point.max()) + 1 if self.point.size else 0
 
 

@@ -141,7 +141,7 @@ def pruned(
 
 
 def _refitted(tree: Trees, X: np.ndarray, Y: np.ndarray, w: np.ndarray) -> Trees:
-    """The same splits with the values of these rows."""
+    """The tree with its splits kept and the values of these rows in its nodes."""
     sums = node_sums(tree, X, Y, w)
     weight = np.maximum(sums[:, 1], 1e-300)
     value = np.where(sums[:, 1:2] > 0, sums[:, 3:] / weight[:, None], tree.value)
