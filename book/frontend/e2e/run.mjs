@@ -28,7 +28,11 @@ async function opened(context, url, problems) {
 }
 const ready = (page) => page.waitForSelector('[data-ready="yes"][aria-busy="false"]', { timeout: 60000 });
 const alert = async (page) => ((await page.locator('[role="alert"]').count()) ? page.locator('[role="alert"]').first().textContent() : '');
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+/** Pixels by which the page is wider than the window, or a drawing than its panel. */
+const overflow = (page) => page.evaluate(() => Math.max(
+  document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  ...[...document.querySelectorAll('figure.panel')].map((one) => one.querySelector('.area').offsetWidth - one.offsetWidth),
+));
 /** What axe-core objects to. Code has a few colours and thousands of pieces: it is examined where `all` is. */
 async function violations(page, { all = false, rules = null } = {}) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
