@@ -33,6 +33,7 @@ for (const path of only.length ? only : made) {
       lat.push(Number(await page.locator('.scene').getAttribute('data-latency')));
     }
   }
+  if (process.env.EACH) console.log(lat.join(" "));
   lat.sort((a, b) => a - b);
   console.log(path, own ? 'drag' : 'control', 'median', lat[Math.floor(lat.length / 2)], 'p95', lat[Math.ceil(lat.length * 0.95) - 1]);
   await page.close();
