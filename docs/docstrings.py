@@ -10,6 +10,8 @@ def without_markup(app, what, name, obj, options, lines):
     """
     kept = r"``[^`]*``|`[^`]*`_?|\*\*[^*]*\*\*"
     for i, line in enumerate(lines):
+        # scikit-learn's references to its own pages, in methods that are inherited
+        line = lines[i] = re.sub(r":ref:`([^`<]*?) *<[^`]*>`", r"\1", line)
         if line.lstrip().startswith((">>>", "..", "| ")):
             continue
         parts = re.split(f"({kept})", line)

@@ -62,6 +62,11 @@ def test_examples_and_code_are_left_alone():
     assert without_markup(lines) == [lines[0], r"``n_features_in_`` is `mean_` of \|x - m\|"]
 
 
+def test_references_to_pages_of_scikit_learn_are_plain_words():
+    lines = ["Return :ref:`coefficient of determination <r2_score>` on test data."]
+    assert without_markup(lines) == ["Return coefficient of determination on test data."]
+
+
 def test_the_page_of_pca_names_the_probabilistic_one():
     assert "probabilistic PCA" in page_of("PCA").when
 

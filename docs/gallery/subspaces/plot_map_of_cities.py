@@ -3,7 +3,8 @@ A map from distances
 ====================
 
 Multidimensional scaling places eight cities so that their distances (by road, in km) come out
-right. North is not known: the map may be turned or mirrored.
+right. Distances do not know where north is, so the map is turned until Hamburg is straight above
+München, and mirrored if Berlin is not to the east.
 """
 
 import matplotlib.pyplot as plt
@@ -24,10 +25,14 @@ roads = """
 """
 distances = np.array([row.split() for row in roads.strip().splitlines()], dtype=float)
 points = kg.ClassicalMDS(2, metric="precomputed").fit_transform(distances)
+north = points[1] - points[5]  # from München to Hamburg
+turn = np.array([[north[1], -north[0]], [north[0], north[1]]]) / np.linalg.norm(north)
+points = points @ turn.T
+points[:, 0] *= np.sign(points[0, 0] - points[2, 0])  # Berlin is east of Köln
 figure, ax = plt.subplots(figsize=(5, 4.6), layout="constrained")
 ax.plot(*points.T, "o", color="#0072B2")
 for name, place in zip(cities, points):
     ax.annotate(name, place, (5, 4), textcoords="offset points")
-ax.set(aspect="equal", xlabel="km", ylabel="km")
+ax.set(aspect="equal", xlabel="km to the east", ylabel="km to the north")
 ax.margins(0.2)
 plt.show()
