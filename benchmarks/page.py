@@ -1,4 +1,4 @@
-"""`python -m benchmarks.page`: write the tables of docs/benchmarks.md and of the README."""
+"""`python -m benchmarks.page`: write the tables of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -13,59 +13,8 @@ from benchmarks import table
 from benchmarks.tasks import FAMILIES
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "docs" / "benchmarks.md", ROOT / "README.md")
+PAGE = ROOT / "docs" / "benchmarks.md"
 RESULTS = ROOT / "docs" / "benchmarks" / "one_thread.json"
-#: Tasks of the README.
-README = (
-    "logistic",
-    "linear_500000_100",
-    "svc_20000_f8",
-    "kmeans_100_float32",
-    "hist_boosting",
-    "forest_100_trees",
-    "small_hist_boosting",
-    "neighbors_kd_tree",
-    "lasso_words",
-    "agglomerative_ward",
-)
-#: Tasks of the summary: what most users run, one or two of a family, whoever is faster.
-SUMMARY = (
-    "linear_500000_100",
-    "ridge_500000",
-    "kernel_ridge_8000",
-    "lasso_path_wide",
-    "lasso_words",
-    "huber_200000",
-    "ransac",
-    "logistic",
-    "logistic_text",
-    "lda_500000",
-    "gaussian_nb_500000",
-    "svc_20000_f8",
-    "linear_svc_squared_hinge",
-    "process_likelihood_3000",
-    "neighbors_brute_float32",
-    "neighbors_kd_tree",
-    "tree_200000",
-    "forest_100_trees",
-    "hist_boosting",
-    "small_hist_boosting",
-    "adaboost_stumps",
-    "additive_boosting",
-    "mlp_60k_float64",
-    "pca_tall_f8",
-    "kernel_pca_10000",
-    "cca_20000",
-    "nmf_float64",
-    "kmeans_100_float32",
-    "kmeans_1000_float32",
-    "agglomerative_ward",
-    "spectral_graph",
-    "mixture_full_float64",
-    "kernel_density_2",
-    "manifold_lle",
-    "import",
-)
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Row = Mapping[str, Any]
@@ -108,24 +57,24 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def summary(found: Mapping[str, Any]) -> str:
+    """Every task in the order of the families."""
     tasks = _compared(found["tasks"])
-    rows = [(tasks[n]["family"], *_cells(tasks[n])) for n in SUMMARY if n in tasks]
-    return _markdown(("family", "task", "Kilogram", "best peer", "ratio", "quality"), rows)
-
-
-def readme(found: Mapping[str, Any]) -> str:
-    tasks = _compared(found["tasks"])
-    rows = [_cells(tasks[name])[:4] for name in README if name in tasks]
-    return (
-        conditions(found, brief=True)
-        + "\n"
-        + _markdown(("task", "Kilogram", "best peer", "ratio"), rows)
+    rows = [
+        (family, *_cells(row), _others(row))
+        for family in FAMILIES
+        for row in tasks.values()
+        if row["family"] == family
+    ]
+    return _markdown(
+        ("family", "task", "Kilogram", "best peer", "ratio", "quality", "others"), rows
     )
 
 
 def slower(found: Mapping[str, Any]) -> str:
     """Tasks on which a peer is faster, the worst first."""
     rows = sorted((r for r in _compared(found["tasks"]).values() if _ratio(r) < 1), key=_ratio)
+    if not rows:
+        return "None.\n"
     return _markdown(
         ("task", "Kilogram", "best peer", "ratio", "quality"), [_cells(row) for row in rows]
     )
@@ -144,32 +93,12 @@ def _others(row: Row) -> str:
     return ", ".join(parts)
 
 
-def _memory(row: Row) -> str:
-    peer = table.best_peer(row)
-    pair = [row["contestants"][who]["peak"] for who in (row["ours"][0], peer) if who]
-    return " / ".join(f"{max(peak, 0) / 2**20:.0f}" for peak in pair)
-
-
-def families(found: Mapping[str, Any]) -> str:
-    tasks = _compared(found["tasks"])
-    parts = []
-    for family in FAMILIES:
-        rows = [row for row in tasks.values() if row["family"] == family]
-        if rows:
-            cells = [(*_cells(row), _others(row), _memory(row)) for row in rows]
-            head = ("task", "Kilogram", "best peer", "ratio", "quality", "others", "MiB")
-            parts.append(f"### {family}\n\n" + _markdown(head, cells))
-    return "\n".join(parts)
-
-
-def conditions(found: Mapping[str, Any], brief: bool = False) -> str:
+def conditions(found: Mapping[str, Any]) -> str:
     """Machine, versions, days and commits, in one paragraph."""
     rows = found["tasks"].values()
     days = sorted({row["date"] for row in rows})
     commits = sorted({row["commit"] for row in rows})
     threads = "one thread" if found["threads"] == 1 else f"{found['threads']} threads"
-    if brief:
-        return f"{found['machine']}; {threads}, {found['clock']} time, {' and '.join(days)}.\n"
     versions = ", ".join(f"{name} {version}" for name, version in found["packages"].items())
     return (
         f"{found['machine']}; {threads}, {found['clock']} time. Peers: {versions}. Measured "
@@ -180,9 +109,7 @@ def conditions(found: Mapping[str, Any], brief: bool = False) -> str:
 TABLES = {
     "summary": summary,
     "slower": slower,
-    "families": families,
     "conditions": conditions,
-    "readme": readme,
 }
 
 
@@ -193,12 +120,11 @@ def written(page: str, found: Mapping[str, Any]) -> str:
 
 def main() -> None:
     found = json.loads(RESULTS.read_text())
-    for path in PAGES:
-        page = path.read_text()
-        new = written(page, found)
-        if "--check" in sys.argv[1:] and new != page:
-            raise SystemExit(f"{path} differs from {RESULTS}: run python -m benchmarks.page.")
-        path.write_text(new)
+    page = PAGE.read_text()
+    new = written(page, found)
+    if "--check" in sys.argv[1:] and new != page:
+        raise SystemExit(f"{PAGE} differs from {RESULTS}: run python -m benchmarks.page.")
+    PAGE.write_text(new)
 
 
 if __name__ == "__main__":

@@ -105,13 +105,13 @@ def page(entry: Page) -> str:
         for i, (words, tex) in enumerate(entry.derivation, 1)
     ]
     parts += [
-        _section("Derivation", "\n".join(steps)),
         _section("When to use it", entry.when),
         _section("What it costs", entry.cost),
         _section("Where it fails", entry.limits),
         _section("Classes and functions", _table((name, "kilogram") for name in entry.names)),
         _section("Examples", _cards(examples(entry.names))) if examples(entry.names) else "",
         _live(entry),
+        _section("Derivation", "\n".join(steps)),
     ]
     if versions := _textbook_versions(entry):
         parts += ["## As the texts print it\n", *versions]
@@ -329,7 +329,10 @@ def reference_page(name: str, package: str = "kilogram") -> str:
         parts.append(f"As in scikit-learn: {listed}.\n")
     entry = page_of(name) if package == "kilogram" else None
     if entry:
-        parts.append(f"Method page: [{entry.title}](/methods/{entry.slug}.md)\n")
+        parts.append(
+            f"Objective, derivation, cost and limits: [{entry.title}](/methods/{entry.slug}.md). "
+            f"Live page: `kg book {entry.slug}`.\n"
+        )
     if found := examples([name]):
         parts.append(_section("Examples", _cards(found)))
     return "\n".join(parts)

@@ -11,7 +11,6 @@ import numpy as np
 from benchmarks.task import Task
 
 BATCH = 10  # one timing of small data is this many fits
-NEEDS = {"scikit-learn-intelex": "sklearnex"}
 
 
 def sparse_truth(n: int, d: int, nonzero: int) -> Callable[[], tuple]:
@@ -186,13 +185,11 @@ def _single(
         run={
             "kilogram": _fit("kilogram", learner, times, **params),
             "scikit-learn": _fit("sklearn.linear_model", learner, times, **params),
-            "scikit-learn-intelex": _fit("sklearnex.linear_model", learner, times, **params),
         },
         quality=_fit_value,
         floor=lambda rates: times * rates.floor(bytes=8.0 * cells),
         counted="one read of X, each",
         repeats=1 if large else 7,
-        needs=NEEDS,
         long=large,
     )
 
