@@ -11,6 +11,11 @@ many fresh ones where the table is simulated, all that were not drawn where it i
     area         fraction of repetitions whose 95 % interval holds the ROC area there (two classes)
     probability  mean gap between probabilities and what came true there (two classes)
 
+`--all-measures` adds the same for every measure that the task offers. What the rows kept aside are
+follows from what the folds keep apart, because that is what the interval promises: other rows;
+rows of other groups; with `later`, the rows just after the table, as far ahead as the folds look,
+over many courses that the series could have taken (a single course varies more than their mean).
+
 At least 90 % of the score intervals are to hold. The score kept aside has an error of its own, so a
 resampled table with few rows left can show less: the large tables (KILOGRAM_DATA names the folder
 that holds them) leave so many that it does not matter.
@@ -26,6 +31,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,8 +42,10 @@ from kilogram.evaluation import auc, reliability, wilson
 from kilogram.evaluation.intervals import rows_error
 from kilogram.kitchen import Cooked, cook
 from kilogram.kitchen.artifact.uncertainty import predict_with_details
+from kilogram.kitchen.measures import MEASURES, ORDERED, TOP
 
 ASIDE = 4000
+FOLDS = 5
 CLASSES = 20  # up to so many different values are classes
 LARGE = ("california", "adult", "spambase")
 Draw = Callable[[np.random.Generator, int], tuple[pd.DataFrame, pd.DataFrame]]
@@ -77,6 +85,47 @@ def rare(rng: np.random.Generator, rows: int) -> pd.DataFrame:
     label = rng.uniform(size=rows) < 0.125
     X = rng.normal(size=(rows, 3)) + 1.2 * label[:, None] * [1, 1, 0]
     return pd.DataFrame(X, columns=list("abc")).assign(target=np.where(label, "ill", "well"))
+
+
+def counts(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Counts of two columns' making."""
+    X = rng.normal(size=(rows, 3))
+    y = rng.poisson(np.exp(0.5 * X[:, 0] + 0.3 * X[:, 1] + 1))
+    return pd.DataFrame(X, columns=list("abc")).assign(target=y)
+
+
+def four(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Four classes around four centres."""
+    label = rng.integers(0, 4, rows)
+    X = rng.normal(size=(rows, 3)) + 1.5 * np.eye(4)[label, :3]
+    names = np.array(["north", "east", "south", "west"])
+    return pd.DataFrame(X, columns=list("abc")).assign(target=names[label])
+
+
+def groups(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A number with an effect of its group, ten rows each; groups of other calls are others."""
+    who = np.arange(rows) // 10
+    X = rng.normal(size=(rows, 3))
+    y = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=who[-1] + 1)[who] + rng.normal(size=rows)
+    return pd.DataFrame(X, columns=list("abc")).assign(who=who, target=5 + y)
+
+
+def series(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """A number along time: two columns, a season that no column knows, noise that stays a while."""
+    X, when = rng.normal(size=(rows, 2)), np.arange(rows)
+    season = np.sin(2 * np.pi * (when / 25 + rng.uniform()))
+    noise = rng.normal(size=rows)
+    for t in range(1, rows):
+        noise[t] += 0.6 * noise[t - 1]
+    y = X @ [1.0, 0.5] + 0.5 * season + noise
+    return pd.DataFrame(X, columns=list("ab")).assign(when=when, target=20 + y)
+
+
+def later(rng: np.random.Generator, rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A series, and what could follow it: as many rows as a fold of it has, in many courses."""
+    ahead = rows // (FOLDS + 1)
+    courses = [series(rng, rows + ahead).iloc[rows:] for _ in range(ASIDE // ahead)]
+    return series(rng, rows), pd.concat(courses, ignore_index=True)
 
 
 def simulated(make: Callable[[np.random.Generator, int], pd.DataFrame]) -> Draw:
@@ -120,10 +169,22 @@ TABLES: dict[str, Draw] = {
     "noise": simulated(noise),
     "odds": simulated(odds),
     "rare": simulated(rare),
+    "counts": simulated(counts),
+    "four": simulated(four),
+    "tiny": simulated(line),
+    "groups": simulated(groups),
+    "later": later,
     "diabetes": resampled(datasets.load_diabetes),
     "breast cancer": resampled(datasets.load_breast_cancer),
     **{name: large(name) for name in LARGE},
 }
+
+
+# Rows and settings of tables that have their own.
+ROWS = {"tiny": 30}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "counts": {"task": "regression"}, "groups": {"group": "who"}, "later": {"time": "when"},
+}  # fmt: skip
 
 
 @dataclass
@@ -137,6 +198,7 @@ class Found:
     covered: list[float] = field(default_factory=list)
     areas: list[bool] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
+    by_measure: dict[str, list[bool]] = field(default_factory=dict)
     seconds: float = 0.0
 
     @property
@@ -188,17 +250,57 @@ def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
             found.areas.append(auc(second, p) in cooked.evidence.trust.ranking.roc)
 
 
-def experiment(name: str, repetitions: int, rows: int, folds: int, seed: int) -> Found:
+def judged_by_all(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
+    """Add one repetition by every measure that the task offers."""
+    classes, kept = cooked.question.classes, cooked.kept
+    told = cooked.predict(aside, details=True)
+    truth, predicted = aside["target"].to_numpy(), cooked.predict(aside)
+    outputs: dict[str, np.ndarray] = {"predictions": np.asarray(predicted)}
+    if classes:
+        places = {name: place for place, name in enumerate(classes)}
+        truth, outputs["predictions"] = (np.array([places[one] for one in column])
+                                         for column in (truth, predicted))  # fmt: skip
+        outputs["probabilities"] = np.column_stack([told[f"P({name})"] for name in classes])
+    for measure in MEASURES.values():
+        if measure.task != cooked.measure.task or not _suits(measure.name, truth, len(classes)):
+            continue
+        came = measure.function(truth, outputs[measure.of])
+        found.by_measure.setdefault(measure.name, []).append(came in kept.interval(measure))
+
+
+def _suits(measure: str, y: np.ndarray, classes: int) -> bool:
+    if measure in ORDERED:
+        return False
+    if measure == "top_3_accuracy":
+        return classes > TOP
+    if measure == "mean_absolute_percentage_error":  # has no mean where numbers lie around 0
+        return bool(np.all(y > 0))
+    return measure != "poisson_deviance" or bool(np.all(y >= 0))
+
+
+def experiment(name: str, seed: int, options: argparse.Namespace) -> Found:
     """All repetitions of one table."""
     found = Found(name)
-    for k in range(repetitions):
+    for k in range(options.repetitions):
         rng = np.random.default_rng([seed, k])
-        frame, aside = TABLES[name](rng, rows)
+        frame, aside = TABLES[name](rng, ROWS.get(name, options.rows))
         started = time.process_time()
-        cooked = cook(frame, "target", folds=folds, seed=k, accept=["KG-A04", "KG-A05"])
+        cooked = cook(frame, "target", folds=options.folds, seed=k, recipes=options.recipe,
+                      accept=["KG-A04", "KG-A05"], **SETTINGS.get(name, {}))  # fmt: skip
         found.seconds += time.process_time() - started
         judged_aside(found, cooked, aside)
+        if options.all_measures:
+            judged_by_all(found, cooked, aside)
     return found
+
+
+def show_measures(all_found: list[Found]) -> None:
+    """Of each measure and table, how many intervals hold."""
+    print("\n| table | measure | intervals that hold | 95 % of that |\n" + "|---" * 4 + "|")
+    for found in all_found:
+        for name, held in found.by_measure.items():
+            low, high = wilson(sum(held), len(held))
+            print(f"| {found.name} | {name} | {sum(held)}/{len(held)} | {low:.2f} to {high:.2f} |")
 
 
 def _at_hand() -> list[str]:
@@ -210,7 +312,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=50)
     parser.add_argument("--rows", type=int, default=200)
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--folds", type=int, default=FOLDS)
+    parser.add_argument("--recipe", action="append", default=[], help="default: those of kg cook")
+    parser.add_argument("--all-measures", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--table", action="append", choices=sorted(TABLES), help="default: all at hand"
@@ -222,11 +326,13 @@ def main() -> None:
           + "|---" * 10 + "|")  # fmt: skip
     all_found = []
     for name in options.table or _at_hand():
-        found = experiment(name, options.repetitions, options.rows, options.folds, options.seed)
+        found = experiment(name, options.seed, options)
         all_found.append(found)
         print(found.row, flush=True)
     held, total = sum(f.held for f in all_found), sum(len(f.came) for f in all_found)
     print(f"\n{held} of {total} intervals hold: {held / total:.1%}.")
+    if options.all_measures:
+        show_measures(all_found)
     if options.out is not None:
         options.out.write_text(json.dumps([asdict(f) for f in all_found], indent=1))
 

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from kilogram.evaluation import (
     Bootstrap,
+    LearningCurve,
     ReversedFolds,
     bootstrap_error,
     compare_models,
@@ -145,6 +146,12 @@ def test_shuffles_within_groups_keep_the_group(noise):
     groups = np.repeat([0, 1], 30)
     inside = permutation_test(Ridge(), X, y, cv=KFold(3), within=groups, draws=19)
     assert inside.p_value == 1
+
+
+def test_a_falling_learning_curve_promises_no_gain():
+    scores = np.array([[0.30, 0.31], [0.40, 0.41], [0.38, 0.38]])  # up, then down
+    found = LearningCurve(np.array([50.0, 100.0, 200.0]), scores, 50.0).more_rows()
+    assert found.expected == 0
 
 
 def test_the_learning_curve_says_whether_rows_help():

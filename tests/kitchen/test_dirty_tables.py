@@ -144,7 +144,7 @@ def wrong_words(cooked, frame):
     best = max(by_name, key=lambda name: sign * by_name[name]["mean"])
     if predicted and best == "baseline":
         wrong.append("worse than the baseline")
-    if predicted and f"{figure(by_name[found['chosen']]['mean'])} on new rows" not in headline:
+    if predicted and f"{figure(by_name[found['chosen']]['mean'])} on " not in headline:
         wrong.append("the score of the headline is not that of the chosen recipe")
     if "it has the best score" in why:
         able = [one.name for one in cooked.judged[1:]
@@ -165,7 +165,7 @@ def wrong_words(cooked, frame):
     return wrong
 
 
-@pytest.mark.parametrize("seed", [0, 9, 23, 27, 37, 154])
+@pytest.mark.parametrize("seed", [0, 9, 23, 27, 37, 154, 294, 344, 421])
 def test_dirty_tables(seed):
     assert not problems(seed)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kilogram.kitchen import KitchenError
+from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.measures import choose_measure, side_measures
 from kilogram.kitchen.question import ask
 from kilogram.kitchen.read.table import Table, read_table
@@ -98,7 +98,7 @@ def test_measures():
     assert choose_measure(question(["a", "b"] * 60))[0].name == "accuracy"
     measure, why = choose_measure(question(["a"] * 110 + ["b"] * 10))
     assert measure.name == "balanced_accuracy"
-    assert "92%" in why
+    assert "92 %" in why
     assert [side.name for side in side_measures(measure)] == ["accuracy", "roc_auc", "log_loss"]
     assert choose_measure(question(["a", "b"] * 60), "balanced_accuracy")[1] == "as requested"
     with pytest.raises(KitchenError, match="got 'r2'"):
@@ -111,3 +111,10 @@ def test_classes_written_in_several_ways_are_reported():
     assert "'Yes', 'yes'" in notes
     assert "'no', 'no '" in notes
     assert not ask(read_table(pd.DataFrame({"x": range(80), "y": ["a", "b"] * 40})), "y").notes
+
+
+def test_classes_with_decimal_commas_are_sorted_as_numbers():
+    frame = pd.DataFrame({"a": np.arange(40.0), "y": ["10,5", "2,5"] * 20})
+    found = cook(frame, "y", task="classification", folds=2, repeats=1, search="path",
+                 recipes=["linear"])  # fmt: skip
+    assert found.question.classes == ("2,5", "10,5")

@@ -244,15 +244,16 @@ def _from_recipe(
 def show(cooked: Cooked) -> None:
     """The conclusion and the table of the recipes in the terminal."""
     from rich.table import Table
+    from rich.text import Text
 
     from kilogram.kitchen.audit.show import summary
-    from kilogram.kitchen.report.html import recipe_rows
+    from kilogram.kitchen.report.html import plain_line, recipe_rows
     from kilogram.kitchen.report.sentences import trust_lines
 
     screen = console()
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("recipe", no_wrap=True)
-    for name in (cooked.measure.title, "95 % interval", "minus baseline", "optimism", "time"):
+    for name in (cooked.measure.title, "95 % interval", "over baseline", "optimism", "time"):
         table.add_column(name, justify="right")
     for row in recipe_rows(cooked):
         style = "bold" if row["chosen"] else ""
@@ -272,18 +273,24 @@ def show(cooked: Cooked) -> None:
     screen.print()
     screen.print(table)
     screen.print()
-    for k, sentence in enumerate(cooked.verdict):
-        screen.print(sentence, style="bold" if k == 0 else "", markup=False, highlight=False)
+    headline, *others = cooked.verdict
+    screen.print(headline, style="bold", markup=False, highlight=False)
+    for sentence in filter(None, [plain_line(cooked), *others]):
+        screen.print(sentence, markup=False, highlight=False)
     screen.print()
+    checks = Table.grid(padding=(0, 2, 0, 0))
     for what, sentence in trust_lines(cooked.evidence.trust, cooked.measure):
-        screen.print(f"{what + ':':<15}{sentence}", style="dim", markup=False, highlight=False)
+        checks.add_row(Text(what), Text(sentence), style="dim")
+    screen.print(checks)
     screen.print()
 
 
 def _left_out(cooked: Cooked) -> list[str]:
     """Every column that is not used, with the reason."""
     return [
-        f"Column {column.name!r} is not used ({column.kind}): {column.reason}."
+        f"Column {column.name!r} is {column.reason}."
+        if column.ignored
+        else f"Column {column.name!r} is not used ({column.kind}): {column.reason}."
         for column in cooked.model.layout.columns
         if not column.used
     ]

@@ -54,6 +54,8 @@ def inner_splits(
     """Folds inside a search: along groups or time where they are known, else those of `cv`."""
     classes = is_classifier(estimator)
     folds = 3 if cv is None else cv
+    if along and _in_one_group(along):  # rows of one group cannot be kept apart from others
+        along = None
     if along and isinstance(folds, int):
         return _cut(y, folds, classes, along, seed)
     if isinstance(folds, int):
@@ -68,17 +70,19 @@ def inner_splits(
     return list(check_cv(folds, y, classifier=classes).split(X, y, groups))
 
 
+def _in_one_group(along: Along) -> bool:
+    return "moments" not in along and len(np.unique(along["groups"])) < 2
+
+
 def _cut(y: Any, folds: int, classes: bool, along: Along, seed: int) -> Splits:
     y = np.asarray(y)
     if "moments" in along:
         moments = np.nan_to_num(along["moments"], nan=-np.inf)
         found = make_splits(y, "time", folds=max(folds, 2), moments=moments)
     else:
-        count = len(np.unique(along["groups"]))
-        if count < 2:
-            raise ValueError("Folds between groups need two groups or more among the rows.")
-        found = make_splits(y, "grouped", folds=min(max(folds, 2), count), classes=classes,
-                            groups=along["groups"], seed=seed)  # fmt: skip
+        count = min(max(folds, 2), len(np.unique(along["groups"])))
+        found = make_splits(y, "grouped", folds=count, classes=classes, groups=along["groups"],
+                            seed=seed)  # fmt: skip
     if not classes:
         return found
     # a class that is not among the rows to learn from cannot be searched for

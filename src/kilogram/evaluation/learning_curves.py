@@ -67,9 +67,10 @@ class LearningCurve(ShortRepr):
 
 
 def _extrapolated_gain(gains: np.ndarray) -> float:
+    last = max(0.0, float(gains[-1]))  # the quotient of two losses is no gain
     if len(gains) < 2 or gains[-2] <= 0:
-        return max(0.0, float(gains[-1]))
-    return max(0.0, float(gains[-1] * min(1.0, gains[-1] / gains[-2])))
+        return last
+    return last * min(1.0, last / float(gains[-2]))
 
 
 def _verdict(last: Interval, expected: float, negligible: float) -> Help:

@@ -23,6 +23,20 @@ def figure(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def apart(value: float) -> str:
+    """The size of a difference, which is never written as none where there is one."""
+    size = abs(value)
+    return "less than 0.001" if 0 < size < 0.0005 else figure(size)
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """A fraction in per cent; never none or all where it is neither."""
+    text = f"{value:.{digits}%}".replace("-", "−").replace("%", " %")
+    if text == "0 %" and value > 0:
+        return "less than 1 %"
+    return "over 99 %" if text == "100 %" and value < 1 else text
+
+
 def signed(value: float | None) -> str:
     """A difference with its sign."""
     text = figure(value)
@@ -57,6 +71,11 @@ def seconds(value: float) -> str:
         if value < 90
         else (f"{value / 60:.1f} min")
     )
+
+
+def sentence_case(text: str) -> str:
+    """The first letter large; the others, such as those of ROC, as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def short(text: str, most: int = 30) -> str:

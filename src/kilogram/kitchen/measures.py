@@ -38,6 +38,7 @@ from kilogram.evaluation.ranking import auc, average_precision
 from kilogram.evaluation.regression_metrics import r_squared
 from kilogram.kitchen.costs import Costs, mean_cost, read_costs, steps
 from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.formatting import percent
 from kilogram.kitchen.question import Question, Task
 
 MOSTLY = 0.8  # of the rows: accuracy would be that of the constant prediction
@@ -313,7 +314,7 @@ def choose_measure(
         return _named_measure(question, "ordinal_error"), "the classes are ordered"
     largest = float(np.bincount(question.y).max() / len(question.y))
     if largest > MOSTLY:
-        why = f"{largest:.0%} of the rows are of one class, so accuracy would be misleading"
+        why = f"{percent(largest)} of the rows are of one class, so accuracy would be misleading"
         return MEASURES["balanced_accuracy"], why
     return MEASURES["accuracy"], "no class dominates"
 

@@ -26,7 +26,8 @@ from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import as_text, plain
 from kilogram.kitchen.features.number_formats import describe_format, number_format
 from kilogram.kitchen.features.ordinal_scales import scale_order
-from kilogram.kitchen.read.dialect import is_number
+from kilogram.kitchen.formatting import percent
+from kilogram.kitchen.read.dialect import is_number, number
 from kilogram.kitchen.read.table import Table
 
 Task = Literal["regression", "classification"]
@@ -120,7 +121,7 @@ def _ordinal(table: Table, target: str, levels: tuple[str, ...], folds: int) -> 
 def natural_order(classes: tuple[str, ...]) -> tuple[str, ...]:
     """Classes from the lowest to the highest, where numbers or a known scale tell; else none."""
     if all(map(is_number, classes)):
-        return tuple(sorted(classes, key=float))
+        return tuple(sorted(classes, key=number))
     return scale_order(list(classes))
 
 
@@ -131,7 +132,7 @@ def _maybe_ordered(question: Question) -> list[str]:
     if not order:
         return []
     if all(map(is_number, order)):
-        numbers = np.array([float(name) for name in order])
+        numbers = np.array([number(name) for name in order])
         if np.any(np.diff(numbers) != 1) or _words(target) & CLASS_NAMES:
             return []
     return [f"The classes of {target!r} look ordered ({' < '.join(order)}): use --task ordinal to "
@@ -258,7 +259,7 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
     words = np.asarray(text.to_pylist(), dtype=str)
     classes, codes, counts = np.unique(words, return_inverse=True, return_counts=True)
     if all(map(is_number, classes)):  # 2 before 10
-        order = np.argsort([float(word) for word in classes])
+        order = np.argsort([number(word) for word in classes])
         classes, counts, codes = classes[order], counts[order], np.argsort(order)[codes]
     target = question.target
     if counts.max() == 1:
@@ -273,7 +274,8 @@ def _classes(question: Question, text: Any, folds: int) -> Question:
         notes.append(
             f"{lost} rows of the classes {quoted(classes[~keep], 4)} were left out: fewer than "
             f"{folds} rows each, so not every fold would have one. They are never predicted and "
-            f"not in the score: of all rows at most {1 - lost / len(words):.1%} can be right."
+            f"not in the score: of all rows at most "
+            f"{percent(1 - lost / len(words), 1)} can be right."
         )
     if keep.sum() < 2 or counts[keep].sum() < 0.5 * len(words):
         have = "1 has" if keep.sum() == 1 else f"{int(keep.sum())} have"

@@ -72,3 +72,25 @@ def test_time_is_cooked_forward():
     assert len(found.judged[0].nested.folds) == 3
     with pytest.raises(KitchenError, match="cannot be used together"):
         cook(frame, "y", time="year", group="x")
+
+
+def test_the_score_along_time_is_of_later_rows():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"when": np.arange(120), "x": rng.normal(size=120)})
+    frame["y"] = 3 * frame["x"] + rng.normal(size=120)
+    found = cook(frame, "y", time="when", recipes=["linear"], search="path")
+    ahead = len(found.judged[0].nested.folds[0].test)
+    assert (
+        f"on later rows (up to {ahead} rows after the training rows; 95 % interval"
+        in (found.verdict[0])
+    )
+    # scores during tuning are of earlier rows: no optimism can be stated
+    assert found.chosen.optimism is None
+    assert "earlier rows" in found.verdict[2]
+
+
+def test_groups_that_hold_all_rows_of_a_class_are_refused():
+    frame = pd.DataFrame({"who": np.repeat([0, 1], 20), "x": np.arange(40.0)})
+    frame["y"] = np.where(frame["who"] == 0, "no", "yes")
+    with pytest.raises(KitchenError, match="All rows of some class"):
+        cook(frame, "y", group="who", folds=2, accept=["KG-A07", "KG-A09"])

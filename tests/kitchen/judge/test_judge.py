@@ -92,7 +92,7 @@ def test_a_simpler_recipe_may_not_have_a_clearly_larger_error():
     found = select(judged)
     assert (found.chosen.name, found.passed.name, found.why) == ("kernel", "linear", "error")
     text = _structure({one.name: one for one in judged}, found)
-    assert "simpler and within one standard error, but its error is 6% larger" in text
+    assert "simpler and within one standard error, but its error is 6 % larger" in text
 
 
 def test_of_recipes_of_equal_accuracy_the_probabilities_decide():
@@ -161,7 +161,10 @@ def test_sentences_follow_from_the_facts():
     assert "standard errors, not significant" in text
     near = recipes(baseline=BASE, linear=0.8 + FOLDS, kernel=0.802 + FOLDS[::-1])
     text = _structure({one.name: one for one in near}, select(near))
-    assert "The linear recipe is chosen as the simplest that is as good as the best" in text
+    assert (
+        "The linear recipe is chosen as the simplest that is not clearly worse than the best"
+        in text
+    )
     assert "the kernel recipe is ahead by 0.002" in text
 
 

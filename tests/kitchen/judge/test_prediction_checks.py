@@ -68,8 +68,8 @@ def test_three_classes_are_sure_of_their_prediction(sorted_classes):
 def test_it_is_reported_in_words_and_in_json(which, request):
     one = request.getfixturevalue(which)
     lines = dict(trust_lines(one.evidence.trust, one.measure))
-    assert {"chance", "subgroups"} <= set(lines)
-    assert lines["chance"].startswith("Better than always predicting the m")
+    assert {"significance", "subgroups"} <= set(lines)
+    assert lines["significance"].startswith("Better than always predicting the m")
     reported = json.loads(as_json(one))["trust"]
     assert reported["chance"]["p_value"] == 0.001
     assert len(reported["subgroups"]) == len(one.evidence.trust.groups)

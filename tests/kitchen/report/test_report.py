@@ -12,8 +12,9 @@ import pytest
 
 from kilogram.kitchen import cook
 from kilogram.kitchen.cook import BUNDLED
+from kilogram.kitchen.formatting import apart, percent
 from kilogram.kitchen.report.facts import as_json
-from kilogram.kitchen.report.html import as_html, command
+from kilogram.kitchen.report.html import as_html, command, overview
 from kilogram.kitchen.report.plots import plots
 from kilogram.kitchen.report.sentences import figure, signed
 from kilogram.kitchen.report.svg import compact
@@ -60,10 +61,12 @@ def test_the_page_is_whole_small_and_alone(which, request):
     text = page.decode()
     assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]+"', "", text)
     assert "<script" not in text
-    plain = html.unescape(re.sub(r"</?abbr[^>]*>", "", text))
+    plain = html.unescape(re.sub(r"</?abbr[^>]*>", "", text)).replace("\u00a0", " ")
     for sentence in found.verdict:
         assert sentence.split("(")[0].strip() in plain
-    assert "Half of the predictions" in plain or "of the flags are right" in plain
+    words = {"cooked": "Half of the predictions", "two_classes": "of these predictions are right",
+             "sorted_classes": "of the rows of every class are found"}  # fmt: skip
+    assert words[which] in plain or "are found most often" in plain
 
 
 @pytest.mark.parametrize("which", ["cooked", "sorted_classes", "two_classes"])
@@ -195,3 +198,21 @@ def test_figures_are_written_for_reading():
         "0.123", "0.000", "12.3", "−1,234", "–", "–",
     ]  # fmt: skip
     assert [signed(v) for v in (0.5, -0.5, 0.0001)] == ["+0.500", "−0.500", "0.000"]
+
+
+def test_a_target_written_as_text_has_a_histogram():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    money = 5000 + 900 * x + 300 * rng.normal(size=60)
+    frame = pd.DataFrame({"x": x, "y": [f"£{v:,.0f}" for v in money]})
+    found = cook(frame, "y", recipes=["linear"], **QUICK)
+    target, _ = overview(found)[0]
+    assert target.histogram is not None
+    assert target.quantiles[2] == pytest.approx(np.median(found.question.y))
+
+
+def test_differences_are_never_written_as_none():
+    assert apart(0.0001) == "less than 0.001"
+    assert apart(-0.25) == "0.250"
+    assert [percent(v) for v in (0.0, 0.002, 0.19, 0.999, 1.0)] == [
+        "0 %", "less than 1 %", "19 %", "over 99 %", "100 %"]  # fmt: skip

@@ -21,7 +21,7 @@ from kilogram.kitchen.artifact.model import Model, measure_of, unseen_note
 from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
-from kilogram.kitchen.formatting import figure
+from kilogram.kitchen.formatting import figure, percent
 from kilogram.kitchen.measures import COST, ORDERED, of_predictions
 from kilogram.kitchen.read.table import Table, table_blocks
 
@@ -64,7 +64,7 @@ class PredictionSummary:
         rows = "row is" if self.out_of_distribution == 1 else "rows are"
         return (
             f"{self.out_of_distribution:,} of {self.rows:,} {rows} out of distribution, "
-            f"{self.out_of_distribution / self.rows:.1%}{reason}: their predictions are "
+            f"{percent(self.out_of_distribution / self.rows, 1)}{reason}: their predictions are "
             "extrapolations."
         )
 
@@ -206,4 +206,4 @@ def _score(model: Model, observed: np.ndarray, predicted: np.ndarray) -> list[st
             return []
     score = figure(measure.function(observed, predicted))
     return [f"{measure.title} of the predictions of {model.target!r}: {score} "
-            f"({len(observed):,} rows)."]  # fmt: skip
+            f"({len(observed):,} rows; optimistic if these are training rows)."]  # fmt: skip

@@ -13,6 +13,7 @@ from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.features.columns import Column, plain
 from kilogram.kitchen.features.number_formats import NumberFormat
+from kilogram.kitchen.formatting import percent
 
 # A column with this skill leaks the target; one a little worse does if no other comes near it.
 SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
@@ -117,7 +118,7 @@ def identifiers(subject: AuditData) -> Iterator[Finding]:
         yield Finding(
             "KG-A06", "warning",
             f"{column.name!r}: {column.reason}; yet it predicts the target "
-            f"(skill {found:.2f} of 1): the rows are sorted by it.",
+            f"({found:.2f}, where 0 is chance and 1 is perfect): the rows are sorted by it.",
             (column.name,), {"skill": found},
         )  # fmt: skip
 
@@ -138,31 +139,34 @@ def target_leaks(subject: AuditData) -> Iterator[Finding]:
         return
     looked = [c for c in subject.layout.used if c.kind not in ("text", "image", "date", "time")]
     skills = {column.name: skill(subject, column) for column in subject.in_time(looked)}
-    rest = max((s for s in skills.values() if s < STRONG), default=0.0)
+    # copies of a leak are no reason to take it for honest, columns a little weaker are
+    rest = max((s for s in skills.values() if s < LIKELY), default=0.0)
     for column in subject.in_time(looked):
         yield from _gaps(subject, column)
         found = skills[column.name]
         if found < STRONG:
             continue
+        next_best = max((s for name, s in skills.items() if name != column.name), default=0.0)
         alone = found >= LIKELY and 1 - found <= STANDS_OUT * (1 - rest)
         yield Finding(
             "KG-A07", "serious" if found >= SURE or alone else "warning",
-            _leak(subject, column, found, rest), (column.name,),
-            {"skill": found, "next_best": rest},
+            _leak(subject, column, found, next_best), (column.name,),
+            {"skill": found, "next_best": next_best},
         )  # fmt: skip
 
 
-def _leak(subject: AuditData, column: Column, found: float, rest: float) -> str:
+def _leak(subject: AuditData, column: Column, found: float, next_best: float) -> str:
     assert subject.question is not None
     target = subject.question.target
     if _is_copy(subject, column):
         return (
             f"{column.name!r} is {target!r} under another name: their values correspond one to one."
         )
-    unit = "of the way from chance to perfect" if subject.classes else "cross-validated R²"
+    unit, chance = ("balanced accuracy", 1 / subject.classes) if subject.classes else ("R²", 0.0)
+    score, other = (chance + (1 - chance) * s for s in (found, next_best))
     return (
-        f"{column.name!r} alone predicts {target!r}: {found:.3f} {unit}; the next best column "
-        f"reaches {rest:.2f}."
+        f"{column.name!r} alone predicts {target!r}: cross-validated {unit} {score:.3f}; the next "
+        f"best column reaches {other:.2f}."
     )
 
 
@@ -192,9 +196,8 @@ def _gaps(subject: AuditData, column: Column) -> Iterator[Finding]:
     yield Finding(
         "KG-A08",
         "serious" if found >= GAP_SERIOUS else "warning",
-        f"Whether {column.name!r} is missing ({missing.mean():.0%} of the rows) predicts the "
-        f"target "
-        f"by itself (skill {found:.2f} of 1).",
+        f"Whether {column.name!r} is missing ({percent(missing.mean())} of the rows) predicts the "
+        f"target by itself ({found:.2f}, where 0 is chance and 1 is perfect).",
         (column.name,),
         {"skill": found},
     )

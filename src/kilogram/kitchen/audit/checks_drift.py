@@ -19,6 +19,7 @@ import pyarrow as pa
 from kilogram.kitchen.audit.checks_rows import row_keys
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.features.columns import NEW_LEVEL, Column, Layout, as_text, plain, values
+from kilogram.kitchen.formatting import percent
 
 SERIOUS, WARNING = 0.3, 0.1
 SHARED_SERIOUS, SHARED_WARNING = 0.05, 0.005
@@ -53,9 +54,9 @@ def _moved(column: Column, here: pa.Table, there: pa.Table, noise: float) -> Ite
         return
     if gap > far:
         evidence = (
-            f"{ours.null_count / len(ours):.0%} missing here, {theirs.null_count / len(theirs):.0%}"
+            f"{percent(ours.null_count / len(ours))} missing here, "
+            f"{percent(theirs.null_count / len(theirs))} in the other table"
         )
-        evidence += " in the other table"
     yield Finding(
         "KG-A15",
         "serious" if max(far, gap) >= SERIOUS else "warning",
@@ -86,7 +87,7 @@ def _words(column: Column, ours: pa.Array, theirs: pa.Array) -> tuple[float, str
     moved = fractions[1] - fractions[0]
     k = int(np.abs(moved).argmax())
     name = repr(column.levels[k]) if k < K else "categories not in this table"
-    evidence = f"{name} changed from {fractions[0][k]:.0%} to {fractions[1][k]:.0%}"
+    evidence = f"{name} changed from {percent(fractions[0][k])} to {percent(fractions[1][k])}"
     return float(np.abs(moved).sum() / 2), evidence
 
 
@@ -109,7 +110,7 @@ def shared_rows(layout: Layout, here: pa.Table, there: pa.Table) -> Iterator[Fin
         return
     yield Finding(
         "KG-A16", "serious" if fraction >= SHARED_SERIOUS else "warning",
-        f"{fraction:.1%} of the rows of the other table are in this one too.", (),
+        f"{percent(fraction, 1)} of the rows of the other table are in this one too.", (),
         {"fraction": fraction},
     )  # fmt: skip
 

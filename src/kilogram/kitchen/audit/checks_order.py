@@ -11,6 +11,7 @@ from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.column_skill import skill
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.formatting import percent
 
 GROUP_SERIOUS, GROUP_WARNING = 0.3, 0.05
 MEMORY = 0.5  # correlation with the row before, from which random folds are misleading
@@ -29,13 +30,14 @@ def groups(subject: AuditData) -> Iterator[Finding]:
         evidence = f"{column.name!r}: {column.distinct:,} groups of {each:.1f} rows on average"
         if column.name == subject.overrides.group:
             yield Finding("KG-A09", "note", f"{evidence}; folds are split between them.",
-                          (column.name,), {"skill": found})  # fmt: skip
+                          (column.name,), {"skill": found}, settled=True)  # fmt: skip
             continue
         serious = found >= GROUP_SERIOUS and subject.rows >= FEW_ROWS
         yield Finding(
             "KG-A09",
             "serious" if serious else "warning" if found >= GROUP_WARNING else "note",
-            f"{evidence}; the group alone predicts the target (skill {found:.2f} of 1).",
+            f"{evidence}; the group alone predicts the target ({found:.2f}, where 0 is chance "
+            "and 1 is perfect).",
             (column.name,), {"skill": found},
         )  # fmt: skip
 
@@ -47,7 +49,7 @@ def time_order(subject: AuditData) -> Iterator[Finding]:
         return
     if column.name == subject.overrides.time:
         evidence = f"{column.name!r} orders the rows; test rows come after training rows."
-        yield Finding("KG-A10", "note", evidence, (column.name,))
+        yield Finding("KG-A10", "note", evidence, (column.name,), settled=True)
         return
     memory = _memory(subject, np.argsort(subject.numbers(column), kind="stable"))
     yield Finding(
@@ -111,7 +113,7 @@ def _leads(subject: AuditData) -> Iterator[Finding]:
                 yield Finding(
                     "KG-A11", "serious",
                     f"{column.name!r} is {subject.question.target!r} of {lead} row"
-                    f"{'s' if lead > 1 else ''} later, in {same:.0%} of the rows.",
+                    f"{'s' if lead > 1 else ''} later, in {percent(same)} of the rows.",
                     (column.name,), {"lead": lead, "fraction": same},
                 )  # fmt: skip
                 break
@@ -154,9 +156,8 @@ def _later_dates(subject: AuditData) -> Iterator[Finding]:
         yield Finding(
             "KG-A11",
             "serious" if time.name == subject.overrides.time else "warning",
-            f"{column.name!r} is later than {time.name!r} in {np.mean(gap > 0):.0%} of the rows, "
-            f"by a "
-            f"median of {np.median(gap):.1f} days.",
+            f"{column.name!r} is later than {time.name!r} in {percent(np.mean(gap > 0))} of the "
+            f"rows, by a median of {np.median(gap):.1f} days.",
             (column.name,),
             {"fraction": float(np.mean(gap > 0))},
         )

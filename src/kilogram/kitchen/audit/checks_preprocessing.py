@@ -21,6 +21,7 @@ from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import quoted
 from kilogram.kitchen.features.columns import Column, values
+from kilogram.kitchen.formatting import percent
 from kilogram.kitchen.read.table import Table
 
 DIGITS = 1e-4  # a scaled column has mean 0 to its written digits
@@ -131,8 +132,8 @@ def _made_up(subject: AuditData) -> Iterator[Finding]:
         if fraction >= MADE_UP:
             yield Finding(
                 "KG-A17", "serious",
-                f"{fraction:.0%} of the rows of {name!r} lie exactly on a line between two others "
-                "of it, as interpolating oversampling makes them.",
+                f"{percent(fraction)} of the rows of {name!r} lie exactly on a line between two "
+                "others of it, as interpolating oversampling makes them.",
                 (), {"kind": "made up", "class": name, "fraction": fraction},
             )  # fmt: skip
 

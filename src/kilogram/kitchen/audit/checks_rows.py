@@ -16,6 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding, Severity
+from kilogram.kitchen.formatting import percent
 
 SERIOUS, WARNING = 0.10, 0.01
 # Columns with more different values than this are measurements rather than choices.
@@ -42,8 +43,8 @@ def duplicates(subject: AuditData) -> Iterator[Finding]:
     reason = "" if surprise else " With so few distinct values that happens by chance."
     yield Finding(
         "KG-A04", severity,
-        f"{extra:,} of {subject.rows:,} rows ({fraction:.1%}) duplicate another row, target "
-        f"included; {torn:.0%} of them would have a duplicate in another fold.{reason}",
+        f"{extra:,} of {subject.rows:,} rows ({percent(fraction, 1)}) duplicate another row, "
+        f"target included; {percent(torn)} of them would have a duplicate in another fold.{reason}",
         (), {"rows": extra, "fraction": fraction, "by_chance": chance},
     )  # fmt: skip
 
@@ -96,7 +97,7 @@ def near_duplicates(subject: AuditData) -> Iterator[Finding]:
     yield Finding(
         "KG-A05",
         "serious" if near >= NEAR_SERIOUS else "warning",
-        f"{near:.0%} of the rows have a nearest neighbour at less than 1 % of the typical "
+        f"{percent(near)} of the rows have a nearest neighbour at less than 1 % of the typical "
         f"distance.",
         (),
         {"fraction": near, "usual_distance": usual},

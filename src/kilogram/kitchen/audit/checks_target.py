@@ -9,6 +9,7 @@ import numpy as np
 from kilogram.kitchen.audit.audit_data import AuditData
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import quoted
+from kilogram.kitchen.formatting import percent
 
 RARE, VERY_RARE = 0.1, 0.02
 FEW_ROWS = 50  # a nested cross-validation of fewer decides nothing
@@ -27,8 +28,8 @@ def imbalance(subject: AuditData) -> Iterator[Finding]:
     names = subject.question.classes
     yield Finding(
         "KG-A12", "warning" if fraction < VERY_RARE else "note",
-        f"{names[least]!r} has {counts[least]:,} of {counts.sum():,} rows ({fraction:.1%}), "
-        f"{names[most]!r} {counts[most] / counts.sum():.0%}.",
+        f"{names[least]!r} has {counts[least]:,} of {counts.sum():,} rows "
+        f"({percent(fraction, 1)}), {names[most]!r} {percent(counts[most] / counts.sum())}.",
         (), {name: int(count) for name, count in zip(names, counts, strict=True)},
     )  # fmt: skip
 

@@ -67,8 +67,8 @@ CODES: dict[str, FindingType] = {
         "target leakage",
         "A single column that predicts this well is usually the target under another name, or is "
         "known only after the target.",
-        "Find out whether it is known at prediction time. If not, --drop it; if so, --accept "
-        "KG-A07.",
+        "Find out whether each column named here is known at prediction time. --drop those that "
+        "are not; if all are known, --accept KG-A07.",
     ),
     "KG-A08": FindingType(
         "informative missing values",
@@ -147,6 +147,7 @@ class Finding:
     evidence: str
     columns: tuple[str, ...] = ()
     numbers: dict[str, Any] = field(default_factory=dict)
+    settled: bool = False  # what there was to do has been done
 
     @property
     def title(self) -> str:
@@ -158,7 +159,7 @@ class Finding:
 
     @property
     def do(self) -> str:
-        return CODES[self.code].do
+        return "Nothing: the folds keep them apart." if self.settled else CODES[self.code].do
 
 
 @dataclass(frozen=True)

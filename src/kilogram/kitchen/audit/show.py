@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kilogram.kitchen.errors import quoted
+
 if TYPE_CHECKING:
     from kilogram.kitchen.audit.finding import Audit, Finding
 
@@ -96,12 +98,15 @@ def as_text(audit: Audit, width: int = 100) -> str:
 
 
 def summary(audit: Audit) -> str:
-    """One line for `kg cook`: the codes that were found."""
-    shown = [f for f in audit.findings if f.severity != "note"]
+    """One line for `kg cook`: the titles of what was found, with the columns concerned."""
+    shown: dict[tuple[str, str], list[str]] = {}
+    for finding in audit.findings:
+        if finding.severity != "note":
+            shown.setdefault((finding.code, finding.title), []).extend(finding.columns)
     if not shown:
         return "Audit: no warnings."
-    return (
-        "Audit: "
-        + ", ".join(f"{f.code} {f.title}" for f in shown[:5])
-        + ". See kg audit for details."
-    )
+    found = [
+        f"{title} ({code}{': ' + quoted(list(dict.fromkeys(names)), 3) if names else ''})"
+        for (code, title), names in shown.items()
+    ]
+    return f"Audit: {', '.join(found)}. See kg audit for details."

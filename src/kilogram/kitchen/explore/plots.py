@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from kilogram.kitchen.explore.dependence import Pair
 from kilogram.kitchen.explore.structure import FoundClusters, FoundComponents
 from kilogram.kitchen.features.columns import AS_NUMBER, Column
-from kilogram.kitchen.formatting import figure
+from kilogram.kitchen.formatting import figure, percent
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def missing(found: Exploration) -> Plot:
         ax.xaxis.set_major_formatter(lambda v, _: f"{100 * v:.3g}%")
         ax.set_xlabel("missing cells")
         ax.grid(axis="x")
-        values = ", ".join(f"{one.name} {one.missing / one.rows:.1%}" for one in few[:6])
+        values = ", ".join(f"{one.name} {percent(one.missing / one.rows, 1)}" for one in few[:6])
         more = f" The {len(few)} largest of {len(lost)} columns." if len(lost) > len(few) else ""
         depends = "; ".join(f"{p.first} on {p.second}" for p in found.dependence.missing[:3])
         why = f" Whether a cell is missing depends on other columns: {depends}." if depends else ""
@@ -80,12 +80,14 @@ def heat_map(found: Exploration) -> Plot:
         ax = fig.subplots()
         for a, i in enumerate(kept):
             for b, j in enumerate(kept[:a]):
+                place, size = (b - 0.47, a - 0.47), (0.94, 0.94)
+                ax.add_patch(Rectangle(place, *size, fill=False, ec=INK["grid"], lw=0.6))
                 if (names[i], names[j]) not in sure and (names[j], names[i]) not in sure:
                     continue
                 value = S[i, j]
                 colour = INK["linear" if value > 0 else "kernel"]
-                ax.add_patch(Rectangle((b - 0.47, a - 0.47), 0.94, 0.94, color=colour,
-                                       alpha=float(0.08 + 0.85 * abs(value)), lw=0))  # fmt: skip
+                strength = float(0.08 + 0.85 * abs(value))
+                ax.add_patch(Rectangle(place, *size, color=colour, alpha=strength, lw=0))
                 if n <= 9:
                     ax.text(b, a, figure(abs(value), 2), ha="center", va="center", size=8)
         ax.set_xlim(-0.5, n - 1.5)
@@ -209,7 +211,7 @@ def variances(found: FoundComponents) -> Plot:
         ax.legend()
         ax.grid(axis="y")
         ax.set_axisbelow(True)
-        values = ", ".join(f"{f:.0%}" for f in found.fractions[:count])
+        values = ", ".join(f"{percent(f)}" for f in found.fractions[:count])
         return Plot("variance", "Principal components",
                     "Variance of each component of the scaled columns, and of columns shuffled "
                     "independently: a component above the line shows columns that vary together "
@@ -241,7 +243,7 @@ def component_map(found: Exploration, parts: FoundComponents) -> Plot:
                 ax.annotate(short(found.names[k], 16), end, (4 * np.sign(end[0]), 4),
                             textcoords="offset points", size=8, weight="bold",
                             ha="left" if end[0] >= 0 else "right")  # fmt: skip
-        names = [f"component {k + 1} ({part:.0%} of the variance)"
+        names = [f"component {k + 1} ({percent(part)} of the variance)"
                  for k, part in enumerate(parts.fractions[:2])]  # fmt: skip
         ax.set_xlabel(names[0])
         ax.set_ylabel(names[-1] if len(names) > 1 else "")
@@ -315,8 +317,8 @@ def criteria(found: FoundClusters) -> Plot:
             light_axes(ax)
         values = ", ".join(f"{SAYS[name]} {choice.curves[name].choice}" for name in names)
         return Plot("criteria", "How many clusters?",
-                    "Four criteria over the number of clusters; the ring is the number that each "
-                    "names (1: none). Dashed, with a band of two standard deviations: rows spread "
-                    "evenly over the same range, which have no clusters.",
+                    "Four criteria over the number of clusters; the ring marks the number that "
+                    "each selects (1: none). Dashed, with a band of two standard deviations: rows "
+                    "spread evenly over the same range, which have no clusters.",
                     f"Numbers of clusters by criterion: {values}.",
                     inline(fig, "criteria", values))  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from kilogram.kitchen.explore.dependence import Dependence
 from kilogram.kitchen.explore.structure import FoundClusters, FoundComponents, Outliers
 from kilogram.kitchen.explore.topics import TextTopics
-from kilogram.kitchen.formatting import figure
+from kilogram.kitchen.formatting import figure, percent
 from kilogram.kitchen.report.overview import ColumnSummary
 
 ORDER = ("numeric", "ordinal", "date", "time", "categorical", "text", "image")
@@ -62,7 +62,7 @@ def _missing(columns: tuple[ColumnSummary, ...], dependence: Dependence) -> list
     cells = sum(one.rows for one in used)
     part = sum(one.missing for one in lost) / cells
     worst = sorted(lost, key=lambda one: -one.missing)
-    named = _named([f"{one.name} ({one.missing / one.rows:.0%})" for one in worst], 3)
+    named = _named([f"{one.name} ({percent(one.missing / one.rows)})" for one in worst], 3)
     text = (f"{_percent(part)} of the cells are missing, in {len(lost)} "
             f"column{'s' * (len(lost) != 1)}: {named}.")  # fmt: skip
     if dependence.missing:
@@ -78,7 +78,9 @@ def _named(names: list[str], most: int) -> str:
 
 
 def _percent(part: float) -> str:
-    return f"{part:.0%}" if part >= 0.095 else f"{100 * part:.1f}%" if part >= 0.0005 else "<0.1%"
+    if part < 0.0005:
+        return "Less than 0.1 %"
+    return percent(part, 0 if part >= 0.095 else 1)
 
 
 def _dependence(found: Dependence) -> list[str]:
@@ -92,13 +94,13 @@ def _dependence(found: Dependence) -> list[str]:
         f"{p.first} and {p.second} ({_strength(p.rank_correlation, p.strength)})"
         for p in strong[:3]
     )  # fmt: skip
-    text = (f"{len(strong)} of {len(found.pairs)} pairs of columns depend on each other; most: "
-            f"{named}.")  # fmt: skip
+    text = (f"{len(strong)} of {len(found.pairs)} pairs of columns are significantly dependent, "
+            f"most strongly {named}.")  # fmt: skip
     bent = [pair for pair in strong if pair.bent]
     bent.sort(key=lambda pair: -(pair.bend or 0.0))
     if bent:
         named = _named([f"{pair.first} and {pair.second}" for pair in bent], 3)
-        text += f" More than a monotone trend: {named}."
+        text += f" Not only rising or falling: the relation of {named}."
     return [text]
 
 
@@ -111,13 +113,13 @@ def _strength(rank: float | None, strength: float) -> str:
 def of_components(found: FoundComponents) -> str:
     """How many components there are beyond those of shuffled columns."""
     if not found.beyond:
-        return ("No principal component has more variance than those of shuffled columns: no "
-                "direction in which columns vary together.")  # fmt: skip
+        return ("No principal component has more variance than components of shuffled columns: "
+                "the columns do not vary together in any direction.")  # fmt: skip
     part = float(np.sum(found.fractions[: found.beyond]))
     one = found.beyond == 1
     return (f"{found.beyond} principal component{'s' * (not one)} "
-            f"{'has' if one else 'have'} more variance than those of shuffled columns, and "
-            f"hold{'s' * one} {part:.0%} of the variance.")  # fmt: skip
+            f"{'has' if one else 'have'} more variance than components of shuffled columns and "
+            f"explain{'s' * one} {percent(part)} of the variance.")  # fmt: skip
 
 
 def of_clusters(found: FoundClusters, sampled: int) -> str:
@@ -125,22 +127,26 @@ def of_clusters(found: FoundClusters, sampled: int) -> str:
     if not found.found:
         choices = found.choice.choices
         most = sum(k > 1 for k in choices.values())
-        even = "no more than rows spread evenly over the same range have"
+        even = "the rows are no more clustered than rows spread evenly over the same range"
         if most:
-            return (f"No clear clusters: only {most} of {len(choices)} criteria find more than "
-                    f"one; by the others there are {even}.")  # fmt: skip
-        return f"No clusters: {even}, by all {len(choices)} criteria."
+            return (
+                f"No clear clusters: {most} of {len(choices)} criteria "
+                f"find{'s' * (most == 1)} more than one cluster; by the others {even}."
+            )
+        return f"No clusters: by all {len(choices)} criteria {even}."
     sizes = np.bincount(found.labels, minlength=found.choice.k)
-    parts = ", ".join(f"{size / sampled:.0%}" for size in sizes)
+    parts = ", ".join(f"{percent(size / sampled)}" for size in sizes)
     named = sum(k == found.choice.k for k in found.choice.choices.values())
-    text = (f"{found.choice.k} clusters, named by {named} of {len(found.choice.choices)} criteria "
+    text = (f"{found.choice.k} clusters, found by {named} of {len(found.choice.choices)} criteria "
             f"({parts} of the rows; mean silhouette {figure(found.silhouette, 2)})")  # fmt: skip
     if found.of_single_columns:
-        return (f"{text}, but single columns make them: rows of shuffled columns have clusters as "
-                f"distinct (silhouette up to {figure(max(found.shuffled), 2)}).")  # fmt: skip
+        return (
+            f"{text}, but they come from single columns: after shuffling each column, clusters "
+            f"are as distinct (silhouette up to {figure(max(found.shuffled), 2)})."
+        )
     if not found.shuffled:
         return f"{text}."
-    return (f"{text}, more distinct than those of shuffled columns (silhouette up to "
+    return (f"{text}, more distinct than after shuffling each column (silhouette up to "
             f"{figure(max(found.shuffled), 2)}).")  # fmt: skip
 
 
@@ -148,18 +154,18 @@ def of_outliers(found: Outliers) -> str:
     """Sentence on the rows that are far from their neighbours."""
     count = len(found.rows)
     if not count:
-        return ("No outlying rows: none is further from its neighbours than Gaussian rows of the "
-                "same covariance are.")  # fmt: skip
-    word = "row is" if count == 1 else "rows are"
-    return (f"{count:,} outlying {word} further from the nearest neighbours than any of Gaussian "
-            "rows of the same covariance.")  # fmt: skip
+        return ("No outliers: no row is further from its neighbours than rows of a Gaussian "
+                "distribution with the same covariance.")  # fmt: skip
+    word = "outlier: it is" if count == 1 else "outliers: they are"
+    return (f"{count:,} {word} further from the nearest neighbours than any row of a Gaussian "
+            "distribution with the same covariance.")  # fmt: skip
 
 
 def of_topics(found: TextTopics) -> str:
     """The topics of a text column."""
     if not found.topics:
-        return (f"No topics were found in {found.column}: one list of words predicts words held "
-                "out as well as several.")  # fmt: skip
+        return (f"No topics were found in {found.column}: one distribution of words predicts "
+                "held-out words as well as several.")  # fmt: skip
     named = "; ".join(", ".join(topic.terms[:3]) for topic in found.topics[:3])
     more = f" and {len(found.topics) - 3} more" if len(found.topics) > 3 else ""
     return f"{found.column} has {len(found.topics)} topics: {named}{more}."

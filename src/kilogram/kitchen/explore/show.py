@@ -59,13 +59,15 @@ def cards(found: Exploration) -> list[tuple[str, str, str]]:
     if found.clusters is not None:
         some = found.clusters.found
         value = str(found.clusters.choice.k) if some else "none"
-        how = "of single columns" if found.clusters.of_single_columns else (
-            f"silhouette {figure(found.clusters.silhouette, 2)}" if some else "as in even rows"
-        )  # fmt: skip
+        how = "as in evenly spread rows"
+        if found.clusters.of_single_columns:
+            how = "of single columns"
+        elif some:
+            how = f"silhouette {figure(found.clusters.silhouette, 2)}"
         shown.append(("clusters", value, how))
     if found.outliers is not None:
         shown.append(("outlying rows", f"{len(found.outliers.rows):,}",
-                      "beyond those of Gaussian rows"))  # fmt: skip
+                      "beyond a Gaussian distribution"))  # fmt: skip
     return shown
 
 

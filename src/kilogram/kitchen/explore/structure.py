@@ -22,6 +22,7 @@ from kilogram.evaluation.silhouette import silhouette_score
 from kilogram.kernels import Gaussian
 from kilogram.kitchen.features import FeatureSettings, featurise
 from kilogram.kitchen.features.columns import AS_NUMBER, Layout
+from kilogram.kitchen.formatting import percent
 from kilogram.kitchen.report.overview import ColumnSummary
 from kilogram.models.kmeans.kmeans import KMeans
 from kilogram.models.neighbors.outliers import LocalOutlierFactor
@@ -275,7 +276,7 @@ def _level_mark(column: Any, x: np.ndarray, inside: np.ndarray) -> tuple[float, 
         here, there = float(np.mean(x[inside] == code)), float(np.mean(x[~inside] == code))
         away = 2 * (here - there)  # 1 for half of the rows more
         if away > 0.5 and (best is None or away > best[0]):
-            best = away, f"{column.name} {level!r} ({here:.0%}, others {there:.0%})"
+            best = away, f"{column.name} {level!r} ({percent(here)}, others {percent(there)})"
     return best
 
 

@@ -28,6 +28,7 @@ from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.features.columns import (
     AS_NUMBER,
     FORMS_APART,
+    IGNORED,
     Column,
     Kind,
     Layout,
@@ -98,7 +99,7 @@ def as_overridden(name: str, cells: Any, kind: Kind, order: tuple[str, ...] = ()
     """A column of the given type, or an error if its values do not allow it."""
     column = plain(cells)
     if kind == "identifier":
-        return Column(name, kind, "left out, as requested")
+        return Column(name, kind, IGNORED)
     if kind == "categorical":
         return _categorical(name, column, "categories, as requested")
     if kind == "ordinal":

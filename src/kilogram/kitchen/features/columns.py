@@ -43,6 +43,10 @@ AS_NUMBER = "number"
 FORMS_APART = "|"
 
 
+# Reason of a column that the user leaves out.
+IGNORED = "left out, as requested"
+
+
 @dataclass(frozen=True)
 class Column:
     """One column: its type and the reason for it.
@@ -61,6 +65,11 @@ class Column:
     @property
     def used(self) -> bool:
         return self.kind in USED
+
+    @property
+    def ignored(self) -> bool:
+        """Was it left out on request, whatever its type?"""
+        return self.reason == IGNORED
 
 
 @dataclass(frozen=True)

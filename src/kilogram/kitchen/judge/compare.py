@@ -86,7 +86,7 @@ class EvaluatedRecipe:
     @cached_property
     def score(self) -> Interval:
         """Score of the pooled predictions, with an interval for the variation of folds and rows."""
-        return self._interval(self.measure)
+        return self.interval(self.measure)
 
     @property
     def merit(self) -> float:
@@ -101,9 +101,11 @@ class EvaluatedRecipe:
     def optimism(self) -> float | None:
         """Mean score during tuning minus the score on new rows.
 
-        None where nothing was tuned, or by another measure.
+        None where nothing was tuned, by another measure, or on earlier rows than the score is of.
         """
         inner = self.nested.inner_scores
+        if "moments" in (self.along or {}):
+            return None
         if inner is None or self.measure.name not in TUNED or self.recipe.tuned_by:
             return None
         return float(np.mean(inner)) - self.score.mean
@@ -215,7 +217,7 @@ class EvaluatedRecipe:
     @cached_property
     def _sides(self) -> dict[str, Interval]:
         classes = 1 if self.measure.task == "regression" else len(np.unique(self.y))
-        return {measure.name: self._interval(measure)
+        return {measure.name: self.interval(measure)
                 for measure in side_measures(self.measure, classes)}  # fmt: skip
 
     def side(self) -> dict[str, Interval]:
@@ -225,7 +227,8 @@ class EvaluatedRecipe:
     def _pooled(self, measure: Measure) -> PooledScore:
         return pooled_score(quick(measure), self.y, self.nested.folds, self.outputs(measure)[0])
 
-    def _interval(self, measure: Measure) -> Interval:
+    def interval(self, measure: Measure) -> Interval:
+        """The score by any measure of the task, with its 95 % interval."""
         rows, held = self.held_out[0], self.outputs(measure)[1]
         error = rows_error(quick(measure), self.y[rows], held, units=self.units(rows))
         # every round has the same rows: the spread of the scores is known as from one of them

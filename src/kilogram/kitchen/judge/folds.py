@@ -65,6 +65,11 @@ def split(
         for r in range(repeats):
             cut: Any = GroupKFold if numbers else StratifiedGroupKFold
             found += cut(folds, shuffle=True, random_state=seed + r).split(blank, y, groups)
+        if not numbers and any(len(np.unique(y[train])) < 2 for train, _ in found):
+            raise KitchenError(
+                "All rows of some class are in one fold of groups, so that the other folds cannot "
+                "teach it. Use other --folds, another --group, or merge classes."
+            )
         return found
     kind = RepeatedKFold if numbers else RepeatedStratifiedKFold
     return list(kind(n_splits=folds, n_repeats=repeats, random_state=seed).split(blank, y))

@@ -197,7 +197,12 @@ def _like_data(cells: list[str]) -> bool:
 def is_number(text: str) -> bool:
     """Does `text` read as a number, with a point or a comma before the decimals?"""
     try:
-        float(text.replace(",", ".", 1))
+        number(text)
     except ValueError:
         return False
     return True
+
+
+def number(text: str) -> float:
+    """The number that `text` is, with a point or a comma before the decimals."""
+    return float(text.replace(",", ".", 1))

@@ -153,11 +153,19 @@ def _of_ridge(
             kind += "; class by the largest value or by Fisher's discriminant rule"
     if name == "kernel":
         return Recipe("kernel", "Kernel version",
-                      f"{kind} with a Gaussian kernel; penalty and width by leave-one-out.",
+                      f"{kind} with a Gaussian kernel; penalty and width by {_tuned_by(layout)}.",
                       _ridge("gaussian", layout, measure, y, search, shared))  # fmt: skip
-    by = "leave-one-out" if not layout.positions("text") else "a validation set"
+    by = "a validation set" if layout.positions("text") else _tuned_by(layout)
     return Recipe("linear", "Linear", f"{kind}; penalty by {by}.",
                   _ridge("linear", layout, measure, y, search, shared))  # fmt: skip
+
+
+def _tuned_by(layout: Layout) -> str:
+    """What the ridge recipes leave out to tune themselves."""
+    kinds = {column.kind for column in layout.columns}
+    if "time" in kinds:
+        return "folds of later rows"
+    return "folds of other groups" if "group" in kinds else "leave-one-out"
 
 
 def _quantile_recipes(

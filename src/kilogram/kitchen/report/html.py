@@ -14,14 +14,19 @@ import numpy as np
 
 from kilogram.kitchen import formatting
 from kilogram.kitchen.bundled import is_bundled
-from kilogram.kitchen.errors import KitchenError
-from kilogram.kitchen.features.columns import Column, Kind
-from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.features.columns import Column
+from kilogram.kitchen.judge.compare import COARSE, EvaluatedRecipe
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.report import sentences as words
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import candidates, versions
-from kilogram.kitchen.report.overview import ColumnSummary, column_plot, summaries, summary
+from kilogram.kitchen.report.overview import (
+    ColumnSummary,
+    column_plot,
+    numeric_summary,
+    summaries,
+    summary,
+)
 from kilogram.kitchen.report.plots import plots, scores
 from kilogram.kitchen.report.svg import short
 from kilogram.kitchen.report.templates import render
@@ -54,6 +59,9 @@ def _context(cooked: CookResult) -> dict[str, Any]:
     return {
         "cooked": cooked,
         "measure": cooked.measure,
+        "loss_title": words.loss_title(cooked.measure),
+        "coarse": cooked.measure.name in COARSE,
+        "shown": words.in_words(cooked.shown),
         "question": cooked.question,
         "rows": recipe_rows(cooked),
         "cards": cards(cooked),
@@ -87,28 +95,23 @@ def _context(cooked: CookResult) -> dict[str, Any]:
 
 def plain_line(cooked: CookResult) -> str:
     """What the predictions are worth, in the units of the target; nothing for the baseline."""
-    if cooked.chosen.name == "baseline":
-        return ""
-    classes = cooked.evidence.trust.classes
-    if classes:
-        return words.of_classes(classes)
-    if cooked.evidence.trust.quantile is not None:
-        return dict(words.trust_lines(cooked.evidence.trust, cooked.measure))["quantile"]
-    return words.of_errors(cooked.evidence.held_out, cooked.question.target)
+    evidence = cooked.evidence
+    return words.plain_line(cooked.chosen, evidence.trust, evidence.held_out,
+                            cooked.question.target)  # fmt: skip
 
 
 def overview(cooked: CookResult) -> list[tuple[ColumnSummary, str]]:
     """The target and the columns with their distributions."""
-    data, layout = cooked.table.data, cooked.model.layout
-    kind: Kind = "categorical" if cooked.question.classes else "numeric"
-    target = Column(cooked.question.target, kind, "the target")
-    try:
-        shown = [summary(data.column(target.name), target)]
-    except KitchenError:  # numbers written as text
-        shown = []
-    few = [column for column in layout.columns if column.used][:MAX_DISTRIBUTIONS]
-    found = [*shown, *summaries(data, few)]
-    return [(one, column_plot(one)) for one in found]
+    data, question = cooked.table.data, cooked.question
+    if question.classes:
+        column = Column(question.target, "categorical", "the target")
+        target = summary(data.column(question.target), column)
+    else:  # whose numbers may be written as text
+        y = np.full(data.num_rows, np.nan)
+        y[question.rows] = question.y
+        target = numeric_summary(y, Column(question.target, "numeric", "the target"))
+    few = [column for column in cooked.model.layout.columns if column.used][:MAX_DISTRIBUTIONS]
+    return [(one, column_plot(one)) for one in (target, *summaries(data, few))]
 
 
 def recipe_rows(cooked: CookResult) -> list[dict[str, Any]]:
@@ -135,9 +138,10 @@ def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
     """The key figures: name, value, uncertainty."""
     by_name = {one.name: one for one in cooked.judged}
     shown = cooked.shown
+    rows = words.of_which_rows(shown)
     found = [
         (
-            f"{cooked.measure.title} on new rows",
+            f"{cooked.measure.title} on {rows}",
             formatting.figure(shown.score.mean),
             formatting.ends(shown.score),
         )
@@ -147,17 +151,16 @@ def cards(cooked: CookResult) -> list[tuple[str, str, str]]:
     if {"linear", "kernel"} <= set(by_name):
         found.append(("improvement of the kernel version",
                       *_gain(by_name["kernel"].against(by_name["linear"]))))  # fmt: skip
-    optimism = formatting.signed(shown.optimism)
-    found.append(
-        ("optimism of the tuning score", optimism, "score during tuning minus score on new rows")
-    )
+    if shown.optimism is not None:
+        found.append(("optimism of the tuning score", formatting.signed(shown.optimism),
+                      f"score during tuning minus score on {rows}"))  # fmt: skip
     trust = cooked.evidence.trust
     if trust.range is not None:
         found.append(
             (
                 "90 % prediction interval",
                 "±" + formatting.figure(trust.range.half),
-                f"covered {trust.range.held.covered:.0%} of the held-out rows",
+                f"covered {formatting.percent(trust.range.held.covered)} of the held-out rows",
             )
         )
     if trust.ranking is not None:
@@ -216,7 +219,12 @@ def what_would_change(cooked: CookResult) -> list[str]:
     """The assumptions that the conclusion depends on."""
     settings = cooked.settings
     if settings.time is not None:
-        alike = "the distribution may change after the last of these rows."
+        ahead = words.rows_ahead(cooked.judged[0])
+        alike = (
+            f"the score and its interval are means over the times of the table, for rows up to "
+            f"{ahead:,} rows after the last training row. A single stretch of time varies more, "
+            "and rows further ahead are extrapolations."
+        )
     elif settings.group is not None:
         alike = f"values of {settings.group} from another population; folds kept its groups apart."
     else:
@@ -229,16 +237,16 @@ def what_would_change(cooked: CookResult) -> list[str]:
         "Inputs that are not known at prediction time: leave them out with --drop.",
     ]
     more = cooked.evidence.trust.more_rows
-    if more is not None and more.verdict != "would hardly help":
+    if more is not None and more.verdict != "would hardly help" and more.expected:
         assumptions.insert(
             0,
-            f"More rows: twice as many are expected to change the score by "
-            f"{formatting.signed(more.expected)}.",
+            f"More rows: twice as many are expected to improve the score by "
+            f"{formatting.apart(more.expected)}.",
         )
-    if cooked.chosen.score.high - cooked.chosen.score.low > 0.1 and settings.repeats is None:
-        assumptions.append(
-            "The interval is wide: more rows would narrow it, and --repeats a little."
-        )
+    score = cooked.chosen.score
+    if score.high - score.low > 0.1 and cooked.measure.high == 1 and settings.repeats is None:
+        repeats = "" if settings.time is not None else ", and --repeats a little"
+        assumptions.append(f"The interval is wide: more rows would narrow it{repeats}.")
     return assumptions
 
 

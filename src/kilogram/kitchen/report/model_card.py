@@ -17,7 +17,7 @@ from kilogram.kitchen import formatting
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.report import sentences as words
 from kilogram.kitchen.report.facts import versions
-from kilogram.kitchen.report.html import command, recipe_rows, what_would_change
+from kilogram.kitchen.report.html import command, plain_line, recipe_rows, what_would_change
 from kilogram.kitchen.result import CookResult
 
 MAX_COLUMNS = 40  # listed in the card
@@ -27,9 +27,10 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 def as_markdown(cooked: CookResult) -> str:
     """The card of a fitted model."""
+    headline, *others = cooked.verdict
     parts = [
         f"# Model card: {escaped(cooked.question.target)} from {escaped(cooked.table.name)}",
-        " ".join(escaped(sentence) for sentence in cooked.verdict),
+        " ".join(escaped(line) for line in (headline, plain_line(cooked), *others) if line),
         "## Model details\n\n" + _overview(cooked),
         "## Training data\n\n" + _data(cooked),
         "## Evaluation\n\n" + _judged(cooked),
@@ -117,11 +118,10 @@ def _judged(cooked: CookResult) -> str:
     measure = cooked.measure
     lines = [
         f"Nested cross-validation, {len(cooked.judged[0].nested.folds)} outer folds; "
-        f"{measure.title} is the {escaped(measure.meaning)} ({escaped(cooked.measure_reason)}). "
+        f"{measure.title}: {escaped(measure.meaning)} ({escaped(cooked.measure_reason)}). "
         "Intervals are 95 % intervals corrected for overlapping folds.",
         "",
-        f"| recipe | {measure.title} | 95 % interval | minus baseline | optimism (inner minus "
-        f"outer) |",
+        f"| recipe | {measure.title} | 95 % interval | over baseline | optimism |",
         "|---|---|---|---|---|",
     ]
     for row in recipe_rows(cooked):
@@ -138,7 +138,7 @@ def _groups(cooked: CookResult) -> str:
     groups = cooked.evidence.trust.groups
     if not groups:
         return "No column divides the rows into subgroups large enough to compare."
-    what = "mean absolute error" if cooked.measure.task == "regression" else "error rate"
+    what = words.loss_title(cooked.measure)
     lines = [f"| column | subgroup | rows | {what} | minus other rows | result |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     for group in groups[:MAX_GROUPS]:

@@ -89,18 +89,23 @@ def summaries(data: pa.Table, columns: Iterable[Column]) -> tuple[ColumnSummary,
 def summary(cells: Any, column: Column) -> ColumnSummary:
     """The summary of one column."""
     cells = plain(cells)
-    about = {"name": column.name, "kind": column.kind, "reason": column.reason,
-             "used": column.used, "rows": len(cells)}  # fmt: skip
     if column.kind in ("numeric", "date", "time"):
         try:
-            return _numbers(values(column, cells), column, about)
+            return numeric_summary(values(column, cells), column)
         except KitchenError:  # a cell that the type does not admit
-            return _levels(cells, about)
-    return _levels(cells, about)
+            pass
+    return _levels(cells, _about(column, len(cells)))
 
 
-def _numbers(x: np.ndarray, column: Column, about: dict[str, Any]) -> ColumnSummary:
+def _about(column: Column, rows: int) -> dict[str, Any]:
+    return {"name": column.name, "kind": column.kind, "reason": column.reason,
+            "used": column.used, "rows": rows}  # fmt: skip
+
+
+def numeric_summary(x: np.ndarray, column: Column) -> ColumnSummary:
+    """The summary of numbers; NaN is missing."""
     known = x[np.isfinite(x)]
+    about = _about(column, len(x))
     about |= {"missing": len(x) - len(known), "distinct": len(np.unique(known))}
     if not len(known):
         return ColumnSummary(**about)

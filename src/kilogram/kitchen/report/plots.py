@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from kilogram.evaluation.learning_curves import LearningCurve
-from kilogram.kitchen.formatting import ends, figure, signed
+from kilogram.kitchen.formatting import ends, figure, sentence_case, signed
 from kilogram.kitchen.judge.evidence import HeldOutImportance, Tuning
 from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.report.prediction_plots import of_recipe, prediction_plots
@@ -22,6 +22,8 @@ from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, 
 from kilogram.kitchen.result import CookResult
 
 TOP = 12  # bars that a reader compares
+# A baseline further from the recipes than this many times their range is an arrow at the edge.
+AWAY = 2.0
 # A loss of score below this counts as none.
 LEAST_LOSS = 1e-3
 
@@ -43,14 +45,20 @@ def scores(cooked: CookResult) -> Plot:
     measure = cooked.measure
     with drawing(height=max(2.4, 0.6 + 0.36 * len(cooked.judged))) as fig:
         ax = fig.subplots()
+        away = _baseline_away(cooked)
         for k, one in enumerate(reversed(cooked.judged)):
             colour, s = INK.get(one.name, INK["good"]), one.score
-            folds = one.pooled.parts
-            ax.plot(folds, np.full(len(folds), k) - 0.22, "|", color=colour, ms=6, alpha=0.6)
-            ax.plot([s.low, s.high], [k, k], color=colour, lw=3, solid_capstyle="round")
-            ax.plot(s.mean, k, "o", color=colour, ms=8, mec=INK["raised"], mew=1.5)
-            ax.annotate(figure(s.mean), (s.mean, k), (0, 9), textcoords="offset points",
+            at, marker = (s.mean, "o") if away is None or k < len(cooked.judged) - 1 else away
+            if marker == "o":
+                folds = one.pooled.parts
+                ax.plot(folds, np.full(len(folds), k) - 0.22, "|", color=colour, ms=6, alpha=0.6)
+                ax.plot([s.low, s.high], [k, k], color=colour, lw=3, solid_capstyle="round")
+            ax.plot(at, k, marker, color=colour, ms=8, mec=INK["raised"], mew=1.5)
+            ax.annotate(figure(s.mean), (at, k), (0, 9), textcoords="offset points",
                         ha="center", weight="bold")  # fmt: skip
+        if away is None:
+            ax.axvline(cooked.judged[0].score.mean, color=INK["soft"], lw=0.8, ls=":")
+        ax.margins(x=0.09)  # for the numbers above the outermost points
         names = [one.recipe.title for one in reversed(cooked.judged)]
         ax.set_yticks(range(len(names)), names)
         ax.set_ylim(-0.5, len(names) - 0.4)
@@ -62,14 +70,29 @@ def scores(cooked: CookResult) -> Plot:
             f"{one.recipe.title} {figure(one.score.mean)} ({ends(one.score)})"
             for one in cooked.judged
         )
+        of_baseline = "dotted: the baseline" if away is None else "the baseline lies further out"
         return Plot(
             "scores",
             "Scores of the recipes",
-            f"{measure.title.capitalize()} of the pooled predictions with its 95 % interval; small "
-            f"marks: the outer folds. {measure.title.capitalize()}: {measure.meaning}.",
+            f"{sentence_case(measure.title)} of the pooled predictions with its 95 % interval; "
+            f"small marks: the outer folds; {of_baseline}. {sentence_case(measure.title)}: "
+            f"{measure.meaning}.",
             f"{measure.title} of the recipes with 95 % intervals: {values}.",
             inline(fig, "scores", values),
         )
+
+
+def _baseline_away(cooked: CookResult) -> tuple[float, str] | None:
+    """Where an arrow stands for a baseline so far off that the recipes would not be told apart."""
+    baseline, *others = (one.score for one in cooked.judged)
+    parts = [one.pooled.parts for one in cooked.judged[1:]]
+    low = min(min(s.low for s in others), *(float(p.min()) for p in parts))
+    high = max(max(s.high for s in others), *(float(p.max()) for p in parts))
+    if low - baseline.mean > AWAY * (high - low):
+        return low - 0.1 * (high - low), "<"
+    if baseline.mean - high > AWAY * (high - low):
+        return high + 0.1 * (high - low), ">"
+    return None
 
 
 def columns(cooked: CookResult, found: HeldOutImportance) -> Plot:
@@ -127,14 +150,12 @@ def learning(cooked: CookResult, found: LearningCurve) -> Plot:
         ax.set_xlabel("training rows")
         ax.set_ylabel(of_predictions(cooked.measure).title)
         light_axes(ax)
-        more = found.more_rows()
         alt = f"Learning curve: {', '.join(figure(m) for m in mean)} at {list(found.sizes)} rows."
         return Plot(
             "learning",
             "Learning curve",
-            f"The last doubling of the training rows changed the score by "
-            f"{signed(more.last.mean)} ({ends(more.last, sign=True)}): more rows "
-            f"{more.verdict}. Line: mean of the folds; band: their range ({of_recipe(cooked)}).",
+            f"{sentence_case(of_predictions(cooked.measure).title)} on held-out rows by the number "
+            f"of training rows. Line: mean of the folds; band: their range ({of_recipe(cooked)}).",
             alt,
             inline(fig, "learning", alt),
         )
@@ -170,11 +191,13 @@ def tuning(cooked: CookResult) -> Plot:
         )  # fmt: skip
         titles = {name: one.recipe.title for name, one in by_name.items()}
         read = _decision_rule_note(paths, titles)
+        above = (" Where a line is above the dashed one, the tuning score is optimistic."
+                 if cooked.settings.time is None else "")  # fmt: skip
         return Plot(
             "tuning",
             "Score by penalty during tuning",
-            "Leave-one-out score by penalty, as used for tuning; dashed: score on held-out rows. "
-            f"Where a line is above the dashed one, the tuning score is optimistic.{lines}{read}",
+            "Score by penalty, as used for tuning; dashed: score on held-out rows."
+            f"{above}{lines}{read}",
             f"Tuning curves. {values}.{read}",
             inline(fig, "tuning", values),
         )

@@ -8,8 +8,9 @@ from matplotlib.patches import Rectangle
 from sklearn.metrics import confusion_matrix, roc_curve
 
 from kilogram.evaluation.calibration import Reliability
-from kilogram.kitchen.formatting import ends, figure
+from kilogram.kitchen.formatting import ends, figure, percent
 from kilogram.kitchen.judge.prediction_checks import RankingQuality
+from kilogram.kitchen.report.sentences import in_words
 from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, short
 from kilogram.kitchen.result import CookResult
 
@@ -31,7 +32,7 @@ def prediction_plots(cooked: CookResult) -> list[Plot]:
 
 def of_recipe(cooked: CookResult) -> str:
     """Which recipe a plot is of."""
-    return f"{cooked.shown.recipe.title.lower()} recipe"
+    return in_words(cooked.shown)
 
 
 def scatter(cooked: CookResult) -> Plot:
@@ -40,7 +41,9 @@ def scatter(cooked: CookResult) -> Plot:
     truth, prediction = found.truth[few], found.prediction[few]
     with drawing() as fig:
         ax = fig.subplots()
-        ends = np.array([found.truth.min(), found.truth.max()])
+        every = np.concatenate([found.truth, found.prediction])
+        margin = 0.04 * float(np.ptp(every)) or 1.0
+        ends = np.array([every.min() - margin, every.max() + margin])
         half = cooked.evidence.trust.range.half if cooked.evidence.trust.range else 0.0
         ax.fill_between(ends, ends - half, ends + half, color=INK["soft"], alpha=0.1, lw=0)
         ax.plot(ends, ends, color=INK["soft"], lw=1)
@@ -55,6 +58,8 @@ def scatter(cooked: CookResult) -> Plot:
         )
         ax.set_xlabel(f"{short(cooked.question.target)}, observed")
         ax.set_ylabel("predicted")
+        ax.set_xlim(*ends)
+        ax.set_ylim(*ends)
         light_axes(ax)
         band = f"; the band is the 90 % prediction interval, ±{figure(half)}" if half else ""
         r = float(np.corrcoef(found.truth, found.prediction)[0, 1])
@@ -111,24 +116,25 @@ def confusion(cooked: CookResult) -> Plot:
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_CLASSES])
     fraction = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     names = [short(classes[k], 14) for k in kept]
-    with drawing(height=max(2.4, min(4.4, 1.2 + 0.34 * len(names)))) as fig:
-        _cells(fig.subplots(), fraction[np.ix_(kept, kept)], names)
-        hit = ", ".join(f"{classes[k]} {fraction[k, k]:.0%}" for k in kept)
+    with drawing(height=max(2.4, min(4.4, 1.2 + 0.4 * len(names)))) as fig:
+        every = np.ix_(kept, kept)
+        _cells(fig.subplots(), fraction[every], counts[every], names)
+        hit = ", ".join(f"{classes[k]} {percent(fraction[k, k])}" for k in kept)
         less = len(classes) - len(kept)
         more = f" The {MAX_CLASSES} largest of {len(classes)} classes are shown." if less else ""
         alt = f"Recall by class: {hit}."
         return Plot(
             "predictions",
             "Confusion matrix",
-            f"Each row is an observed class, with the fractions of its held-out rows predicted as "
-            f"each class ({of_recipe(cooked)}).{more}",
+            f"Each row is an observed class, with the number and the fraction of its held-out rows "
+            f"that are predicted as each class ({of_recipe(cooked)}).{more}",
             alt,
             inline(fig, "predictions", alt),
         )
 
 
-def _cells(ax: Axes, fraction: np.ndarray, names: list[str]) -> None:
-    """The table of fractions: the diagonal in one colour, errors in another."""
+def _cells(ax: Axes, fraction: np.ndarray, counts: np.ndarray, names: list[str]) -> None:
+    """The table of counts and fractions: the diagonal in one colour, errors in another."""
     few = len(names) <= 6
     for i, j in np.ndindex(fraction.shape):
         colour, part = INK["good" if i == j else "kernel"], float(fraction[i, j])
@@ -136,7 +142,7 @@ def _cells(ax: Axes, fraction: np.ndarray, names: list[str]) -> None:
             Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=0.06 + 0.6 * part, lw=0)
         )
         if few or part >= 0.05:
-            text = f"{part:.0%}" if few else f"{100 * part:.0f}"
+            text = f"{counts[i, j]:,}\n{part:.0%}" if few else f"{100 * part:.0f}"
             ax.text(j, i, text, ha="center", va="center", size=9 if few else 7)
     ax.set_xlim(-0.5, len(names) - 0.5)
     ax.set_ylim(len(names) - 0.5, -0.5)
@@ -177,9 +183,8 @@ def roc(cooked: CookResult, ranking: RankingQuality) -> Plot:
             "errors",
             "ROC curve",
             f"Area under the curve {area}; 0.5 is random guessing, 1 is perfect. The dot is the "
-            f"model at its own threshold: true positive rate {here[1]:.0%} for {classes[1]!r}, "
-            f"false "
-            f"positive rate {here[0]:.0%}.",
+            f"model at its own threshold: true positive rate {percent(here[1])} for "
+            f"{classes[1]!r}, false positive rate {percent(here[0])}.",
             alt,
             inline(fig, "errors", alt),
         )
@@ -202,9 +207,14 @@ def probabilities(cooked: CookResult, found: Reliability) -> Plot:
         ax.set_ylabel("observed frequency")
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.yaxis.set_major_formatter("{x:.0%}")
+        most = min(1.0, 1.1 * max(float(values.max()), float(ends.max())))
+        least = max(0.0, min(float(values.min()), float(ends.min())) - 0.1 * most)
+        ax.set_xlim(least, most)  # probabilities of a rare class lie near 0
+        ax.set_ylim(least, most)
         light_axes(ax)
         pairs = "; ".join(
-            f"predicted {a:.0%}, observed {b:.0%}" for a, b in zip(values, true, strict=True)
+            f"predicted {percent(a)}, observed {percent(b)}"
+            for a, b in zip(values, true, strict=True)
         )
         alt = f"Reliability diagram with {len(values)} bins: {pairs}."
         return Plot(

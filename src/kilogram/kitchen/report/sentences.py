@@ -16,7 +16,7 @@ from kilogram.evaluation.conformal import CoverageTest
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
 from kilogram.kitchen.errors import quoted
-from kilogram.kitchen.formatting import ends, figure, signed
+from kilogram.kitchen.formatting import apart, ends, figure, percent, sentence_case, signed
 from kilogram.kitchen.judge.compare import (
     SIGNIFICANT,
     EvaluatedRecipe,
@@ -32,8 +32,12 @@ from kilogram.kitchen.judge.prediction_checks import (
     RankingQuality,
     SubgroupResult,
 )
-from kilogram.kitchen.measures import Measure, of_predictions
+from kilogram.kitchen.measures import ORDERED, Measure, of_predictions
 
+# Of more classes the extremes are those with few rows.
+MANY_CLASSES = 12
+# Titles of recipes that are names of people.
+SURNAMES = ("Poisson", "Huber")
 # An optimism below this, of a score between 0 and 1, is not worth reporting.
 SMALL = 0.005
 # Scores from which on leakage is more likely than skill.
@@ -69,7 +73,7 @@ def _leakage_warning(
         return ""
     named = f" Check {quoted(columns)} first." if columns else ""
     return (
-        f"Too good to be true? {measure.title.capitalize()} {figure(chosen.score.mean)} usually "
+        f"Too good to be true? {sentence_case(measure.title)} {figure(chosen.score.mean)} usually "
         f"means that some column is computed from {target}, or known only after it.{named} "
     )
 
@@ -84,29 +88,46 @@ def suspicious_columns(importance: HeldOutImportance | None) -> tuple[str, ...]:
     )
 
 
+def of_which_rows(judged: EvaluatedRecipe) -> str:
+    """The rows that the score is of: what the folds kept apart."""
+    along = judged.along or {}
+    if "moments" in along:
+        return "later rows"
+    return "rows of new groups" if "groups" in along else "new rows"
+
+
+def rows_ahead(judged: EvaluatedRecipe) -> int:
+    """How many rows after their training rows the folds along time look."""
+    return max(len(fold.test) for fold in judged.nested.folds)
+
+
+def _of_interval(judged: EvaluatedRecipe) -> str:
+    """What the interval that follows is, and how far ahead its rows lie."""
+    if of_which_rows(judged) != "later rows":
+        return "95 % interval"
+    return f"up to {rows_ahead(judged):,} rows after the training rows; 95 % interval"
+
+
 def _prediction(selection: Selection, base: EvaluatedRecipe, target: str) -> str:
     chosen = selection.chosen
-    title = chosen.measure.title
+    title, rows = chosen.measure.title, of_which_rows(base)
     constant = _constant(chosen.measure)
     if chosen is base:
         best = selection.best
         test = best.chance(base)
         return (
-            f"There is no evidence that {target} can be predicted from these columns: the best "
-            f"recipe ({_name(best)}) has {title} {figure(best.score.mean)} on new "
-            f"rows "
-            f"(95 % interval {ends(best.score)}), always predicting {constant} has "
+            f"There is no evidence that {target} can be predicted from these columns: {title} of "
+            f"the best recipe ({_name(best)}) is {figure(best.score.mean)} on {rows} "
+            f"({_of_interval(base)} {ends(best.score)}), that of always predicting {constant} is "
             f"{figure(base.score.mean)}, and the difference is not significant "
             f"(p = {test.p_value:.3f})."
         )
-    error = chosen.side().get("mean_absolute_error")
-    typical = f", mean absolute error {figure(error.mean)}" if error else ""
     wide = chosen.over_baseline(base).difference.low <= 0
-    unsure = " How much better is uncertain: the interval is wide." if wide else ""
+    unsure = " How much better the recipe is than that is uncertain." if wide else ""
     return (
-        f"{target} can be predicted: {_in_words(chosen)} has {title} "
-        f"{figure(chosen.score.mean)} on new rows (95 % interval {ends(chosen.score)})"
-        f"{typical}; always predicting {constant} has {figure(base.score.mean)}.{unsure}"
+        f"{target} can be predicted: {title} {figure(chosen.score.mean)} on {rows} "
+        f"({_of_interval(base)} {ends(chosen.score)}) with {_in_words(chosen)}; always predicting "
+        f"{constant} has {figure(base.score.mean)}.{unsure}"
     )
 
 
@@ -119,34 +140,30 @@ def _choice(selection: Selection) -> str:
     chosen, best = selection.chosen, selection.best
     if not selection.able:
         return ""
-    passed = _passed(selection)
-    if chosen is not best and selection.why == "brier" and chosen is selection.first:
-        ahead = best.against(chosen)
-        return (
-            f"{_in_words(chosen).capitalize()} is chosen: of the recipes within one standard error "
-            f"of the best ({_in_words(best)}, {figure(ahead.difference.mean)} ahead, not "
-            f"significant) it has the best probabilities (Brier score "
-            f"{figure(chosen.brier.mean)}, of {_in_words(best)} {figure(best.brier.mean)})."
-        )
+    start, passed = f"{sentence_case(_in_words(chosen))} is chosen", _passed(selection)
     if chosen is not best:
         ahead = best.against(chosen)
+        if selection.why == "brier" and chosen is selection.first:
+            return (
+                f"{start}: of the recipes within one standard error of the best "
+                f"({_in_words(best)}, {apart(ahead.difference.mean)} ahead, not significant) it "
+                f"has the best probabilities (Brier score {figure(chosen.brier.mean)}, of "
+                f"{_in_words(best)} {figure(best.brier.mean)})."
+            )
         return (
-            f"{_in_words(chosen).capitalize()} is chosen as the simplest that is as good as the "
-            f"best: {_in_words(best)} is ahead by {figure(ahead.difference.mean)}, "
-            f"{_errors(ahead)}.{passed}"
+            f"{start} as the simplest that is not clearly worse than the best: {_in_words(best)} "
+            f"is ahead by {apart(ahead.difference.mean)} ({_errors(ahead)}).{passed}"
         )
     others = [one for one in selection.able if one is not best]
     if not others:
-        name = _in_words(best).capitalize()
-        return f"{name} is the only one significantly better than the baseline."
+        return f"{start}: only this one is significantly better than the baseline."
     second = max(others, key=_mean)
     ahead = best.against(second)
     if ahead.difference.mean == 0:
-        return (f"{_in_words(best).capitalize()} is chosen: it has the best score, as has "
-                f"{_in_words(second)}.{passed}")  # fmt: skip
+        return f"{start}: it has the best score, as has {_in_words(second)}.{passed}"
     return (
-        f"{_in_words(best).capitalize()} is chosen: it has the best score, "
-        f"{figure(ahead.difference.mean)} ahead of {_in_words(second)} ({_errors(ahead)}).{passed}"
+        f"{start}: it has the best score, {apart(ahead.difference.mean)} ahead of "
+        f"{_in_words(second)} ({_errors(ahead)}).{passed}"
     )
 
 
@@ -155,17 +172,17 @@ def _passed(selection: Selection) -> str:
     one, best, first = selection.passed, selection.best, selection.first
     if one is None:
         return ""
-    start = f" {_in_words(one).capitalize()} is simpler and within one standard error, but "
+    start = f" {sentence_case(_in_words(one))} is simpler and within one standard error, but "
     if selection.why == "brier":
         return (f"{start}its probabilities are worse (Brier score {figure(one.brier.mean)}, of "
                 f"{_in_words(first)} {figure(first.brier.mean)}).")  # fmt: skip
     if selection.why == "gain":
-        return (f"{start}it forgoes {figure(best.merit - one.merit)}, more than a tenth of what "
-                f"{_in_words(best)} gains over the baseline.")  # fmt: skip
+        return (f"{start}its score is {apart(best.merit - one.merit)} lower, more than a tenth of "
+                f"the lead of {_in_words(best)} over the baseline.")  # fmt: skip
     if error_of(best) <= 0:
         return f"{start}{_in_words(best)} has no error."
     more = error_of(one) / error_of(best) - 1
-    return f"{start}its error is {more:.0%} larger than that of {_in_words(best)}."
+    return f"{start}its error is {percent(more)} larger than that of {_in_words(best)}."
 
 
 def _errors(ahead: Comparison) -> str:
@@ -179,64 +196,76 @@ def _errors(ahead: Comparison) -> str:
 def _nonlinear(by_name: dict[str, EvaluatedRecipe]) -> str:
     """What linear recipe and kernel version show about the dependence."""
     if not {"linear", "kernel"} <= set(by_name):
-        return "Linear and kernel recipe were not both evaluated, so non-linearity was not tested."
+        return ""
     gain = by_name["kernel"].against(by_name["linear"])
-    how = f"{signed(gain.difference.mean)}, {ends(gain.difference, sign=True)}"
+    how = (f"difference {signed(gain.difference.mean)}, 95 % interval "
+           f"{ends(gain.difference, sign=True)}")  # fmt: skip
     return {
-        "better": f"The kernel version is significantly better than the linear recipe ({how}): the "
-        "dependence is non-linear.",
-        "worse": f"The kernel version is significantly worse than the linear recipe ({how}): no "
-        "non-linear dependence was found.",
-        "tie": "The difference between the kernel version and the linear recipe is not significant "
-        f"({how}).",
+        "better": "The kernel version is significantly better than the linear recipe: the "
+        f"dependence is non-linear ({how}).",
+        "worse": "The kernel version is significantly worse than the linear recipe: no "
+        f"non-linear dependence was found ({how}).",
+        "tie": "Whether the dependence is non-linear remains open: the kernel version and the "
+        f"linear recipe do not differ significantly ({how}).",
     }[gain.verdict]
 
 
 def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
+    rows = of_which_rows(chosen)
     tuned = [one for one in by_name.values() if one.optimism is not None]
     if not tuned:
-        if any(one.nested.inner_scores is not None for one in by_name.values()):
-            return (f"Tuning used another score than {chosen.measure.title}, so that its optimism "
-                    "cannot be stated.")  # fmt: skip
-        return "No parameter was tuned, so that there is no optimism of tuning."
+        if not any(one.nested.inner_scores is not None for one in by_name.values()):
+            return "No parameter was tuned, so no score is optimistic because of tuning."
+        if rows == "later rows":
+            return ("Scores during tuning are of earlier rows, so their optimism cannot be "
+                    "stated.")  # fmt: skip
+        return (f"Tuning used another score than {chosen.measure.title}, so its optimism cannot be "
+                "stated.")  # fmt: skip
     shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
     gap = shown.optimism or 0.0
     inner = shown.score.mean + gap
     during = f"During tuning {_in_words(shown)} scored {figure(inner)}"
     if abs(gap) < SMALL:
-        return f"{during}, as on new rows: the tuning score was not optimistic."
+        return f"{during}, about as on {rows}: tuning did not make the score optimistic."
     if gap < 0:
-        return f"{during}, {figure(-gap)} less than on new rows: it was not optimistic."
-    return f"{during}, {figure(gap)} more than on new rows: that is the optimism of tuning."
+        return (f"{during}, {apart(gap)} less than on {rows}: tuning did not make the score "
+                "optimistic.")  # fmt: skip
+    return (f"{during}, {apart(gap)} more than on {rows}: that part of the tuning score is "
+            "optimism.")  # fmt: skip
 
 
 def _name(one: EvaluatedRecipe) -> str:
-    return one.recipe.title.lower()
+    title = one.recipe.title
+    return title if title in SURNAMES else title.lower()
+
+
+def in_words(one: EvaluatedRecipe) -> str:
+    """The recipe: linear recipe, kernel version."""
+    name = _name(one)
+    return name if name.endswith("version") else f"{name} recipe"
 
 
 def _in_words(one: EvaluatedRecipe) -> str:
-    """The recipe in a sentence: the linear recipe, the kernel version."""
-    name = _name(one)
-    return f"the {name}" if name.endswith("version") else f"the {name} recipe"
+    return f"the {in_words(one)}"
 
 
 def _constant(measure: Measure) -> str:
     if measure.quantile is not None:
         return f"the {measure.quantile:g} quantile"
+    if measure.name == "ordinal_error":
+        return "the median class"
     if measure.costs:
         return "the class of least expected cost"
+    if measure.of == "probabilities":
+        return "the frequencies of the classes"
     return "the mean" if measure.task == "regression" else "the most frequent class"
 
 
 def trust_lines(found: PredictionChecks, measure: Measure) -> list[tuple[str, str]]:
     """The checks of the predictions: a heading and a sentence each."""
-    lines = [("chance", _of_chance(found, measure))]
-    if found.classes:
-        lines.append(("classes", of_classes(found.classes)))
+    lines = [("significance", _of_chance(found, measure))]
     if found.range is not None:
         lines.append(("intervals", _of_range(found.range)))
-    if found.quantile is not None:
-        lines.append(("quantile", _of_quantile(found.quantile, measure)))
     if found.ranking is not None:
         lines.append(("ranking", _of_ranking(found.ranking)))
     if found.calibration is not None:
@@ -248,27 +277,39 @@ def trust_lines(found: PredictionChecks, measure: Measure) -> list[tuple[str, st
     return lines
 
 
+def plain_line(
+    chosen: EvaluatedRecipe, found: PredictionChecks, held_out: HeldOutPredictions, target: str
+) -> str:
+    """What the predictions are worth, in the units of the target; nothing for the baseline."""
+    if chosen.name == "baseline":
+        return ""
+    if found.classes:
+        return of_classes(found.classes)
+    if found.quantile is not None:
+        return _of_quantile(found.quantile, chosen.measure)
+    return of_errors(held_out, target)
+
+
 def _of_chance(found: PredictionChecks, measure: Measure) -> str:
     test = found.chance
     word = "Better" if test.p_value <= SIGNIFICANT else "Not significantly better"
     return (
         f"{word} than always predicting {_constant(measure)}: p = {test.p_value:.3f} in a "
-        f"randomisation test that exchanges the two predictions {len(test.shuffled)} times."
+        f"randomisation test with {len(test.shuffled)} exchanges of the two predictions."
     )
 
 
 def _of_range(found: IntervalCheck) -> str:
     held = found.held
-    low = " That is fewer than 90 %: the folds differ from each other."
-    width = "typically " if found.local else ""
-    varies = ", wider where errors are larger" if found.local else ""
+    low = " That is significantly fewer than 90 %: the folds differ from each other."
+    width = f"typically ±{figure(found.half)}, wider where errors are larger" if found.local \
+        else f"±{figure(found.half)}"  # fmt: skip
     worst = int(np.argmin(found.quarters))
     where = ("smallest", "second", "third", "largest")[worst]
     return (
-        f"The 90 % prediction interval is {width}±{figure(found.half)}{varies}; such intervals "
-        f"covered {held.covered:.0%} of the {held.count:,} held-out rows, and "
-        f"{found.quarters[worst]:.0%} in the {where} quarter of the predictions, where they cover "
-        f"least.{low if held.p_value < 0.01 else ''}"
+        f"90 % prediction intervals are {width}. They covered {percent(held.covered)} of the "
+        f"{held.count:,} held-out rows, and {percent(found.quarters[worst])} in the {where} "
+        f"quarter of the predictions, the least.{low if held.p_value < 0.01 else ''}"
     )
 
 
@@ -276,30 +317,46 @@ def _of_quantile(found: CoverageTest, measure: Measure) -> str:
     wanted = measure.quantile or 0.0
     off = " That is significantly too few." if found.p_value < 0.01 else ""
     return (
-        f"{found.covered:.1%} of the {found.count:,} held-out rows lie at or below their "
-        f"prediction, where {wanted:.1%} should.{off}"
+        f"{percent(found.covered, 1)} of the {found.count:,} held-out rows lie at or below their "
+        f"prediction, where {percent(wanted, 1)} should.{off}"
     )
 
 
 def of_classes(found: tuple[ClassCounts, ...]) -> str:
-    """Of two classes the rarer one, of more the one that is found least."""
+    """Of two classes the rarer one, of more the ones that are found least and most often."""
     rows = sum(one.rows for one in found)
     if len(found) == 2:
         one = min(found, key=lambda c: c.rows)
-        start = f"Flags {_percent(one.predicted, rows)} of the rows as {one.name!r}"
-    else:
-        one = min(found, key=lambda c: c.recall)
-        start = (f"Least found is {one.name!r}, predicted for {_percent(one.predicted, rows)} of "
-                 "the rows")  # fmt: skip
-    right = f"{one.precision:.0%} of the flags are right" if one.predicted else "never"
+        if not one.predicted:
+            return (
+                f"{one.name!r} is never predicted (recall 0 %, {one.rows:,} rows): use kg predict "
+                "--threshold or --cost to predict it from a smaller probability on."
+            )
+        return (
+            f"{one.name!r} is predicted for {percent(one.predicted / rows)} of the rows; "
+            f"{percent(one.precision)} of these predictions are right (precision), and "
+            f"{one.right:,} of the {one.rows:,} {one.name!r} rows are found (recall "
+            f"{percent(one.recall)})."
+        )
+    least, most = (choice(found, key=lambda c: c.recall) for choice in (min, max))
+    if least.recall == most.recall:
+        return f"{percent(least.recall)} of the rows of every class are found (recall)."
+    middle = float(np.median([one.recall for one in found]))
+    if len(found) > MANY_CLASSES:
+        low = sum(one.recall < 0.5 for one in found)
+        return (
+            f"The median recall of the {len(found)} classes is {percent(middle)}; fewer than half "
+            f"of the rows are found of {low:,} of them."
+        )
     return (
-        f"{start}; {right} (precision), and {one.right:,} of the {one.rows:,} rows that are "
-        f"{one.name!r} are found (recall {one.recall:.0%})."
+        f"Rows of {most.name!r} are found most often ({_recall(most)}), those of {least.name!r} "
+        f"least often ({_recall(least)}); the median recall of the {len(found)} classes is "
+        f"{percent(middle)}."
     )
 
 
-def _percent(part: int, rows: int) -> str:
-    return f"{part / rows:.0%}" if 100 * part >= rows or not part else "less than 1%"
+def _recall(one: ClassCounts) -> str:
+    return f"{one.right:,} of {one.rows:,}, recall {percent(one.recall)}"
 
 
 def of_errors(held_out: HeldOutPredictions, target: str) -> str:
@@ -316,9 +373,10 @@ def of_errors(held_out: HeldOutPredictions, target: str) -> str:
 
 def _of_ranking(found: RankingQuality) -> str:
     return (
-        f"Area under the ROC curve {figure(found.roc.mean)} ({ends(found.roc)}); average "
-        f"precision {figure(found.precision.mean)} ({ends(found.precision)}), where random "
-        f"guessing has {figure(found.fraction)}."
+        f"Area under the ROC curve {figure(found.roc.mean)} (95 % interval {ends(found.roc)}), "
+        f"0.5 for random guessing; average precision of the rarer class "
+        f"{figure(found.precision.mean)} ({ends(found.precision)}), {figure(found.fraction)} for "
+        f"random guessing."
     )
 
 
@@ -332,23 +390,47 @@ def _of_calibration(found: Reliability) -> str:
 
 
 def _of_rows(found: MoreRows, measure: Measure) -> str:
+    last, title = found.last, of_predictions(measure).title
+    past = (
+        f"{'worsened' if last.mean < 0 else 'improved'} the {title} by {apart(last.mean)}"
+        if last.mean
+        else f"left the {title} as it was"
+    )
+    future = (
+        f"the next is expected to improve it by {apart(found.expected)}"
+        if found.expected
+        else "the next is not expected to improve it"
+    )
+    open_question = found.verdict == "may help" and not found.expected
+    verdict = (
+        "Whether twice as many rows help is uncertain"
+        if open_question
+        else f"Twice as many rows {found.verdict}"
+    )
     return (
-        f"More rows of the same kind {found.verdict}: the last doubling improved the "
-        f"{of_predictions(measure).title} by {signed(found.last.mean)} "
-        f"({ends(found.last, sign=True)}), the next is expected to improve it by "
-        f"{signed(found.expected)}."
+        f"{verdict}: the last doubling {past} (95 % interval of the "
+        f"improvement {ends(last, sign=True)}), {future}."
     )
 
 
+def loss_title(measure: Measure) -> str:
+    """The mean loss that subgroups are compared by."""
+    if measure.task == "regression":
+        return "mean absolute error"
+    if measure.name in ORDERED:
+        return {1: "mean class distance", 2: "mean squared class distance"}[ORDERED[measure.name]]
+    return "mean cost" if measure.costs else "error rate"
+
+
 def _of_groups(found: tuple[SubgroupResult, ...], measure: Measure) -> str:
-    what = "mean absolute error" if measure.task == "regression" else "error rate"
-    if measure.costs:
-        what = "mean cost"
+    what = loss_title(measure)
     worse = [group for group in found if group.found.verdict == "worse"]
     if not worse:
-        return f"None of {len(found)} subgroups has a significantly larger {what} than other rows."
+        return (
+            f"None of {len(found)} subgroups has a significantly larger {what} than the other rows."
+        )
     named = "; ".join(
-        f"{group.column} {group.found.name} ({figure(group.found.loss)}, "
+        f"{group.column}: {group.found.name} ({figure(group.found.loss)}, "
         f"{signed(group.found.difference.mean)} compared with the other rows)"
         for group in worse[:3]
     )

@@ -25,6 +25,7 @@ def render(template: str, **context: Any) -> bytes:
     )
     environment.filters.update(
         figure=formatting.figure,
+        percent=formatting.percent,
         signed=formatting.signed,
         ends=formatting.ends,
         seconds=formatting.seconds,

@@ -16,6 +16,9 @@ TERMS = {
     "target.",
     "new rows": "Rows that took no part in fitting or tuning: each row is predicted by models of "
     "the other folds.",
+    "later rows": "Rows later than all training rows: each part of the table is predicted from "
+    "the rows before it.",
+    "rows of new groups": "Rows whose group is not among the training rows.",
     "95 % interval": "If the whole study were repeated many times, 95 % of such intervals would "
     "hold the true score.",
     "baseline": "A model that ignores all columns: it always predicts the mean or the most "
@@ -70,7 +73,8 @@ def explained(text: object) -> Markup:
         seen.add(term)
         parts += [escape(plain[end : found.start()]), _marked(term, found.group())]
         end = found.end()
-    return Markup("").join([*parts, escape(plain[end:])])
+    whole = Markup("").join([*parts, escape(plain[end:])])
+    return Markup(re.sub(r"(?<=\d) %", "\u00a0%", whole))
 
 
 def _marked(term: str, written: str) -> Markup:

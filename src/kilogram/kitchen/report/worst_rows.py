@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kilogram.kitchen.features.columns import as_text, plain
-from kilogram.kitchen.formatting import figure, short
+from kilogram.kitchen.formatting import figure, percent, short
 from kilogram.kitchen.judge.prediction_checks import fold_numbers, held_out_probabilities
-from kilogram.kitchen.read.dialect import is_number
+from kilogram.kitchen.read.dialect import is_number, number
 from kilogram.kitchen.result import CookResult
 
 SHOWN, COLUMNS = 8, 5
@@ -60,7 +60,7 @@ def _cell(text: str | None) -> str:
     if text is None:
         return "–"
     if len(text) > 8 and is_number(text):
-        return f"{float(text):.4g}".replace("-", "−")
+        return f"{number(text):.4g}".replace("-", "−")
     return short(text, 24)
 
 
@@ -80,4 +80,4 @@ def _written(cooked: CookResult, value: float) -> str:
 def _wrong(cooked: CookResult, error: float) -> str:
     if cooked.measure.task == "regression":
         return figure(float(error))
-    return f"{1 - error:.1%}"
+    return f"{percent(1 - error, 1)}"
