@@ -202,10 +202,10 @@ def test_help_loads_nothing_heavy():
 
 WRITES = """
 import sys, typer
-from kilogram.cli.common import guarded
+from kilogram.cli.common import user_errors
 
 def main():
-    with guarded():
+    with user_errors():
         sys.stdout.buffer.write(b"x" * 10**6)
         sys.stdout.flush()
 
