@@ -66,6 +66,7 @@ html_sidebars = {
     "install": [],
     "getting_started": [],
     "changelog": [],
+    "benchmarks": [],
     "reference/**": [],
     "auto_examples/**": [],
     "methods/index": [],

@@ -46,10 +46,10 @@ class ElasticNetCV(SparseLinearModel):
         Mixture of the penalties, or several to try.
     eps : float, default=1e-3
         Ratio of the smallest to the largest alpha.
-    n_alphas : int, default=100
-        Number of alphas in the grid.
-    alphas : array-like, int or None, default=None
-        Penalties to try, or how many of them.
+    n_alphas : int, default="deprecated"
+        Number of alphas in the grid, as older versions of scikit-learn take it.
+    alphas : array-like, int or None, default=100
+        Penalties to try, or how many of them; None is 100.
     fit_intercept : bool, default=True
         Fit an intercept that is not penalised.
     precompute : default="auto"
@@ -126,8 +126,8 @@ class ElasticNetCV(SparseLinearModel):
         *,
         l1_ratio: Any = 0.5,
         eps: float = 1e-3,
-        n_alphas: Any = 100,
-        alphas: Any = None,
+        n_alphas: Any = "deprecated",
+        alphas: Any = 100,
         fit_intercept: bool = True,
         precompute: Any = "auto",
         max_iter: int = 1000,
@@ -164,9 +164,9 @@ class ElasticNetCV(SparseLinearModel):
 
     def _grid(self, design: Design, ratio: float, options: ElasticNetOptions) -> Array:
         if self.alphas is None or isinstance(self.alphas, (int, np.integer, str)):
-            count = self.alphas if isinstance(self.alphas, (int, np.integer)) else self.n_alphas
-            count = 100 if isinstance(count, str) else int(count)
-            return alpha_grid(design, ratio, count, float(self.eps), options)
+            sizes = (self.n_alphas, self.alphas)  # the older parameter, where it is given
+            count = next((size for size in sizes if isinstance(size, (int, np.integer))), 100)
+            return alpha_grid(design, ratio, int(count), float(self.eps), options)
         given = np.asarray(to_numpy(self.alphas))
         if given.dtype.kind not in "iufb":
             raise ValueError(f"alphas must be numbers of at least 0, got {self.alphas!r}.")
@@ -290,8 +290,8 @@ feature_names_in_
         self,
         *,
         eps: float = 1e-3,
-        n_alphas: Any = 100,
-        alphas: Any = None,
+        n_alphas: Any = "deprecated",
+        alphas: Any = 100,
         fit_intercept: bool = True,
         precompute: Any = "auto",
         max_iter: int = 1000,
