@@ -102,3 +102,32 @@ def test_a_call_left_behind_does_not_abort_the_process(call):
         check=False,
     )
     assert (ended.returncode, ended.stdout.strip()) == (0, "interrupted"), ended.stderr[-500:]
+
+
+LEFT_IN_SUPERLU = """
+import time
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+from kilogram.arrays.interruptible import DeadlinePassed, run_interruptible
+
+A = sp.random_array((6000, 6000), density=1e-3, rng=0)
+A = (A + A.T + 50 * sp.eye_array(6000)).tocsc()
+try:
+    run_interruptible(splu, A, work=np.inf, deadline=time.perf_counter() + 0.5)
+except DeadlinePassed:
+    print("gave up")
+"""
+
+
+def test_a_factor_left_behind_does_not_change_the_exit_status():
+    """SuperLU's buffers went with the state of its thread, and the status was 120."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LEFT_IN_SUPERLU],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.strip()) == (0, "gave up"), ended.stderr[-500:]

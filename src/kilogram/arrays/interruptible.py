@@ -7,15 +7,15 @@ deadline, within a fraction of a second.
 
 What remains: native code cannot be cancelled. After an interrupt the worker computes on until its
 call returns, and keeps its arrays until then; the result is dropped. Where Python ends meanwhile,
-our compiled loops wait for the end of the process (`native/src/common/interrupt.hpp`); SciPy's
-SuperLU disturbs the last flush of stdout, which makes the exit status 120. A call that holds
-Python's lock (the LAPACK and SuperLU wrappers of SciPy do, in part) is not made interruptible by a
-thread.
+our compiled loops wait for the end of the process (`native/src/common/interrupt.hpp`). A call that
+holds Python's lock (the LAPACK and SuperLU wrappers of SciPy do, in part) is not made interruptible
+by a thread.
 """
 
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import threading
 import time
 from collections.abc import Callable
@@ -56,6 +56,7 @@ def run_interruptible(
     threads, context = n_threads(), contextvars.copy_context()
 
     def call() -> None:
+        kept = _keep_thread_dictionary()
         try:
             for library in _openmp_libraries():  # the limit belongs to the thread that set it
                 library.set_num_threads(threads)
@@ -63,6 +64,7 @@ def run_interruptible(
         except BaseException as error:
             errors.append(error)
         finally:
+            ctypes.pythonapi.Py_DecRef(kept)
             done.set()
 
     threading.Thread(target=call, name="kilogram-native-call", daemon=True).start()
@@ -72,6 +74,20 @@ def run_interruptible(
     if errors:
         raise errors[0]
     return found[0]
+
+
+def _keep_thread_dictionary() -> ctypes.py_object:
+    """The dictionary of this thread's state, with a reference more.
+
+    Python deletes the states of threads that still run when it ends. SuperLU keeps its buffers in
+    that dictionary; their destructor sets an exception (SciPy 1.17), which then counts as a failed
+    flush of stdout and makes the exit status 120.
+    """
+    found = ctypes.pythonapi.PyThreadState_GetDict
+    found.restype = ctypes.c_void_p
+    kept = ctypes.cast(found(), ctypes.py_object)
+    ctypes.pythonapi.Py_IncRef(kept)
+    return kept
 
 
 def _interval(deadline: float | None) -> float:

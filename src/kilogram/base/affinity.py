@@ -312,7 +312,13 @@ def _check_square(X: Any) -> None:
 
 
 def _check_degrees(d: Any) -> None:
-    least = float(namespace(d).min(d))
+    xp = namespace(d)
+    if not bool(xp.all(xp.isfinite(d))):
+        raise ValueError(
+            "The affinities overflow: their sums over a row are not finite. Scale the features "
+            "(StandardScaler), or take a kernel such as 'rbf' or a smaller gamma."
+        )
+    least = float(xp.min(d))
     if least < 0:
         raise ValueError(
             f"Some row has affinities that sum to {least:.3g}: affinities must not be negative. "

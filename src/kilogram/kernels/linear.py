@@ -7,6 +7,8 @@ Sigmoid     tanh(gamma <x, y> + coef0)    not positive semidefinite in general
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any
 
 from kilogram.arrays.namespace import is_sparse, namespace
@@ -97,12 +99,18 @@ class Sigmoid(Kernel):
         """gamma as a number, for rows of length d."""
         return 1.0 / d if self.gamma is None else positive("gamma", self.gamma, zero=True)
 
+    def offset(self) -> float:
+        """coef0 as a number."""
+        if not isinstance(self.coef0, Real) or not math.isfinite(self.coef0):
+            raise ValueError(f"coef0 must be a finite float, got {self.coef0!r}.")
+        return float(self.coef0)
+
     def formula(self, X: Any, Y: Any) -> Any:
-        return namespace(X, Y).tanh(self.rate(X.shape[1]) * inner(X, Y) + float(self.coef0))
+        return namespace(X, Y).tanh(self.rate(X.shape[1]) * inner(X, Y) + self.offset())
 
     def diag(self, X: Any) -> Any:
         norms = squared_norms(as_rows(X))
-        return namespace(norms).tanh(self.rate(X.shape[1]) * norms + float(self.coef0))
+        return namespace(norms).tanh(self.rate(X.shape[1]) * norms + self.offset())
 
     def resolve(self, X: Any) -> Kernel:
         return self if self.gamma is not None else Sigmoid(self.rate(column_count(X)), self.coef0)

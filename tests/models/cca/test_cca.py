@@ -301,3 +301,12 @@ def test_an_array_is_no_solver():
     X = np.random.default_rng(0).standard_normal((20, 3))
     with pytest.raises(ValueError, match="solver must be one of"):
         kg.CCA(solver=np.array([1.0, 2.0])).fit(X, X)
+
+
+def test_a_view_of_equal_rows_in_the_strict_standard():
+    import array_api_strict as xp
+
+    X, Y = np.zeros((29, 5)), np.random.default_rng(0).random((29, 1))
+    want = kg.KernelCCA(1, kernel="rbf", gamma=0.3).fit(X, Y)
+    got = kg.KernelCCA(1, kernel="rbf", gamma=0.3).fit(xp.asarray(X), xp.asarray(Y))
+    assert got.correlations_.shape == want.correlations_.shape

@@ -244,3 +244,13 @@ def test_any_object_may_estimate_covariances():
     ours = kg.LinearDiscriminantAnalysis(**params).fit(X, y)
     want = peer.LinearDiscriminantAnalysis(**params).fit(X, y).decision_function(X)
     np.testing.assert_allclose(ours.decision_function(X), want, rtol=1e-9)
+
+
+def test_no_direction_varies_within_the_classes_in_the_strict_standard():
+    import array_api_strict as xp
+
+    X = np.repeat(np.eye(2), 5, axis=0)
+    y = np.repeat([0, 1], 5)
+    want = kg.LinearDiscriminantAnalysis().fit(X, y)
+    got = kg.LinearDiscriminantAnalysis().fit(xp.asarray(X), xp.asarray(y))
+    assert got.explained_variance_ratio_.shape == want.explained_variance_ratio_.shape

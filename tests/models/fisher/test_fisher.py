@@ -189,3 +189,18 @@ def test_a_ridge_lost_in_rounding_is_an_error():
         kg.KernelFisherDiscriminant(alpha=1e-3).fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="scale the columns"):
         kg.KernelCCA(1, alpha=1e-3).fit(X, X)
+
+
+def test_fewer_directions_than_classes_in_the_strict_standard():
+    import array_api_strict as xp
+
+    X = np.linspace(0, 1, 30)[:, None]
+    y = np.arange(30) // 10
+    model = kg.KernelFisherDiscriminant(kernel="linear", alpha=0.01).fit(xp.asarray(X), y)
+    assert model.eigenvalues_.shape == (1,)
+
+
+def test_kernel_parameters_that_are_no_numbers_are_refused():
+    model = kg.KernelFisherDiscriminant(kernel="sigmoid", coef0=None)
+    with pytest.raises(ValueError, match="coef0 must be a finite float, got None"):
+        model.fit(np.random.default_rng(0).random((20, 2)), np.arange(20) % 2)

@@ -310,3 +310,9 @@ def test_rows_reached_in_time_place_the_others(model, monkeypatch):
     some, every = (manifolds.distances(m.embedding_[:100]).ravel() for m in (fitted, free))
     assert np.corrcoef(some, every)[0, 1] > 0.7  # a few landmarks see nearly the same
     np.testing.assert_allclose(fitted.transform(X), fitted.embedding_, atol=1e-6)
+
+
+def test_affinities_beyond_the_range_of_floats_are_refused():
+    X = np.random.default_rng(0).random((29, 5))
+    with pytest.raises(ValueError, match="affinities overflow"):
+        kg.LaplacianEigenmaps(affinity="poly", gamma=1e300).fit(X)

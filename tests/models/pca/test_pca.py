@@ -14,6 +14,7 @@ from kilogram.base import ConvergenceWarning
 from kilogram.textbook.pca import pca as reference
 from kilogram.textbook.pca import pca_dual as reference_dual
 from kilogram.textbook.state import run
+from tests.fuzz.cases import put
 
 SOLVERS = ["auto", "full", "covariance_eigh", "arpack", "randomized"]
 
@@ -539,3 +540,10 @@ def test_numpy_scalars_are_numbers():
     X = np.random.default_rng(0).standard_normal((30, 4))
     kg.PCA(np.int64(2), tol=np.float32(0.5), whiten=np.bool_(True)).fit(X)
     assert kg.PCA(np.float32(0.5)).fit(X).n_components_ >= 1
+
+
+def test_a_density_of_variances_below_the_normal_floats_is_refused():
+    X = 1e-160 * np.random.default_rng(0).standard_normal((37, 2))
+    model = kg.PCA().fit(put(X, "blocks"))
+    with pytest.raises(np.linalg.LinAlgError, match="density of this PCA is flat"):
+        model.score_samples(X)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, LeaveOneOut
 
 import kilogram as kg
@@ -197,3 +198,14 @@ def test_penalties_below_the_rounding_of_the_kernel(fit_intercept):
     for alpha, weight in ((1e-20, None), (1e-12, np.full(30, 1e12))):
         got = kg.KernelRidgeCV([alpha], **params).fit(X, y, weight).predict(new)
         assert np.abs(got - want).max() < 1e-3 * np.abs(want).max()
+
+
+def test_a_sparse_kernel_matrix_with_rows_of_weight_zero():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((30, 4)) * (rng.random((30, 4)) > 0.4)
+    K, y = Z @ Z.T, Z[:, 0] + rng.standard_normal(30)
+    w = np.arange(30) % 3.0
+    want = kg.KernelRidgeCV(kernel="precomputed").fit(K, y, sample_weight=w)
+    got = kg.KernelRidgeCV(kernel="precomputed").fit(sp.coo_array(K), y, sample_weight=w)
+    assert got.alpha_ == want.alpha_
+    np.testing.assert_allclose(got.predict(K), want.predict(K), atol=1e-8)

@@ -138,3 +138,10 @@ def test_linear_svr_predicts_float64_targets_in_float64():
     want = kg.LinearSVR(**params).fit(small.astype(float), y)
     assert model.predict(small).dtype == np.float64
     np.testing.assert_allclose(model.predict(small), want.predict(small.astype(float)), atol=0.1)
+
+
+@pytest.mark.parametrize("model", [kg.SVC, kg.SVR])
+def test_an_array_as_kernel_is_a_clear_error(model):
+    X = np.random.default_rng(0).random((20, 2))
+    with pytest.raises((TypeError, ValueError), match="kernel must be"):
+        model(kernel=np.array([1.0, 2.0])).fit(X, np.arange(20) % 2)

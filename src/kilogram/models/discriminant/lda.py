@@ -223,7 +223,7 @@ class LinearDiscriminantAnalysis(
         _, s, Vt = svd(xp.sqrt(weight * self.priors_ / (K - 1))[:, None] * (apart @ T))
         # where no column varies within the classes there is no direction, and the priors decide
         rank = int(xp.sum(xp.astype(s > self.tol * s[0], xp.int64))) if s.shape[0] else 0
-        self.explained_variance_ratio_ = (s**2 / (xp.sum(s**2) or 1.0))[:k]
+        self.explained_variance_ratio_ = (s**2 / (xp.sum(s**2) or 1.0))[: min(k, s.shape[0])]
         self.scalings_ = signed((T @ Vt[:rank, :].T).T).T
         scores = apart @ self.scalings_
         W = scores @ self.scalings_.T

@@ -18,6 +18,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from sklearn.preprocessing import PolynomialFeatures as SparseFeatures
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +29,8 @@ from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, O
 from kilogram.models.features.row_features import RowFeatures
 
 MAX_FEATURES = 1_000_000  # a bound on memory: 8 MB for each row of float64
+NATIVE_DEGREE = 3  # up to which scikit-learn multiplies sparse rows in compiled code
+BLOCK_ENTRIES = 1 << 22  # of dense features at a time
 
 Picks = tuple[tuple[int, ...], ...]
 
@@ -197,7 +200,16 @@ class PolynomialFeatures(RowFeatures):
         return phi
 
     def _sparse(self, block: Any) -> Any:
-        """scikit-learn multiplies sparse columns natively, in the same order."""
+        """Sparse features, in scikit-learn's order.
+
+        scikit-learn multiplies sparse rows natively up to degree 3; beyond it takes 0.3 ms for
+        each column, so a few rows at a time are made dense.
+        """
+        if self._degrees()[1] > NATIVE_DEGREE:
+            rows = max(1, BLOCK_ENTRIES // self.n_output_features_)
+            blocks = (block[at : at + rows, :] for at in range(0, block.shape[0], rows))
+            found = [scipy.sparse.csr_array(monomials(b.toarray(), self._picks)) for b in blocks]
+            return scipy.sparse.vstack(found, format="csr")
         peer = SparseFeatures(
             self._degrees(), interaction_only=self.interaction_only, include_bias=self.include_bias
         )

@@ -70,6 +70,7 @@ def directions(T: Any, means: Any, frequencies: Any, k: int) -> tuple[Any, Any]:
             "alpha > 0, or give more rows of each class."
         )
     _, s, Vt = svd((means * xp.sqrt(frequencies)[:, None]) @ T)
+    k = min(k, s.shape[0])  # fewer directions than asked for have scatter
     W = T @ Vt[:k, :].T
     at = xp.argmax(xp.abs(W), axis=0)
     largest = xp.stack([W[int(at[j]), j] for j in range(W.shape[1])])

@@ -61,10 +61,14 @@ class PCADensity:
         V, excess, s = self._axes()
         xp = namespace(V)
         if s == 0:
-            if V.shape[0] < V.shape[1] or not float(xp.min(excess)) > 0:
+            # variances below the normal floats have no inverse either
+            varies = int(
+                xp.sum(xp.astype(excess >= xp.finfo(excess.dtype).smallest_normal, xp.int64))
+            )
+            if varies < V.shape[1]:
                 raise np.linalg.LinAlgError(
                     "The density of this PCA is flat: the rows do not vary in "
-                    f"{V.shape[1] - int(xp.sum(xp.astype(excess > 0, xp.int64)))} direction(s), "
+                    f"{V.shape[1] - varies} direction(s), "
                     "and no noise is left. Ask for fewer components, so that the rest is noise."
                 )
             return xp.linalg.inv(self.get_covariance())

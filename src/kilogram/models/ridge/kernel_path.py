@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kilogram.arrays.namespace import namespace
+from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.kernels import Kernel, Precomputed
 from kilogram.models.ridge.kernel_solvers import centred_for
 from kilogram.models.ridge.path_scores import PathChoice
@@ -56,4 +56,4 @@ def _rows_of_positive_weight(kernel: Kernel, X: Any, w: Any) -> Any:
         return X
     xp = namespace(w)
     (on,) = xp.nonzero(w > 0)
-    return xp.take(X, on, axis=1)
+    return X[:, on] if is_sparse(X) else xp.take(X, on, axis=1)

@@ -185,7 +185,7 @@ class KernelMachine(Estimator, ABC):
         for model in models:
             check_parameters(model)
         rows = self._validate_rows(X, y, sample_weight, reset=True)
-        if self.kernel != "precomputed":
+        if not (isinstance(self.kernel, str) and self.kernel == "precomputed"):
             refuse_overflow(type(self).__name__, rows.X)
         self.kernel_ = self._resolved_kernel(rows.X, rows.w)
         check_square(rows.X, self.kernel_)
@@ -207,7 +207,7 @@ class KernelMachine(Estimator, ABC):
             return kernel.resolve(X)
         if callable(kernel):
             return FromCallable(kernel, on="blocks")
-        if kernel in ("linear", "precomputed"):
+        if not isinstance(kernel, str) or kernel in ("linear", "precomputed"):
             return as_kernel(kernel)
         if self.gamma == "scale":
             gamma = scale_gamma(X, w)

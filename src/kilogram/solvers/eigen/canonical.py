@@ -149,6 +149,7 @@ def from_smoothers(
             "the rows of a view are all equal in the features of its kernel: there is nothing to "
             "correlate. Use other columns, or a kernel that tells the rows apart."
         )
+    k = min(k, s.shape[0])  # an invariant space may be smaller
     V_x = Q @ coefficients[:, :k]
     s = xp.sqrt(xp.clip(s[:k], min=float(xp.finfo(s.dtype).smallest_normal)))
     done = exhausted or change <= tol

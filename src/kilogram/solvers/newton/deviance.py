@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kilogram.arrays.linalg import scatter, solve_symmetric
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import is_foreign, is_sparse, like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import reduce_rows
 from kilogram.functions.deviances import Tweedie
 from kilogram.solvers.solution import Solution
@@ -84,7 +84,7 @@ class DevianceProblem:
         return DeviancePoint(b, value if np.isfinite(value) else np.inf, g, H)
 
     def _sums(self, X: Any, y: Any, w: Any, b: Array) -> DevianceSums:
-        X, y, w = _host(X, y, w)
+        X, y, w = _prepared(X, y, w)
         terms = self.family.terms(y, self._predictor(X, b))
         u, h, loss = terms.gradient, terms.curvature, terms.loss
         if w is not None:
@@ -94,22 +94,23 @@ class DevianceProblem:
             D = len(b)
             return DevianceSums(np.inf, np.zeros(D), np.zeros((D, D)) if self.direct else None)
         pull = float(u.sum())
-        g = np.append(np.asarray(X.T @ u, dtype=np.float64) - pull * self.shift, pull)
+        g = np.append(_pulled(X, u) - pull * self.shift, pull)
         return DevianceSums(total, g, weighted_scatter(X, h, self.shift) if self.direct else None)
 
     def _predictor(self, X: Any, b: Array) -> Array:
         coef = b[:-1]
-        return np.asarray(X @ coef, dtype=np.float64) + (b[-1] - float(self.shift @ coef))
+        along = X @ (like(coef, X) if is_foreign(X) else coef)
+        return np.asarray(to_numpy(along), dtype=np.float64) + (b[-1] - float(self.shift @ coef))
 
     def product(self, b: Array, v: Array) -> Array:
         """H v in one pass."""
 
         def block(X: Any, y: Any, w: Any) -> DevianceSums:
-            X, y, w = _host(X, y, w)
+            X, y, w = _prepared(X, y, w)
             h = self.family.terms(y, self._predictor(X, b)).curvature
             s = (h if w is None else w * h) * self._predictor(X, v)
             pull = float(s.sum())
-            return DevianceSums(0.0, np.append(X.T @ s - pull * self.shift, pull), None)
+            return DevianceSums(0.0, np.append(_pulled(X, s) - pull * self.shift, pull), None)
 
         found = reduce_rows(block, *self.rows).g / self.total
         found[:-1] += self.alpha * v[:-1]
@@ -154,17 +155,28 @@ def scaled_solve(H: Array, g: Array) -> Array:
     return np.asarray(found)[:, 0] / scale
 
 
-def _host(X: Any, y: Any, w: Any) -> tuple[Any, Array, Array | None]:
-    X = X if is_sparse(X) else np.asarray(to_numpy(X))
+def _prepared(X: Any, y: Any, w: Any) -> tuple[Any, Array, Array | None]:
+    """Targets and weights on the host; rows where they are, on a device in its sums' precision."""
+    if is_foreign(X):
+        X = namespace(X).astype(X, sum_dtype(X, namespace(X)), copy=False)
     y = np.asarray(to_numpy(y), dtype=np.float64).ravel()
     return X, y, None if w is None else np.asarray(to_numpy(w), dtype=np.float64)
 
 
+def _pulled(X: Any, u: Array) -> Array:
+    """X'u, float64 on the host."""
+    found = X.T @ (like(u, X) if is_foreign(X) else u)
+    return np.asarray(to_numpy(found), dtype=np.float64)
+
+
 def weighted_scatter(X: Any, h: Array, shift: Array) -> Array:
     """sum_i h_i z_i z_i' with z = (x - shift, 1)."""
-    about = None if is_sparse(X) and not shift.any() else shift.astype(X.dtype)
     largest = float(h.max(initial=0.0)) or 1.0  # weights beyond the range of float32
-    S, s = scatter(X, (h / largest).astype(X.dtype), about)
+    if is_foreign(X):
+        S, s = scatter(X, like(h / largest, X), like(shift, X))
+    else:
+        about = None if is_sparse(X) and not shift.any() else shift.astype(X.dtype)
+        S, s = scatter(X, (h / largest).astype(X.dtype), about)
     D = X.shape[1] + 1
     H = np.empty((D, D))
     H[:-1, :-1] = largest * to_numpy(S)
