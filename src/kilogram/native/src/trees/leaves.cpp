@@ -1,8 +1,8 @@
 // Rows down many trees.
 //
-// Rows go down packed nodes, a dozen side by side, so that the processor waits for many nodes at once: a
-// leaf is its own left child, and where a row has come to one the next row takes its place. A block of rows
-// goes down one tree after another. A tree is read from end to end before it is used: memory hands that over many times faster than
+// Rows go down packed nodes, a dozen side by side, so that the processor waits for many nodes at once and
+// no branch depends on the data: a leaf is its own left child. A block of rows goes down one tree after
+// another. A tree is read from end to end before it is used: memory hands that over many times faster than
 // the scattered nodes that the rows would ask for. Trees with categorical splits, and those too large for
 // packed links, are followed in the table.
 #include <omp.h>
@@ -23,7 +23,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kSide = 12;             // rows side by side
-constexpr i64 kSteps = 4;             // of all of them between two looks which ones are in leaves
+constexpr i64 kSteps = 4;             // of all of them between two looks whether one still moves
 constexpr i64 kBlockBytes = 1 << 21;  // of rows that go down one tree after another
 constexpr i64 kFewest = 512, kMost = 8192;  // rows of a block
 constexpr i64 kLine = 64;             // bytes that memory hands over at once
@@ -57,39 +57,22 @@ inline std::uint32_t child(const PackedNode& node, int column_bits, const T* x) 
   return (node.link >> (column_bits + 1)) + right;
 }
 
-// visit(row, packed number within the tree) of the leaf of every row from first to last - 1
-template <bool missing, class T, class Visit>
-void descend(const PackedNode* tree, int column_bits, const Rows<T>& X, i64 first, i64 last,
-             const Visit& visit) {
-  const T* x[kSide];
-  std::uint32_t at[kSide] = {};
-  i64 row[kSide], next = std::min(first + kSide, last), open = next - first;
-  for (i64 j = 0; j < kSide; ++j) {
-    row[j] = j < open ? first + j : last;  // last: no row of its own
-    x[j] = X.at(std::min(first + j, last - 1), 0);
-  }
-  while (open > 0) {
-    std::uint32_t before[kSide];
+// The leaves of kSide rows, as packed numbers within their tree.
+template <bool missing, class T>
+inline void descend(const PackedNode* tree, int column_bits, const T* const* x, std::uint32_t* at) {
+  std::uint32_t moved = 1;
+  std::fill_n(at, kSide, 0u);
+  while (moved) {
     for (int quiet = 1; quiet < kSteps; ++quiet) {
 #pragma GCC unroll 12
       for (i64 j = 0; j < kSide; ++j) at[j] = child<missing>(tree[at[j]], column_bits, x[j]);
     }
+    moved = 0;
 #pragma GCC unroll 12
     for (i64 j = 0; j < kSide; ++j) {
-      before[j] = at[j];
-      at[j] = child<missing>(tree[at[j]], column_bits, x[j]);
-    }
-    for (i64 j = 0; j < kSide; ++j) {
-      if (before[j] != at[j] || row[j] == last) continue;
-      visit(row[j], at[j]);
-      if (next < last) {
-        row[j] = next++;
-        x[j] = X.at(row[j], 0);
-        at[j] = 0;
-      } else {
-        row[j] = last;
-        --open;
-      }
+      const std::uint32_t before = at[j];
+      at[j] = child<missing>(tree[before], column_bits, x[j]);
+      moved |= before ^ at[j];
     }
   }
 }
@@ -105,8 +88,13 @@ void block(const PackedTrees& p, const Rows<T>& X, i64 first, i64 last, const Vi
   for (i64 tree = 0; tree < p.trees; ++tree) {
     const i64 start = p.starts[tree], size = p.starts[tree + 1] - start;
     if (size <= kNodesPerRow * (last - first)) read_through(p.nodes + start, size);
-    descend<missing>(p.nodes + start, p.column_bits, X, first, last,
-                     [&](i64 i, std::uint32_t at) { visit(i, tree, start + at); });
+    for (i64 i = first; i < last; i += kSide) {
+      const T* x[kSide];
+      std::uint32_t at[kSide];
+      for (i64 j = 0; j < kSide; ++j) x[j] = X.at(std::min(i + j, last - 1), 0);
+      descend<missing>(p.nodes + start, p.column_bits, x, at);
+      for (i64 j = 0; j < std::min(kSide, last - i); ++j) visit(i + j, tree, start + at[j]);
+    }
   }
 }
 
