@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.measures import MEASURES
-from kilogram.kitchen.question import ask, natural_order
+from kilogram.kitchen.question import make_question, natural_order
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.recipes.cumulative_logit import CumulativeLogit, objective
 from tests.kitchen.conftest import QUICK, classes
@@ -80,7 +80,9 @@ def test_separated_classes_have_finite_coefficients():
 
 
 def question(values, **how):
-    return ask(read_table(pd.DataFrame({"x": range(len(values)), "y": values})), "y", **how)
+    return make_question(
+        read_table(pd.DataFrame({"x": range(len(values)), "y": values})), "y", **how
+    )
 
 
 def test_order_of_classes():

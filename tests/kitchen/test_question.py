@@ -7,7 +7,7 @@ import pytest
 
 from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.measures import choose_measure, side_measures
-from kilogram.kitchen.question import ask
+from kilogram.kitchen.question import make_question
 from kilogram.kitchen.read.table import Table, read_table
 
 N = 120
@@ -15,7 +15,9 @@ RNG = np.random.default_rng(0)
 
 
 def question(values, **settings):
-    return ask(Table(pa.table({"x": range(len(values)), "y": values}), "t.csv"), "y", **settings)
+    return make_question(
+        Table(pa.table({"x": range(len(values)), "y": values}), "t.csv"), "y", **settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,12 +87,12 @@ def test_a_target_that_is_not_there():
     with pytest.raises(
         KitchenError, match=r"no column 'body mass'.*Did you mean 'Body Mass \(g\)'"
     ):
-        ask(table, "body mass")
+        make_question(table, "body mass")
     with pytest.raises(KitchenError, match=r"Available: 'Body Mass \(g\)', 'sex'"):
-        ask(table, "qqq")
+        make_question(table, "qqq")
     headless = Table(table.data, "t.csv", header_looks_like_data=True)
     with pytest.raises(KitchenError, match="--no-header"):
-        ask(headless, "qqq")
+        make_question(headless, "qqq")
 
 
 def test_measures():
@@ -107,10 +109,14 @@ def test_measures():
 
 def test_classes_written_in_several_ways_are_reported():
     words = ["yes", "Yes", "no", "no "] * 20
-    notes = " ".join(ask(read_table(pd.DataFrame({"x": range(80), "y": words})), "y").notes)
+    notes = " ".join(
+        make_question(read_table(pd.DataFrame({"x": range(80), "y": words})), "y").notes
+    )
     assert "'Yes', 'yes'" in notes
     assert "'no', 'no '" in notes
-    assert not ask(read_table(pd.DataFrame({"x": range(80), "y": ["a", "b"] * 40})), "y").notes
+    assert not make_question(
+        read_table(pd.DataFrame({"x": range(80), "y": ["a", "b"] * 40})), "y"
+    ).notes
 
 
 def test_classes_with_decimal_commas_are_sorted_as_numbers():

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 from kilogram.native.factorization import (
     HalfUpdateRule,
+    extrapolate,
     factor_gram,
     factor_pass,
     factor_sparse,
     factor_sweep,
     pad_rows,
-    run_ahead,
     sparse_times,
 )
 from kilogram.native.simd import set_simd_level, simd_level, simd_levels
@@ -193,7 +193,7 @@ def test_products_of_padded_rows(dtype, k):
         before = pad_rows(rng.random((n, k)).astype(dtype))
         want = np.maximum(0, F + 0.7 * (F - before[:, :k]))
         np.testing.assert_allclose(
-            run_ahead(pad_rows(F), before, 0.7, before)[:, :k], want, rtol=30 * tol, atol=tol
+            extrapolate(pad_rows(F), before, 0.7, before)[:, :k], want, rtol=30 * tol, atol=tol
         )
 
 
@@ -204,4 +204,4 @@ def test_misfits_of_padded_rows_are_refused():
     with pytest.raises((ValueError, TypeError)):
         factor_gram(F, F.shape[1] + 1)
     with pytest.raises((ValueError, TypeError)):
-        run_ahead(F, F[:2].copy(), 0.5, F.copy())
+        extrapolate(F, F[:2].copy(), 0.5, F.copy())

@@ -303,6 +303,6 @@ class NaiveBayesClassifier(GenerativeClassifier):
         return self._map_rows(self._joint_log_likelihood, X)
 
 
-def put(parameters: Any, block: Any) -> Any:
+def move_parameters(parameters: Any, block: Any) -> Any:
     """Fitted parameters in the library, the type and on the device of a block of rows."""
     return like(parameters, reference(block))

@@ -46,7 +46,7 @@ from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
 from kilogram.kitchen.judge.preparation import prepare_run
 from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
-from kilogram.kitchen.question import Question, TaskName, ask
+from kilogram.kitchen.question import Question, TaskName, make_question
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.recipe import fitted_pipeline
 from kilogram.kitchen.recipes.search_limits import on_all_rows, stops_on_all_rows
@@ -314,7 +314,7 @@ def cook_table(
     layout = find_layout(table.data, target, overrides=overrides)
     if settings.drop_duplicates:
         table = unique_rows(table, layout, target)
-    question = ask(table, target, task=settings.task, folds=settings.folds,
+    question = make_question(table, target, task=settings.task, folds=settings.folds,
                    levels=orders(settings.ordinal).get(target, ()))  # fmt: skip
     measure, why = choose_measure(question, settings.measure, settings.cost)
     if settings.cost is not None:

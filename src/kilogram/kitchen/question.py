@@ -57,7 +57,7 @@ class Question:
     ordered: bool = False
 
 
-def ask(
+def make_question(
     table: Table, target: str, *, task: TaskName | None = None, folds: int = 5,
     levels: tuple[str, ...] = (),
 ) -> Question:  # fmt: skip
@@ -99,7 +99,7 @@ def ask(
 
 def _ordinal(table: Table, target: str, levels: tuple[str, ...], folds: int) -> Question:
     """Classes in order: the given one, that of numbers, or that of a known scale."""
-    found = ask(table, target, task="classification", folds=folds)
+    found = make_question(table, target, task="classification", folds=folds)
     order = levels or natural_order(found.classes)
     if not order:
         raise KitchenError(

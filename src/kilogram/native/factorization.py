@@ -149,7 +149,7 @@ def factor_gram(F: Array, k: int, s: Array | None = None) -> Array:
     return gram
 
 
-def run_ahead(now: Array, before: Array, b: float, out: Array) -> Array:
+def extrapolate(now: Array, before: Array, b: float, out: Array) -> Array:
     """out = max(0, now + b (now - before)), entry by entry; out may be one of the others."""
     run(_core.run_ahead, float(now.size), now, before, b, out)
     return out

@@ -25,7 +25,7 @@ from kilogram.kitchen.features.overrides import ColumnOverrides
 from kilogram.kitchen.features.transform_cache import TransformCache
 from kilogram.kitchen.features.word_counts import count_words
 from kilogram.kitchen.measures import choose_measure
-from kilogram.kitchen.question import ask
+from kilogram.kitchen.question import make_question
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.recipes.recipe import fitted_pipeline, recipes
 from tests.kitchen.conftest import QUICK
@@ -261,7 +261,7 @@ def test_columns_made_once_are_there_for_the_next_recipe(monkeypatch):
 def test_what_is_delivered_holds_no_columns_of_others():
     table = read_table(mixed())
     layout = find_layout(table.data, "liked", overrides=ColumnOverrides(ignore=("review",)))
-    question = ask(table, "liked")
+    question = make_question(table, "liked")
     menu = recipes(layout, choose_measure(question, None)[0], question.y)
     X = layout.array(table.data, None)
     assert fitted_pipeline(clone(menu[1].pipeline).fit(X, question.y)).memory is None

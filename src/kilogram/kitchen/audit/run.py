@@ -36,7 +36,7 @@ from kilogram.kitchen.errors import check_setting
 from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, as_text, plain
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
-from kilogram.kitchen.question import Question, TaskName, ask
+from kilogram.kitchen.question import Question, TaskName, make_question
 from kilogram.kitchen.read.table import Table, read_table
 
 MOST_COMPARED = 5e7  # cells: bounds the time of hashing them
@@ -113,7 +113,7 @@ def audit(
     )  # fmt: skip
     found = read_table(table, seed=seed, max_time=max_time, **how)
     layout = find_layout(found.data, target, overrides=overrides)
-    question = None if target is None else ask(
+    question = None if target is None else make_question(
         found, target, task=task, folds=folds, levels=levels
     )  # fmt: skip
     other = None if against is None else read_table(against, seed=seed, max_time=max_time, **how)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.base.estimate import Estimate, estimate
-from kilogram.kitchen.choose.measurements import Property, TableProperties, ask_labels
+from kilogram.kitchen.choose.measurements import Property, TableProperties, label_properties
 from kilogram.kitchen.choose.methods import METHODS, MethodInfo
 from kilogram.kitchen.choose.reasons import linear_baseline, not_reached, reasons
 from kilogram.kitchen.choose.tree import (
@@ -29,7 +29,7 @@ from kilogram.kitchen.features.column_types import find_layout
 from kilogram.kitchen.features.columns import Layout, refuse_unusable, values
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.measures import choose_measure
-from kilogram.kitchen.question import TaskName, ask
+from kilogram.kitchen.question import TaskName, make_question
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.menu import MenuEntry, default_menu
 
@@ -147,7 +147,7 @@ def choose(
         answers = _unlabelled(found, layout, wishes)
         steps, methods = follow(UNSUPERVISED, answers)
         return _choice(found, None, answers, [labels(answers), *steps], methods, ())
-    question = ask(found, target, task=task, levels=levels)
+    question = make_question(found, target, task=task, levels=levels)
     folder = Path(found.path).parent if found.path else None
     rows = np.random.default_rng(seed).permutation(len(question.rows))[:2000]
     X = layout.array(found.data.take(question.rows[np.sort(rows)]), folder)
@@ -155,7 +155,7 @@ def choose(
     answers = TableProperties(
         rows=found.rows or len(question.rows), task=question.task,
         labels_why=f"the column {target!r}", task_why=question.reason,
-        classes=len(question.classes), **ask_labels(part, layout, X, seed), **wishes,
+        classes=len(question.classes), **label_properties(part, layout, X, seed), **wishes,
     )  # fmt: skip
     if question.task == "classification":
         steps, methods = follow(CLASSIFICATION, answers)

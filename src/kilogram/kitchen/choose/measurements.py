@@ -72,7 +72,9 @@ class TableProperties:
     small_device: bool = False
 
 
-def ask_labels(question: Question, layout: Layout, X: np.ndarray, seed: int) -> dict[str, Any]:
+def label_properties(
+    question: Question, layout: Layout, X: np.ndarray, seed: int
+) -> dict[str, Any]:
     """The properties that involve the target, from (n, d) cells X."""
     rng = np.random.default_rng(seed)
     part = np.sort(rng.permutation(len(X))[:TRIED_ROWS])

@@ -14,7 +14,7 @@ import numpy as np
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.rows import reduce_rows
 from kilogram.base import Laws
-from kilogram.base.generative import DiscriminantClassifier, put, reference
+from kilogram.base.generative import DiscriminantClassifier, move_parameters, reference
 from kilogram.functions.bayes import majority_error
 from kilogram.statistics import Counts
 
@@ -69,7 +69,7 @@ class MajorityClassifier(DiscriminantClassifier):
         zeros = xp.zeros(
             (block.shape[0], 1), dtype=block.dtype, device=getattr(ref, "device", None)
         )
-        return zeros + put(self._log_priors, block)[None, :]
+        return zeros + move_parameters(self._log_priors, block)[None, :]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -31,7 +31,7 @@ from kilogram.base.generative import (
     DiscriminantClassifier,
     class_statistic,
     dense,
-    put,
+    move_parameters,
 )
 from kilogram.base.labels import codes_of
 from kilogram.base.parameters import numbers
@@ -232,7 +232,9 @@ class NearestCentroid(DiscriminantClassifier):
 
     def _joint_log_likelihood(self, block: Any) -> Any:
         """-distance^2 + 2 log prior, in units of the deviation within the classes."""
-        return put(self._distances(block, scaled=True), block) + 2 * put(self._log_priors, block)
+        return move_parameters(self._distances(block, scaled=True), block) + 2 * move_parameters(
+            self._log_priors, block
+        )
 
     def _linear(self, block: Any) -> Any:
         """m_c'x - |m_c|^2 / 2 about the middle of the centroids: largest for the nearest.
@@ -244,23 +246,23 @@ class NearestCentroid(DiscriminantClassifier):
         m = self.centroids_ - origin
         W = m if self._scale is None else (m @ self._scale) @ self._scale.T
         W = W / _unit(W)
-        offset = put(-xp.sum(W * m, axis=1) / 2, block)
+        offset = move_parameters(-xp.sum(W * m, axis=1) / 2, block)
         if is_sparse(block):
-            return block @ put(W, block).T + offset - put(W @ origin, block)
-        return (block - put(origin, block)) @ put(W, block).T + offset
+            return block @ move_parameters(W, block).T + offset - move_parameters(W @ origin, block)
+        return (block - move_parameters(origin, block)) @ move_parameters(W, block).T + offset
 
     def _distances(self, block: Any, *, scaled: bool) -> Any:
         """Minus the squared distances, or for unscaled manhattan the distances, (m, K)."""
         spread = _or_one(self.within_class_std_dev_)
         factor = 1 / spread if self._scale is None else self._scale
         block = wide_enough(dense(block), self.centroids_, factor)
-        m = put(self.centroids_, block)
+        m = move_parameters(self.centroids_, block)
         if self._scale is not None:
-            T = put(self._scale, block)
+            T = move_parameters(self._scale, block)
             origin = m[0, :]
             block, m = (block - origin) @ T, (m - origin) @ T
         elif scaled:
-            spread = put(spread, block)
+            spread = move_parameters(spread, block)
             block, m = block / spread, m / spread
         xp = namespace(block)
         apart = [block - m[c, :] for c in range(m.shape[0])]

@@ -41,7 +41,7 @@ from kilogram.base.gaussian_rule import normalised_priors, number_of_directions
 from kilogram.base.generative import (
     DiscriminantClassifier,
     class_statistic,
-    put,
+    move_parameters,
 )
 from kilogram.base.projection import signed
 from kilogram.base.sampling import SamplingClassifier, normal_rows
@@ -289,7 +289,7 @@ class LinearDiscriminantAnalysis(
 
     def _joint_log_likelihood(self, block: Any) -> Any:
         rows = wide_enough(block, self.coef_)
-        scores = rows @ put(self.coef_, rows).T + put(self.intercept_, rows)
+        scores = rows @ move_parameters(self.coef_, rows).T + move_parameters(self.intercept_, rows)
         scores = as_type_of_block(scores, block, rows)
         if len(self.classes_) != 2:
             return scores
@@ -306,8 +306,8 @@ class LinearDiscriminantAnalysis(
         def project(block: Any) -> Any:
             W = self.scalings_[:, : self._n_features_out]
             rows = wide_enough(block, W)
-            Z = rows @ put(W, rows)
-            Z = Z - put(self.xbar_ @ W, rows) if self.solver == "svd" else Z
+            Z = rows @ move_parameters(W, rows)
+            Z = Z - move_parameters(self.xbar_ @ W, rows) if self.solver == "svd" else Z
             return as_type_of_block(Z, block, rows)
 
         return self._map_rows(project, X)

@@ -52,7 +52,7 @@ from kilogram.models.factorization.nmf_fitting import (
     final_losses,
     given_factors,
     initial_factors,
-    look,
+    inspect_rows,
     loss_of,
     losses,
     rebuilt,
@@ -228,7 +228,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         budget = Budget(self.max_time, None)
         check_loss(self.beta_loss, self.solver)
         X, _, s = self._validate(X, None, sample_weight, finite=False)
-        about = look(self, X, s, allow_missing=self.missing == "em")
+        about = inspect_rows(self, X, s, allow_missing=self.missing == "em")
         began = self._initial_factors(X, s, about, W, H)
         k = len(began.H)
         self._rules = rules(self._settings(), about, k, X)
@@ -293,7 +293,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_loss(self.beta_loss, self.solver)
         first = not hasattr(self, "components_")
         X, _, s = self._validate(X, None, sample_weight, finite=False, reset=first)
-        about = look(self, X, s, allow_missing=self.missing == "em")
+        about = inspect_rows(self, X, s, allow_missing=self.missing == "em")
         if first or not to_numpy(self.components_).any():  # of rows of zeros nothing is learnt
             began = self._initial_factors(X, s, about, None, None)
             self.components_ = about.put(np.asarray(began.H, dtype=about.dtype))
@@ -321,7 +321,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _checked_loadings(self, X: Any) -> Any:
         """The loadings of rows, or of a block of them, that may have any entries."""
         if X.shape[0]:
-            look(self, X, None, allow_missing=self.missing == "em")
+            inspect_rows(self, X, None, allow_missing=self.missing == "em")
         return self._loadings(X)
 
     def _loadings(self, X: Any) -> Any:

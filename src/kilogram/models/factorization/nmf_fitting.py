@@ -71,7 +71,7 @@ def _entries(block: Any, s: Any) -> np.ndarray:
     return np.array([squares, total, negative, *counts, w])
 
 
-def look(estimator: BaseEstimator, X: Any, s: Any, *, allow_missing: bool) -> About:
+def inspect_rows(estimator: BaseEstimator, X: Any, s: Any, *, allow_missing: bool) -> About:
     """One pass over the entries; negative, infinite and unexpected missing ones are errors.
 
     The errors name the estimator.

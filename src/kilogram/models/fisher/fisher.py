@@ -51,7 +51,7 @@ from kilogram.base.gaussian_rule import GaussianRule, number_of_directions
 from kilogram.base.generative import (
     class_statistic,
     counted_rows,
-    put,
+    move_parameters,
 )
 from kilogram.base.labels import codes_of, distinct_classes, validate_labels
 from kilogram.operators.cost import rates
@@ -250,7 +250,10 @@ class FisherDiscriminant(
 
     def _project(self, block: Any) -> Any:
         rows = wide_enough(block, self.scalings_)
-        W, offset = put(self.scalings_, rows), put(self.mean_ @ self.scalings_, rows)
+        W, offset = (
+            move_parameters(self.scalings_, rows),
+            move_parameters(self.mean_ @ self.scalings_, rows),
+        )
         return as_type_of_block(rows @ W - offset, block, rows)
 
     def transform(self, X: Any) -> Any:

@@ -19,7 +19,7 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_n
 from kilogram.arrays.rows import block_length, is_streamed
 from kilogram.base import Laws
 from kilogram.base.constraints import Constraint, Null, Real
-from kilogram.base.generative import class_statistic, dense, put
+from kilogram.base.generative import class_statistic, dense, move_parameters
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.functions.bayes import log_of
 from kilogram.models.naive_bayes.discrete import (
@@ -158,9 +158,12 @@ class BernoulliNB(SamplingClassifier, DiscreteNB):
 
     def _joint_log_likelihood(self, block: Any) -> Any:
         ones, lost = Presence(self.binarize)(block)
-        yes, no = put(self.feature_log_prob_, block), put(self._log_absent, block)
+        yes, no = (
+            move_parameters(self.feature_log_prob_, block),
+            move_parameters(self._log_absent, block),
+        )
         xp = namespace(yes)
-        prior = put(self.class_log_prior_, block)
+        prior = move_parameters(self.class_log_prior_, block)
         if bool(xp.any(xp.isinf(yes))) or bool(xp.any(xp.isinf(no))):
             ones = dense(ones)
             zeros = 1 - ones if lost is None else 1 - ones - dense(lost)

@@ -70,7 +70,7 @@ class Categories:
         return CategoryCounts.of(X, codes, w, n_classes=n_classes, sizes=checked_sizes(X))
 
 
-def looked_up(values: np.ndarray, tables: list[np.ndarray], priors: np.ndarray) -> np.ndarray:
+def look_up(values: np.ndarray, tables: list[np.ndarray], priors: np.ndarray) -> np.ndarray:
     """log prior + sum over columns of the logs of their values, (m, K); below 0: nothing."""
     joint = np.repeat(priors[None, :], len(values), axis=0)
     columns, found = np.ascontiguousarray(values.T), np.empty_like(joint)
@@ -200,7 +200,7 @@ class CategoricalNB(SamplingClassifier, DiscreteNB):
                     "handle_unknown='ignore'."
                 )
             values = np.where(unknown, -1, values)
-        found = looked_up(values, self.feature_log_prob_, self._log_priors)
+        found = look_up(values, self.feature_log_prob_, self._log_priors)
         return like(found, block)
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:

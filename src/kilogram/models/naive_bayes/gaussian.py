@@ -31,7 +31,7 @@ from kilogram.base.generative import (
     NaiveBayesClassifier,
     class_statistic,
     dense,
-    put,
+    move_parameters,
 )
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.statistics.class_variances import ClassVariances
@@ -146,17 +146,17 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
         block = dense(block)
         xp, rows = namespace(block), block
         block = wide_enough(rows, self.theta_, self.var_, 1 / self.var_)
-        theta, inverse = put(self.theta_, block), put(1 / self.var_, block)
-        logs = put(namespace(self.var_).log(2 * np.pi * self.var_), block)
+        theta, inverse = move_parameters(self.theta_, block), move_parameters(1 / self.var_, block)
+        logs = move_parameters(namespace(self.var_).log(2 * np.pi * self.var_), block)
         lost = xp.isnan(block)
         some = bool(xp.any(lost))
         if block.shape[0] <= FEW and is_numpy(block) and not some:
             apart = block[:, None, :] - theta
-            fixed = put(self._log_priors, block) - logs.sum(axis=1) / 2
+            fixed = move_parameters(self._log_priors, block) - logs.sum(axis=1) / 2
             found = fixed - np.einsum("mkd,kd->mk", apart * apart, inverse) / 2
             return as_type_of_block(found, rows, block)
         there = xp.astype(~lost, block.dtype) if some else None
-        prior, columns = put(self._log_priors, block), []
+        prior, columns = move_parameters(self._log_priors, block), []
         for c in range(len(self.classes_)):
             apart = block - theta[c, :]
             if some:

@@ -31,7 +31,7 @@ from kilogram.base.generative import NaiveBayesClassifier, class_statistic, refe
 from kilogram.base.random_state import as_generator
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.functions.histograms import RULES
-from kilogram.models.naive_bayes.categorical import looked_up
+from kilogram.models.naive_bayes.categorical import look_up
 from kilogram.statistics.class_counts import CategoryCounts
 from kilogram.statistics.class_histograms import ColumnBins, choose_bins
 from kilogram.statistics.ranges import Ranges
@@ -142,7 +142,7 @@ default="freedman_diaconis"
     def _joint_log_likelihood(self, block: Any) -> Any:
         at = self.bins_.places(block)
         places = np.where(np.isnan(at), -1.0, at).astype(np.int64)
-        found = looked_up(places, self.feature_log_density_, self._log_priors)
+        found = look_up(places, self.feature_log_density_, self._log_priors)
         return like(found, reference(block))
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:

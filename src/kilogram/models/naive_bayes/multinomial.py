@@ -16,7 +16,7 @@ import numpy as np
 from kilogram.arrays.namespace import namespace, to_numpy
 from kilogram.base import Laws
 from kilogram.base.constraints import Boolean, Constraint
-from kilogram.base.generative import class_statistic, put
+from kilogram.base.generative import class_statistic, move_parameters
 from kilogram.base.sampling import SamplingClassifier
 from kilogram.functions.bayes import is_certain, log_of
 from kilogram.models.naive_bayes.discrete import (
@@ -109,12 +109,12 @@ class MultinomialNB(SamplingClassifier, SummedCountsNB):
         self._learn_priors(found.weights)
 
     def _joint_log_likelihood(self, block: Any) -> Any:
-        logs = put(self.feature_log_prob_, block)
+        logs = move_parameters(self.feature_log_prob_, block)
         with np.errstate(over="ignore"):
             found = counted_logs(block, logs)
         if not is_certain(found):
             refuse_overflow(block, logs)
-        return found + put(self.class_log_prior_, block)
+        return found + move_parameters(self.class_log_prior_, block)
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:
         """Rows of the mean total count of the class; a Poisson number of counts for each."""
@@ -215,10 +215,14 @@ class ComplementNB(SummedCountsNB):
 
     def _joint_log_likelihood(self, block: Any) -> Any:
         with np.errstate(over="ignore"):
-            scores = block @ put(self.feature_log_prob_, block).T
+            scores = block @ move_parameters(self.feature_log_prob_, block).T
         if not is_certain(scores):
-            refuse_overflow(block, put(self.feature_log_prob_, block))
-        return scores + put(self.class_log_prior_, block) if len(self.classes_) == 1 else scores
+            refuse_overflow(block, move_parameters(self.feature_log_prob_, block))
+        return (
+            scores + move_parameters(self.class_log_prior_, block)
+            if len(self.classes_) == 1
+            else scores
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from kilogram.models.ridge.kernel_solvers import centred_for
 from kilogram.models.ridge.path_scores import PathChoice
 from kilogram.solvers.least_squares.data import RegressionData, wide_floats
 from kilogram.solvers.least_squares.leave_one_out import DualPath, Press, dual_path
-from kilogram.solvers.least_squares.ridge_path import put_back, weighted_only
+from kilogram.solvers.least_squares.ridge_path import restore_columns, weighted_only
 from kilogram.solvers.linear.ridged_gram import scaled_gram
 
 
@@ -43,10 +43,10 @@ def kernel_path(
     if everyone.w is None:
         return found, Press.of(found.residuals)
     nothing = xp.zeros((everyone.Y.shape[0], t, k), dtype=found.a.dtype, device=found.a.device)
-    a = put_back(found.a, everyone.w, nothing)
+    a = restore_columns(found.a, everyone.w, nothing)
     f = kernel.matmul(everyone.X, everyone.X, xp.reshape(a, (-1, t * k)))
     f = xp.reshape(f, (-1, t, k)) + found.b
-    e = put_back(found.residuals, everyone.w, everyone.Y[:, :, None] - f)
+    e = restore_columns(found.residuals, everyone.w, everyone.Y[:, :, None] - f)
     return DualPath(a, found.b, e), Press.of(e, everyone.w)
 
 

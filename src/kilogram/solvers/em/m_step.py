@@ -21,7 +21,7 @@ import numpy as np
 
 from kilogram.statistics.mixture import Components, MixtureSums
 
-NOTHING = 10 * np.finfo(np.float64).eps  # fraction of all rows below which a component is lost
+LOST = 10 * np.finfo(np.float64).eps  # fraction of all rows below which a component is lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def m_step(sums: MixtureSums, old: Components, shape: Shape) -> Components:
 
 def _lost_weight(total: float) -> float:
     """The weight below which a component is lost: above 0 also where the product underflows."""
-    return max(NOTHING * total, float(np.finfo(np.float64).smallest_subnormal))
+    return max(LOST * total, float(np.finfo(np.float64).smallest_subnormal))
 
 
 def products(kind: str, N: np.ndarray, e: np.ndarray) -> np.ndarray:

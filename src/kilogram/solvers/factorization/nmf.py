@@ -21,7 +21,7 @@ from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.native.factorization import HalfUpdateRule
 from kilogram.solvers.solution import Solution
 
-LOOK = 10  # steps between two looks at a loss that costs a pass of its own
+LOSS_EVERY = 10  # steps between two looks at a loss that costs a pass of its own
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def alternate(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
 def _unpenalised_steps(plan: Plan) -> Plan:
     """A few steps of it without penalties."""
     rows, columns = (rule._replace(l1=0.0, l2=0.0) for rule in (plan.rows, plan.columns))
-    few = min(LOOK, plan.max_iter // 2)
+    few = min(LOSS_EVERY, plan.max_iter // 2)
     return replace(plan, rows=rows, columns=columns, max_iter=few, tol=0.0)
 
 
@@ -128,7 +128,7 @@ def _scaling(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
     """Multiplicative updates, and rows with holes: F is looked at every few steps."""
     last, start, message, step = None, None, "", 0
     for step in range(1, plan.max_iter + 1):
-        look = step % LOOK == 1 or step == plan.max_iter
+        look = step % LOSS_EVERY == 1 or step == plan.max_iter
         _, loss = table.loadings(H, plan.rows, look)
         H, _, _ = table.components(H, plan.columns)
         loss = max(loss, 0.0) ** 0.5
@@ -136,7 +136,7 @@ def _scaling(table: Any, H: Any, plan: Plan, tick: Any) -> Solution:
             return Solution(H, step, loss)
         if look:
             start, last = (loss if start is None else start), loss
-        message = f"the loss fell by more than tol in the last {LOOK} steps."
+        message = f"the loss fell by more than tol in the last {LOSS_EVERY} iterations."
         if tick(step, loss):
             message = f"the time was up, and {message}"
             break

@@ -23,7 +23,8 @@ from kilogram.arrays.threads import one_team
 from kilogram.native.factorization import pad_rows, sparse_times
 from kilogram.solvers import eigen
 
-ENOUGH = 1e-3  # residuals of singular vectors, relative to their values, that a start may have
+#: Residuals of singular vectors, relative to their values, that a start may have.
+START_TOLERANCE = 1e-3
 SMALL = 400  # columns for which X'X is decomposed as it is
 ROUNDS = 4  # of subspace iteration: the start needs two digits
 STEPS = 8  # of block Lanczos at most: a start need not be better
@@ -110,7 +111,7 @@ def _lanczos(X: Any, s: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any
     ref = np.empty(0, np.float32)
     with one_team(k):
         found: Any = eigen.leading(
-            products, k, tol=ENOUGH, max_iter=STEPS, rng=rng, ref=ref, block=k + 4
+            products, k, tol=START_TOLERANCE, max_iter=STEPS, rng=rng, ref=ref, block=k + 4
         )
     here = found.value[1]
     there = _product(products.Rt, here).astype(np.float64)  # the vectors of the other side

@@ -16,12 +16,12 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_n
 from kilogram.arrays.rows import is_streamed, reduce_rows
 from kilogram.native.factorization import (
     HalfUpdateRule,
+    extrapolate,
     factor_gram,
     factor_pass,
     factor_sparse,
     factor_sweep,
     pad_rows,
-    run_ahead,
 )
 from kilogram.solvers.factorization.nmf_half_updates import (
     Half,
@@ -144,7 +144,7 @@ class SparseTable:
     def extrapolate(self, H: Any, before: Any, b: float) -> Any:
         self._best, last = self._output_buffer(H), self._output_buffer(before)
         out = self._unused_buffer(self._best, last)
-        run_ahead(self._best, last, b, out)
+        extrapolate(self._best, last, b, out)
         return self._given_order(out)
 
     def _normal(self, F: np.ndarray, s: Any, rule: HalfUpdateRule) -> tuple[Any, Any, Any]:

@@ -29,7 +29,8 @@ from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
 
 INSIDE = 0.99995  # fraction of the way to the nearest bound, as Portnoy and Koenker take it
-DUST = 1e-10  # contribution of a coefficient to the predictions, relative to y, that is rounding
+#: Contribution of a coefficient to the predictions, relative to y, that is rounding.
+NEGLIGIBLE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +172,7 @@ def _vertex(
 
     def cleaned(w: np.ndarray, b: float, value: float) -> tuple[np.ndarray, float, float]:
         """Without coefficients that are rounding, unless the objective is higher then."""
-        kept = np.abs(w) * _largest_entries(line.X) > DUST * float(np.abs(y).max())
+        kept = np.abs(w) * _largest_entries(line.X) > NEGLIGIBLE * float(np.abs(y).max())
         less, _ = objective(w * kept, b)
         better = less <= value + 1e-13 * float(np.abs(y) @ u)
         return (w * kept, b, less) if better else (w, b, value)

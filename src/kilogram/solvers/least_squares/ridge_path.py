@@ -100,7 +100,7 @@ def wide_path(
     # rows of weight zero took no part: their residual is that of the fit
     f = wide_floats(everyone.X) @ xp.reshape(W, (-1, t * k))
     f = xp.reshape(f, (-1, t, k)) + b
-    e = put_back(found.residuals, everyone.w, everyone.Y[:, :, None] - f)
+    e = restore_columns(found.residuals, everyone.w, everyone.Y[:, :, None] - f)
     return Path(W, b, Press.of(e, everyone.w), e, bool(rows.flat))
 
 
@@ -120,7 +120,7 @@ def weighted_only(rows: RegressionData) -> RegressionData:
     )
 
 
-def put_back(some: Any, w: Any, others: Any) -> Any:
+def restore_columns(some: Any, w: Any, others: Any) -> Any:
     """Values of the rows of weight > 0 (m, t, k) among those of all rows (n, t, k)."""
     xp = namespace(others)
     on = w > 0

@@ -30,7 +30,7 @@ ROUGH = 2e-5  # residual of one solve: three of them reach float64's, and float3
 # 150 GFLOP/s, two threads)
 STEPS = 1 / 400
 TARGETS = 8  # columns up to which a product with F is bound by its reading
-HOPE = 3.0  # predicted iterations over those allowed: the prediction is an upper bound
+PREDICTION_SLACK = 3.0  # predicted iterations over those allowed: the prediction is an upper bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class SingleIteration:
             return None
         M = NystroemPreconditioner.from_columns(*_spread_columns(kernel, X, scale), alpha)
         worst = 0.5 * math.sqrt(1.0 + float(M.values[-1]) / alpha) * math.log(2.0 / ROUGH)
-        if worst > HOPE * steps:
+        if worst > PREDICTION_SLACK * steps:
             return None
         F = Single(HalfGram(kernel, single_rows(kernel, X)))
         return cls(Shifted(scaled(F, scale), alpha), M, steps)

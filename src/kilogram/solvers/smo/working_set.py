@@ -32,11 +32,11 @@ from kilogram.solvers.smo.stored_rows import KernelRows, StoredRows
 from kilogram.solvers.solution import Solution
 
 BLOCK = 1024  # variables in a block: K[W, W] is 8 MiB
-REACH = 4096  # largest shrunk problem: its K is 64 MiB in float32
+SHRUNK_SIZE = 4096  # largest shrunk problem: its K is 64 MiB in float32
 CHUNK = 256  # most pair steps per variable between two checks of the clock; it starts with one
-MEETING = 1e-10  # squared distance between hulls, relative to the data, that counts as zero
+TOUCHING_HULLS = 1e-10  # squared distance between hulls, relative to the data, that counts as zero
 ROUNDING = 8 * np.finfo(float).eps  # error of the gradient, relative to the size of its terms
-INNER = 0.1  # fraction of the violation at which a block is left for the next
+BLOCK_TOLERANCE = 0.1  # fraction of the violation at which a block is left for the next
 
 
 class BlockOptions(NamedTuple):
@@ -127,7 +127,7 @@ def block_size(P: DualProblem, b: Array, monitor: Monitor, rows: KernelRows) -> 
     if not options.shrinking or monitor.unbounded:
         return block
     free = int(np.count_nonzero((b > P.lower) & (b < P.upper)))
-    return max(block, min(2 * free, rows.reach, REACH, m - 1))
+    return max(block, min(2 * free, rows.reach, SHRUNK_SIZE, m - 1))
 
 
 def _solve_shrunk(P: DualProblem, K: Array, W: Array, f: Array, b: Array, monitor: Monitor) -> int:
@@ -196,7 +196,7 @@ class Monitor:
 
     def goal(self) -> float:
         """The violation at which a block is left for the next."""
-        return max(INNER * self.violation, 0.5 * self.options.tol)
+        return max(BLOCK_TOLERANCE * self.violation, 0.5 * self.options.tol)
 
     def done(self, dual: Dual, violation: float) -> bool:
         """Whether to stop; the reason is in `converged` and `message`."""
@@ -234,7 +234,7 @@ def refuse_unbounded(P: DualProblem, dual: Dual, diagonal: Array) -> None:
     """
     total = 0.5 * float(np.abs(dual.b).sum())
     scale = float(np.abs(dual.b) @ diagonal[P.point])
-    if total > 0 and float(dual.b @ dual.g[P.point]) <= MEETING * scale * total:
+    if total > 0 and float(dual.b @ dual.g[P.point]) <= TOUCHING_HULLS * scale * total:
         raise NotSeparable(
             "C=inf asks for a hard margin, but the classes cannot be separated by this kernel "
             "(their convex hulls meet, up to rounding). Give a finite C, or another kernel."
