@@ -23,7 +23,7 @@ def figure(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
-def apart(value: float) -> str:
+def extent(value: float) -> str:
     """The size of a difference, which is never written as none where there is one."""
     size = abs(value)
     return "less than 0.001" if 0 < size < 0.0005 else figure(size)

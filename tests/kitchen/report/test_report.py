@@ -12,7 +12,7 @@ import pytest
 
 from kilogram.kitchen import cook
 from kilogram.kitchen.cook import BUNDLED
-from kilogram.kitchen.formatting import apart, percent
+from kilogram.kitchen.formatting import extent, percent
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_html, command, overview
 from kilogram.kitchen.report.plots import plots
@@ -212,7 +212,7 @@ def test_a_target_written_as_text_has_a_histogram():
 
 
 def test_differences_are_never_written_as_none():
-    assert apart(0.0001) == "less than 0.001"
-    assert apart(-0.25) == "0.250"
+    assert extent(0.0001) == "less than 0.001"
+    assert extent(-0.25) == "0.250"
     assert [percent(v) for v in (0.0, 0.002, 0.19, 0.999, 1.0)] == [
         "0 %", "less than 1 %", "19 %", "over 99 %", "100 %"]  # fmt: skip

@@ -241,7 +241,7 @@ def what_would_change(cooked: CookResult) -> list[str]:
         assumptions.insert(
             0,
             f"More rows: twice as many are expected to improve the score by "
-            f"{formatting.apart(more.expected)}.",
+            f"{formatting.extent(more.expected)}.",
         )
     score = cooked.chosen.score
     if score.high - score.low > 0.1 and cooked.measure.high == 1 and settings.repeats is None:

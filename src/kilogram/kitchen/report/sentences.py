@@ -16,7 +16,14 @@ from kilogram.evaluation.conformal import CoverageTest
 from kilogram.evaluation.intervals import Comparison
 from kilogram.evaluation.learning_curves import MoreRows
 from kilogram.kitchen.errors import quoted
-from kilogram.kitchen.formatting import apart, ends, figure, percent, sentence_case, signed
+from kilogram.kitchen.formatting import (
+    ends,
+    extent,
+    figure,
+    percent,
+    sentence_case,
+    signed,
+)
 from kilogram.kitchen.judge.compare import (
     SIGNIFICANT,
     EvaluatedRecipe,
@@ -146,13 +153,13 @@ def _choice(selection: Selection) -> str:
         if selection.why == "brier" and chosen is selection.first:
             return (
                 f"{start}: of the recipes within one standard error of the best "
-                f"({_in_words(best)}, {apart(ahead.difference.mean)} ahead, not significant) it "
+                f"({_in_words(best)}, {extent(ahead.difference.mean)} ahead, not significant) it "
                 f"has the best probabilities (Brier score {figure(chosen.brier.mean)}, of "
                 f"{_in_words(best)} {figure(best.brier.mean)})."
             )
         return (
             f"{start} as the simplest that is not clearly worse than the best: {_in_words(best)} "
-            f"is ahead by {apart(ahead.difference.mean)} ({_errors(ahead)}).{passed}"
+            f"is ahead by {extent(ahead.difference.mean)} ({_errors(ahead)}).{passed}"
         )
     others = [one for one in selection.able if one is not best]
     if not others:
@@ -162,7 +169,7 @@ def _choice(selection: Selection) -> str:
     if ahead.difference.mean == 0:
         return f"{start}: it has the best score, as has {_in_words(second)}.{passed}"
     return (
-        f"{start}: it has the best score, {apart(ahead.difference.mean)} ahead of "
+        f"{start}: it has the best score, {extent(ahead.difference.mean)} ahead of "
         f"{_in_words(second)} ({_errors(ahead)}).{passed}"
     )
 
@@ -177,7 +184,7 @@ def _passed(selection: Selection) -> str:
         return (f"{start}its probabilities are worse (Brier score {figure(one.brier.mean)}, of "
                 f"{_in_words(first)} {figure(first.brier.mean)}).")  # fmt: skip
     if selection.why == "gain":
-        return (f"{start}its score is {apart(best.merit - one.merit)} lower, more than a tenth of "
+        return (f"{start}its score is {extent(best.merit - one.merit)} lower, more than a tenth of "
                 f"the lead of {_in_words(best)} over the baseline.")  # fmt: skip
     if error_of(best) <= 0:
         return f"{start}{_in_words(best)} has no error."
@@ -228,9 +235,9 @@ def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> s
     if abs(gap) < SMALL:
         return f"{during}, about as on {rows}: tuning did not make the score optimistic."
     if gap < 0:
-        return (f"{during}, {apart(gap)} less than on {rows}: tuning did not make the score "
+        return (f"{during}, {extent(gap)} less than on {rows}: tuning did not make the score "
                 "optimistic.")  # fmt: skip
-    return (f"{during}, {apart(gap)} more than on {rows}: that part of the tuning score is "
+    return (f"{during}, {extent(gap)} more than on {rows}: that part of the tuning score is "
             "optimism.")  # fmt: skip
 
 
@@ -392,12 +399,12 @@ def _of_calibration(found: Reliability) -> str:
 def _of_rows(found: MoreRows, measure: Measure) -> str:
     last, title = found.last, of_predictions(measure).title
     past = (
-        f"{'worsened' if last.mean < 0 else 'improved'} the {title} by {apart(last.mean)}"
+        f"{'worsened' if last.mean < 0 else 'improved'} the {title} by {extent(last.mean)}"
         if last.mean
         else f"left the {title} as it was"
     )
     future = (
-        f"the next is expected to improve it by {apart(found.expected)}"
+        f"the next is expected to improve it by {extent(found.expected)}"
         if found.expected
         else "the next is not expected to improve it"
     )
