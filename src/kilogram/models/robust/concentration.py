@@ -23,6 +23,8 @@ from kilogram.native.concentration import determinant_steps
 Array = np.ndarray
 SCREENED = 1500  # rows that select the starts
 REFINED = 10  # best starts iterated to the end on all rows
+#: Of the determinant, whose steps are compiled: with 10 it ended above scikit-learn's (1000 x 10).
+REFINED_DETERMINANTS = 30
 
 
 def smallest(D: Array, h: int) -> Array:
@@ -98,7 +100,7 @@ def smallest_determinant(
     Z = rows - m[:, None, :]
     C = np.matmul(Z.transpose(0, 2, 1), Z) / Z.shape[1]
     m, C, _, values = determinant_steps(A.T, few, m, C, steps=2)
-    best = np.argsort(values, kind="stable")[:REFINED]
+    best = np.argsort(values, kind="stable")[:REFINED_DETERMINANTS]
     _, _, kept, values = determinant_steps(X.T, h, m[best], C[best], steps=max_iter)
     return np.asarray(kept[int(np.argmin(values))])
 
