@@ -158,7 +158,7 @@ CAPTIONS: Mapping[str, Sequence[tuple[_Key, str]]] = {
         ("affinities", "Near points are strongly connected, far ones not at all."),
         ("divided", "Connections are divided by how connected their points are anyway."),
         ("eigenvectors", "The leading eigenvectors place connected points together."),
-        ("k-means", "In these coordinates the rings are two small groups: k-means finds them."),
+        ("k-means", "In these coordinates connected groups lie close together, and k-means finds them easily."),
     ),
     "choose_k": (
         (0.2, "Few clusters: groups may be thrown together."),
