@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import threading
 
 import pytest
 
+from kilogram.book import server
 from kilogram.book.choose import choose_trees
 from kilogram.book.server import make_app, serve
 from kilogram.book.tours import parts_of, tours
@@ -54,6 +56,12 @@ def test_book_lists_all_pages_and_loads_nothing_from_elsewhere():
     assert status == 200
     assert sorted(page["slug"] for page in json.loads(text)["pages"]) == sorted(SLUGS)
     assert b"default-src 'self'" in headers[b"content-security-policy"]
+
+
+def test_replies_do_not_wait_for_acknowledgements():
+    """asyncio sets TCP_NODELAY only on sockets whose protocol is named."""
+    with server._listen(0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_small_pictures_are_served():
