@@ -112,7 +112,6 @@ def test_other_hosts_and_other_files_are_refused():
 
 
 def test_without_the_built_pages_one_sentence(monkeypatch, tmp_path):
-    from kilogram.book import server
     from kilogram.book.scene import BookError
 
     monkeypatch.setattr(server, "STATIC", tmp_path)
