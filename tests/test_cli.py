@@ -276,7 +276,7 @@ def test_unused_columns_are_named_with_their_reason(here):
     done = kg("cook", "more.csv", "--target", "y", "--drop", "noise", *QUICK)
     assert done.exit_code == 0, done.output
     assert "Column 'empty' is not used (constant): the same value, 7, in every row." in done.stdout
-    assert "Column 'noise' is not used" in done.stdout
+    assert "Column 'noise' is left out, as requested." in done.stdout
 
 
 def test_a_closed_pipe_leaves_the_files(here):
