@@ -399,6 +399,8 @@ def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> Networ
         X = X.tocsr()
     elif is_numpy(X):
         X = np.ascontiguousarray(X)
+    if is_numpy(X) and X.dtype == np.float32 and not _fits_float32(Y):
+        X = X.astype(np.float64)  # or the targets would lose their digits
     single = model.solver in STOCHASTIC and float32_suffices(X) and float32_suffices(Y)
     rows = NetworkRows(X, Y, w, single)
     ref = rows.reference
@@ -423,6 +425,15 @@ def float32_suffices(A: Any) -> bool:
     far, spread = np.abs(sample).max(axis=0), sample.std(axis=0)
     moderate = (far < MODERATE) & ((far > 1.0 / MODERATE) | (far == 0))
     return bool(np.all(moderate & ((far <= FAR * spread) | (spread == 0))))
+
+
+def _fits_float32(Y: Any) -> bool:
+    """Whether float32 keeps the spread of each target, to 1e-4 of it."""
+    Y = to_numpy(Y)
+    if Y.dtype != np.float64:
+        return True
+    lost = np.abs(Y - Y.astype(np.float32)).max(axis=0, initial=0.0)
+    return bool(np.all(lost <= 1e-4 * Y.std(axis=0)) or not lost.any())
 
 
 def on_device(optimizer: Optimizer, theta: Any) -> Optimizer:
