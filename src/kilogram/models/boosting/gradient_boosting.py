@@ -95,6 +95,8 @@ class HistGradientBoosting(BoostedModel):
             rows, held = hold_out(rows, self.validation_fraction, self._seed, is_classifier(self))
         if rows.w is not None and not (rows.w > 0).all():
             rows = rows.take(np.flatnonzero(rows.w > 0))
+            if not len(rows.y):
+                raise ValueError("All rows have weight zero. Give some of them a positive weight.")
         if not fitted:
             self._loss = self._make_loss(rows.y, rows.w)
             start = BoostedTrees.empty(self._loss.baseline(rows.y, rows.w))

@@ -18,6 +18,7 @@ from kilogram.arrays.namespace import (
     is_sparse,
     like,
     namespace,
+    sum_dtype,
     to_numpy,
 )
 from kilogram.arrays.rows import is_streamed, map_rows
@@ -399,8 +400,9 @@ def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> Networ
         X = X.tocsr()
     elif is_numpy(X):
         X = np.ascontiguousarray(X)
-    if is_numpy(X) and X.dtype == np.float32 and not _fits_float32(Y):
-        X = X.astype(np.float64)  # or the targets would lose their digits
+    if "float32" in str(X.dtype) and not _fits_float32(Y):  # the targets would lose their digits
+        xp = namespace(X)
+        X = X.astype(np.float64) if is_sparse(X) else xp.astype(X, sum_dtype(X, xp))
     single = model.solver in STOCHASTIC and float32_suffices(X) and float32_suffices(Y)
     rows = NetworkRows(X, Y, w, single)
     ref = rows.reference
@@ -432,8 +434,9 @@ def _fits_float32(Y: Any) -> bool:
     Y = to_numpy(Y)
     if Y.dtype != np.float64:
         return True
-    lost = np.abs(Y - Y.astype(np.float32)).max(axis=0, initial=0.0)
-    return bool(np.all(lost <= 1e-4 * Y.std(axis=0)) or not lost.any())
+    with np.errstate(over="ignore"):
+        lost = np.abs(Y - Y.astype(np.float32)).max(axis=0, initial=0.0)
+        return bool(np.all(lost <= 1e-4 * Y.std(axis=0)) or not lost.any())
 
 
 def on_device(optimizer: Optimizer, theta: Any) -> Optimizer:

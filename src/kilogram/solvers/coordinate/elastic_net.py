@@ -299,7 +299,7 @@ class ElasticNetPath:
         if isinstance(self.design, MomentDesign) or everything or not 0 < l1 < FAR * top:
             return
         goal, self.goal = self.goal, max(self.goal, ROUGH * self.design.yy)
-        count = int(np.ceil(np.log(l1 / top) / np.log(APPROACH)))
+        count = int(np.ceil((np.log(l1) - np.log(top)) / np.log(APPROACH)))  # l1 / top may be 0
         between = np.geomspace(top, l1, count + 1)[1:-1].tolist()
         for batch in close_batches([(at, 0.0) for at in between], self.together):
             self.solve(batch, None)
