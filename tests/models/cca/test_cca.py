@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from sklearn import cross_decomposition
 
 import kilogram as kg
 
@@ -38,6 +39,18 @@ def test_scores_are_white_and_paired():
     np.testing.assert_allclose(U.T @ U / n, np.eye(4), atol=1e-9)
     np.testing.assert_allclose(V.T @ V / n, np.eye(4), atol=1e-9)
     np.testing.assert_allclose(U.T @ V / n, np.diag(model.correlations_), atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_weights_are_scikit_learns(scale):
+    X, Y = views()
+    ours = kg.CCA(3, scale=scale).fit(X, Y)
+    theirs = cross_decomposition.CCA(3, scale=scale, tol=1e-15, max_iter=100_000).fit(X, Y)
+    for name in ("x_weights_", "y_weights_"):
+        W, wanted = getattr(ours, name), getattr(theirs, name)
+        np.testing.assert_allclose(W.T @ W, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(np.diag(np.abs(W.T @ wanted)), 1.0, atol=1e-6)
+    assert not hasattr(kg.CCA(), "x_weights_")
 
 
 def test_invariant_to_invertible_maps():

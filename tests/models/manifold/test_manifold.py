@@ -316,3 +316,12 @@ def test_affinities_beyond_the_range_of_floats_are_refused():
     X = np.random.default_rng(0).random((29, 5))
     with pytest.raises(ValueError, match="affinities overflow"):
         kg.LaplacianEigenmaps(affinity="poly", gamma=1e300).fit(X)
+
+
+@pytest.mark.parametrize("name", ["Isomap", "LocallyLinearEmbedding"])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_the_search_for_neighbours_is_scikit_learns(name, form):
+    ours = getattr(kg, name)().fit(form(ROLL))
+    theirs = getattr(sklearn.manifold, name)().fit(ROLL)
+    for got, wanted in zip(ours.nbrs_.kneighbors(NEW), theirs.nbrs_.kneighbors(NEW), strict=True):
+        np.testing.assert_allclose(got, wanted)

@@ -120,3 +120,9 @@ def test_questions_that_cannot_be_asked():
     for bad in ({"start": [0, 0]}, {"start": [0, 9]}, {"start": [0, 5], "n_queries": 5}):
         with pytest.raises(ValueError, match=r"start|labels"):
             learn_actively(kg.LogisticRegression(), x, lambda i: i > 2, **{"n_queries": 1, **bad})
+
+
+def test_the_training_rows_are_kept():
+    x = np.arange(6.0)[:, None]
+    model = kg.LabelSpreading().fit(x, [0, -1, -1, -1, -1, 1])
+    np.testing.assert_array_equal(model.X_, x)

@@ -45,6 +45,7 @@ from kilogram.models.cca.view_scores import (
     deviation,
     fix_signs,
     least_norm,
+    orthonormalised,
     penalties,
     predictor,
     returner,
@@ -93,6 +94,9 @@ class CCA(
         Correlations between the paired scores of the training rows.
     x_rotations_, y_rotations_ : (d_x, n_components), (d_y, n_components)
         Directions in the (scaled) columns.
+    x_weights_, y_weights_ : (d_x, n_components), (d_y, n_components)
+        Directions of length one in the columns less the pairs before: the rotations made
+        orthonormal, one after another.
     x_loadings_, y_loadings_ : (d_x, n_components), (d_y, n_components)
         Covariances of the (scaled) columns with their own scores.
     x_mean_, y_mean_, x_std_, y_std_ : (d_x,), (d_y,), (d_x,), (d_y,)
@@ -261,6 +265,16 @@ class CCA(
         self.intercept_ = self.y_mean_ - self.x_mean_ @ coef
         self.n_iter_ = [1] * int(self.n_components)
         self._n_features_out = A.shape[1]
+
+    @property
+    def x_weights_(self) -> Any:
+        """Orthonormal directions of the pairs in the columns of X."""
+        return orthonormalised(self.x_rotations_)
+
+    @property
+    def y_weights_(self) -> Any:
+        """Orthonormal directions of the pairs in the columns of y."""
+        return orthonormalised(self.y_rotations_)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of X (n, k), or the pair of scores of X and y when y is given."""

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
+from kilogram.arrays.linalg import qr
 from kilogram.arrays.namespace import is_array, is_numpy, is_sparse, like, namespace, sum_dtype
 from kilogram.arrays.row_streams import as_rows
 from kilogram.arrays.rows import column_count, is_streamed
@@ -158,3 +159,12 @@ def permutation_p_value(U: np.ndarray, V: np.ndarray, times: int, rng: Any) -> f
     true = np.mean(correlations(U, V))
     beaten = sum(np.mean(correlations(U, V[rng.permutation(len(V))])) >= true for _ in range(times))
     return float((1 + beaten) / (1 + times))
+
+
+def orthonormalised(R: Any) -> Any:
+    """Gram-Schmidt of the columns of R, (d, k): the k-th is as close to R's as it can be."""
+    Q, triangle = qr(R)
+    xp = namespace(Q)
+    diagonal = xp.linalg.diagonal(triangle)
+    one = xp.ones_like(diagonal)
+    return Q * xp.where(diagonal < 0, -one, one)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from kilogram.arrays.memory import human_bytes
@@ -109,6 +110,8 @@ class Isomap(EmbeddingMixin, Estimator):
         Lengths of the shortest paths.
     landmarks_ : array of shape (n_landmarks,)
         Positions of the landmarks.
+    nbrs_ : sklearn.neighbors.NearestNeighbors
+        Search among the training rows, built when it is asked for.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -240,6 +243,19 @@ class Isomap(EmbeddingMixin, Estimator):
         warn_if_unfinished(type(self).__name__, scaling.found, "Raise max_time.")
         return self
 
+    @property
+    def nbrs_(self) -> NearestNeighbors:
+        """Search among the training rows, built when it is asked for."""
+        return NearestNeighbors(
+            n_neighbors=self.n_neighbors,
+            radius=self.radius,
+            algorithm=self.neighbors_algorithm,
+            metric=self.metric,
+            p=self.p,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+        ).fit(self._near.rows)
+
     def _landmarks(self, n: int, budget: Budget) -> np.ndarray:
         if self.n_landmarks is None:
             needed = COPIES * 8 * n * n
@@ -304,7 +320,7 @@ class Isomap(EmbeddingMixin, Estimator):
         K = half_squares(_landmark_distances(self.dist_matrix_, self.landmarks_))
         B = K - means.columns[:, None] - means.columns + means.grand
         rest = float((B * B).sum() - (self.eigenvalues_**2).sum())
-        return float(np.sqrt(max(rest, 0.0)) / len(B))
+        return np.float64(np.sqrt(max(rest, 0.0)) / len(B))
 
     def _place(self, block: Any) -> Any:
         self._ensure_squares(block, np.float64)

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.neighbors import NearestNeighbors
 
 from kilogram.arrays.namespace import is_sparse, to_numpy
 from kilogram.base import Budget, Estimate, Estimator, Laws, warn_if_unfinished
@@ -102,6 +103,8 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         Sum of the eigenvalues. `objective_` is the same.
     n_iter_ : int
         Number of iterations.
+    nbrs_ : sklearn.neighbors.NearestNeighbors
+        Search among the training rows, built when it is asked for.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -211,10 +214,19 @@ class LocallyLinearEmbedding(EmbeddingMixin, Estimator):
         values, Z = found.value
         self._unit, self._rows, self._places = unit, rows, Z * row_signs(Z.T).T
         self.eigenvalues_, self.n_iter_ = values, found.n_iter
-        self.reconstruction_error_ = self.objective_ = float(values.sum())
+        self.reconstruction_error_ = self.objective_ = np.float64(values.sum())
         self.embedding_ = as_block(self._places, X)
         warn_if_unfinished(type(self).__name__, found, "Raise tol or max_time.")
         return self
+
+    @property
+    def nbrs_(self) -> NearestNeighbors:
+        """Search among the training rows, built when it is asked for."""
+        return NearestNeighbors(
+            n_neighbors=int(self.n_neighbors),
+            algorithm=self.neighbors_algorithm,
+            n_jobs=self.n_jobs,
+        ).fit(self._rows * self._unit)
 
     def _check_neighbours_suffice(self, k: int) -> None:
         """Enough neighbours, in enough dimensions, for the method."""

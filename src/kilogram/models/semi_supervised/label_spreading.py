@@ -65,6 +65,8 @@ class LabelSpreading(ClassifierMixin, Estimator):
 
     Attributes
     ----------
+    X_ : ndarray or sparse matrix of shape (n, d)
+        The training rows.
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted.
     label_distributions_ : ndarray of shape (n, n_classes)
@@ -154,7 +156,7 @@ class LabelSpreading(ClassifierMixin, Estimator):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self._X, self.classes_, self.n_iter_ = rows, classes, found.n_iter
+        self.X_, self.classes_, self.n_iter_ = rows, classes, found.n_iter
         self._prior = Y.sum(axis=0) / Y.sum()
         self.label_distributions_ = _proportions(found.value, self._prior)
         warn_if_unfinished(type(self).__name__, found, "Raise max_iter or tol.")
@@ -211,9 +213,9 @@ class LabelSpreading(ClassifierMixin, Estimator):
     def _mean(self, new: Any) -> np.ndarray:
         F = self.label_distributions_
         if self.kernel == "rbf":
-            return self._affinities(new, self._X) @ F
+            return self._affinities(new, self.X_) @ F
         k = min(int(self.n_neighbors), len(F))
-        return F[nearest(self._X, k, new).indices].mean(axis=1)
+        return F[nearest(self.X_, k, new).indices].mean(axis=1)
 
     def predict(self, X: Any) -> Any:
         """The class of the largest probability, (n,)."""
