@@ -58,4 +58,4 @@ class DensityEstimator(DensityMixin, Estimator):
         X, _, w = self._validate(X, None, sample_weight, reset=False, sparse=False)
         rows, w = rows_of_positive_weight(*rows_in_memory(X, w))
         found = self._log_density(rows)
-        return float(found.sum() if w is None else w @ found)
+        return np.float64(found.sum() if w is None else w @ found)

@@ -275,7 +275,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         fit, extra, W = final_losses(
             X, s, self.components_, self._rules.final, about, self.missing == "em"
         )
-        self.reconstruction_err_ = float(np.sqrt(2 * max(fit, 0.0)))
+        self.reconstruction_err_ = np.float64(np.sqrt(2 * max(fit, 0.0)))
         self.objective_ = float(fit + extra) + self._penalty()
         if not is_streamed(X):
             self._ensure_finite(np.array([self.objective_]), X)

@@ -238,7 +238,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         kernels = [named_kernel(self.kernel, m.tuning) for m in machines]
         self.X_train_ = X
         self.kernel_ = kernels[0] if len(kernels) == 1 else kernels
-        self.log_marginal_likelihood_value_ = float(np.mean([m.mode.value for m in machines]))
+        self.log_marginal_likelihood_value_ = np.mean([m.mode.value for m in machines])
         self.n_iter_ = max(1, sum(m.found.n_iter for m in machines))
         self.converged_ = all(m.found.converged for m in machines)
         for machine in machines:
@@ -312,7 +312,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
             m.likelihood(part, self.max_iter_predict)
             for m, part in zip(self._machines, parts, strict=True)
         ]
-        value = float(np.mean([v for v, _ in found]))
+        value = np.mean([v for v, _ in found])
         if not eval_gradient:
             return value
         slopes = np.asarray([g for _, g in found])

@@ -238,7 +238,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     def _store(self, X: Any, found: Any) -> None:
         posterior, data = self._posterior, self._problem.data
         self.kernel_ = named_kernel(self.kernel, self._problem.tuning)
-        self.log_marginal_likelihood_value_ = posterior.log_likelihood
+        self.log_marginal_likelihood_value_ = np.float64(posterior.log_likelihood)
         self.log_marginal_likelihood_error_ = posterior.error
         self.alpha_, self.L_ = flat(posterior.a), posterior.L
         self.X_train_ = data.X
@@ -318,6 +318,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
             value, gradient = self._problem.objective(theta)
         except NotPositiveDefinite:
             value, gradient = -np.inf, np.zeros_like(theta)
+        value = np.float64(value)
         return (value, gradient) if eval_gradient else value
 
     def leave_one_out(self) -> LeaveOneOut:

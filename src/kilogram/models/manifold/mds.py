@@ -213,7 +213,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             normalized = not self.metric_mds
         rows = None if metric == "precomputed" else _host(X)
         self.dissimilarity_matrix_, self._rows = D, rows
-        self.stress_ = best.normalized_stress if normalized else best.stress
+        self.stress_ = np.float64(best.normalized_stress if normalized else best.stress)
         self._coordinates, self._disparities = best.Z, best.disparities
         self.n_iter_ = found.n_iter
         self.embedding_ = _in_library_of(best.Z, X)

@@ -251,7 +251,8 @@ default="kmeans"
                     break
         parts, bounds = best.value
         self._store(parts, summary, shape, X, w)
-        self.lower_bounds_, self.converged_, self.n_iter_ = bounds, best.converged, best.n_iter
+        self.lower_bounds_ = [np.float64(bound) for bound in bounds]
+        self.converged_, self.n_iter_ = best.converged, best.n_iter
         warn_if_unfinished(
             type(self).__name__,
             best_of(best, taken, wanted),
@@ -293,7 +294,7 @@ default="kmeans"
         self._shape = (shape.floor, shape.rows, shape.scale)
         self._moments = tuple(moments_of(parts))
         self._seen, self._calls = float(total), 1
-        self.lower_bound_ = (float(loglik) + shape.log_prior(parts)) / float(total)
+        self.lower_bound_ = np.float64((float(loglik) + shape.log_prior(parts)) / float(total))
         self.objective_ = -self.lower_bound_
         self._n_features_out = int(self.n_components)
 
@@ -328,7 +329,7 @@ default="kmeans"
         self._calls, self._seen, self._moments = calls + 1, seen, tuple(now)
         self._n_features_out = int(self.n_components)
         self._store_components(parts, summary)
-        self.lower_bound_ = (found.loglik + shape.log_prior(old)) / found.total
+        self.lower_bound_ = np.float64((found.loglik + shape.log_prior(old)) / found.total)
         self.objective_ = -self.lower_bound_
         self.n_iter_, self.converged_ = self._calls, False
         return self

@@ -116,8 +116,9 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
         rows = found.means if is_streamed(X) else X
         self._ensure_felt(rows, xp.max(found.squares), np.float64)
         self.theta_ = xp.where(known, found.means, found.mean[None, :])
-        self.epsilon_ = float(self.var_smoothing) * float(xp.max(spread))
-        variances = xp.where(known, found.variances, spread[None, :]) + self.epsilon_
+        epsilon = float(self.var_smoothing) * float(xp.max(spread))
+        self.epsilon_ = np.float64(epsilon)
+        variances = xp.where(known, found.variances, spread[None, :]) + epsilon
         self.var_ = self._positive(variances, spread)
         least = float(xp.min(self.var_))
         if least * float(xp.finfo(self.var_.dtype).max) < 1:

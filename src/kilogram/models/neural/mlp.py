@@ -325,7 +325,7 @@ class MultilayerPerceptron(Estimator):
             self.intercepts_ = [xp.zeros(size, **made) for size in arch.sizes[1:]]
         self.n_layers_, self.n_outputs_ = len(arch.sizes), arch.sizes[-1]
         self.out_activation_ = arch.output
-        self.n_iter_, self.loss_ = found.n_iter, found.objective
+        self.n_iter_, self.loss_ = found.n_iter, np.float64(found.objective)
 
     @property
     def _no_improvement_count(self) -> int:

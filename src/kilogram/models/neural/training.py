@@ -134,6 +134,7 @@ class History:
 
     def add(self, loss: float, score: float | None, tol: float) -> bool:
         """Count an epoch; whether its score is the best so far."""
+        loss = np.float64(loss)
         self.losses.append(loss)
         if score is None or self.scores is None:
             best = math.inf if self.best_loss is None else self.best_loss
@@ -258,7 +259,7 @@ def run_lbfgs(
         return float(value), np.asarray(to_numpy(grad), dtype=np.float64)
 
     def after(intermediate_result: Any) -> None:
-        losses.append(float(intermediate_result.fun))
+        losses.append(np.float64(intermediate_result.fun))
         if options.verbose:
             print(f"Iteration {len(losses)}, loss = {losses[-1]:.8f}")
         if tick(len(losses), losses[-1]):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from kilogram.arrays.namespace import like, namespace
@@ -128,7 +129,7 @@ class KernelRidgeCV(KernelPredictor):
     >>> y = np.sin(X[:, 0]) + 0.1 * np.cos(37.0 * X[:, 0])
     >>> grid = np.logspace(-6, 2, 9)
     >>> model = KernelRidgeCV(grid, kernels=[Gaussian(s) for s in (0.1, 1.0, 10.0)]).fit(X, y)
-    >>> model.kernel_, model.alpha_ < 10.0
+    >>> model.kernel_, bool(model.alpha_ < 10.0)
     (Gaussian(sigma=1.0), True)
     """
 
@@ -258,7 +259,7 @@ class KernelRidgeCV(KernelPredictor):
         grid = {"kernel": kernels, "alpha": alphas}
         search = GridSearchCV(model, grid, cv=split_rows(self.cv, X, y), scoring=self.scoring)
         found = best_by_folds(search, X, y, sample_weight)
-        self.alpha_, self.best_score_ = found.alpha, search.best_score_
+        self.alpha_, self.best_score_ = np.float64(found.alpha), search.best_score_
         scores = search.cv_results_["mean_test_score"].reshape(len(alphas), len(kernels)).T
         self.scores_ = scores[0] if self.kernels is None else scores
         self.__dict__.update(

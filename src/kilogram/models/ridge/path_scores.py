@@ -48,11 +48,11 @@ class PathChoice:
     def best(self) -> Any:
         if self.per_target:
             return np.asarray([self.scores[i, j] for j, i in enumerate(self.index)])
-        return float(self.scores[self.index[0]])
+        return self.scores[self.index[0]]
 
     def alpha(self, alphas: Sequence[float]) -> Any:
         chosen = [alphas[i] for i in self.index]
-        return np.asarray(chosen) if self.per_target else chosen[0]
+        return np.asarray(chosen) if self.per_target else np.float64(chosen[0])
 
 
 def check_alphas(alphas: Any, *, strictly: bool) -> list[float]:

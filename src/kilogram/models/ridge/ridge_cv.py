@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from kilogram.arrays.namespace import is_sparse, namespace
@@ -106,7 +107,7 @@ class RidgeCV(LinearPredictor):
     >>> from kilogram import RidgeCV
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = RidgeCV(alphas=[1e-3, 1e-2, 1e-1, 1]).fit(X, y)
-    >>> model.alpha_, round(model.score(X, y), 3)
+    >>> float(model.alpha_), round(model.score(X, y), 3)
     (0.01, 0.517)
     """
 
@@ -198,7 +199,7 @@ class RidgeCV(LinearPredictor):
             scoring=self.scoring,
         )
         found = best_by_folds(search, X, y, sample_weight)
-        self.alpha_, self.best_score_ = found.alpha, search.best_score_
+        self.alpha_, self.best_score_ = np.float64(found.alpha), search.best_score_
         self.scores_ = search.cv_results_["mean_test_score"]
         for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_"):
             if hasattr(found, name):

@@ -220,10 +220,10 @@ class HuberRegressor(RobustPredictor):
         )
         start = None
         if self.warm_start and hasattr(self, "scale_"):
-            start = self._coefficients(), float(self.intercept_), self.scale_
+            start = self._coefficients(), float(self.intercept_), float(self.scale_)
         found, scale = huber_fit(problem, moments, start)
         self._store(found, rows)
-        self.scale_ = scale
+        self.scale_ = np.float64(scale)
         self.__dict__.pop("outliers_", None)
         if not is_streamed(rows.X):
             r = to_numpy(rows.Y)[:, 0] - to_numpy(self.predict(rows.X))

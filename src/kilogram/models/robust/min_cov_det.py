@@ -239,7 +239,7 @@ class MinCovDet(Estimator, EmpiricalCovariance):
         P = self.get_precision()
         sign, logdet = np.linalg.slogdet(P)
         mean = float(np.mean(to_numpy(self.mahalanobis(X_test))))
-        return 0.5 * float((logdet if sign > 0 else -np.inf) - mean - d * np.log(2.0 * np.pi))
+        return 0.5 * ((logdet if sign > 0 else -np.inf) - mean - d * np.log(2.0 * np.pi))
 
     def _estimate(self, n: int, d: int, dtype: str) -> Estimate:
         work = 4.0 * STARTS * min(n, 1500) * (d + 20) ** 2 + 100.0 * n * d * d

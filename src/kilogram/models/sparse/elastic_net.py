@@ -218,7 +218,7 @@ class ElasticNet(SparseLinearModel):
         W = np.stack([point.coef for point in points], axis=1)
         self._store_linear((W, np.array(intercepts)), rows, flat=flat)
         gaps = np.array([p.gap * d.yy for p, (d, _) in zip(points, designs, strict=True)])
-        self.dual_gap_ = float(gaps[0]) if flat else gaps
+        self.dual_gap_ = gaps[0] if flat else gaps
         self.n_iter_ = points[0].n_iter if flat else [point.n_iter for point in points]
         self.objective_ = float(sum(point.objective for point in points))
         self._warn(points)

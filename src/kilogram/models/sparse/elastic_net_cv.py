@@ -201,7 +201,7 @@ class ElasticNetCV(SparseLinearModel):
         errors = self._fold_errors(designs, folds, ratios, grids, options)
         mean = np.average(errors, axis=2, weights=data.fold_weights(folds))
         best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        self.l1_ratio_, self.alpha_ = float(ratios[best]), float(grids[best][place])
+        self.l1_ratio_, self.alpha_ = np.float64(ratios[best]), np.float64(grids[best][place])
         self.mse_path_ = errors[0] if len(ratios) == 1 else errors
         shared = all(np.array_equal(grid, grids[0]) for grid in grids)
         self.alphas_ = grids[0] if shared else np.array(grids)
@@ -231,11 +231,11 @@ class ElasticNetCV(SparseLinearModel):
     def _refit(
         self, design: Design, centring: Centring, options: ElasticNetOptions, rows: RegressionData
     ) -> None:
-        a, ratio = self.alpha_, self.l1_ratio_
+        a, ratio = float(self.alpha_), float(self.l1_ratio_)
         (point,) = elastic_net_path(design, [(a * ratio, a * (1 - ratio))], options)
         intercept = np.array([centring.intercept(point.coef)])
         self._store_linear((point.coef[:, None], intercept), rows, flat=True)
-        self.dual_gap_, self.n_iter_ = point.gap * design.yy, point.n_iter
+        self.dual_gap_, self.n_iter_ = np.float64(point.gap * design.yy), point.n_iter
         ElasticNet._warn(self, [point])
 
     def __sklearn_tags__(self) -> Any:

@@ -34,7 +34,7 @@ class LarsSelection(LinearPredictor):
     max_iter: int
 
     def _store_path(self, path: LarsPath, k: int, rows: Any, centring: Any) -> None:
-        self.alpha_ = float(path.alphas[k])
+        self.alpha_ = np.float64(path.alphas[k])
         W = path.coefs[k][:, None]
         self.active_ = [j for j in path.active if W[j, 0] != 0]
         self.n_iter_ = path.n_iter
@@ -182,7 +182,7 @@ class LarsCV(LarsSelection):
         design, centring = designs.whole()
         end = LarsOptions(options.lasso, options.positive, best, options.max_iter)
         self._store_path(least_angles(design, end), -1, rows, centring)
-        self.alpha_ = best
+        self.alpha_ = np.float64(best)
         return self
 
 
@@ -381,7 +381,7 @@ class LassoLarsIC(LarsSelection):
         features = np.array([np.count_nonzero(b) for b in path.coefs])
         factor = 2.0 if self.criterion == "aic" else float(np.log(n))
         self.criterion_ = n * np.log(2 * np.pi * variance) + squares / variance + factor * features
-        self.noise_variance_ = float(variance)
+        self.noise_variance_ = np.float64(variance)
         self._store_path(path, int(np.argmin(self.criterion_)), rows, centring)
         return self
 
