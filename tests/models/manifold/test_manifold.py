@@ -325,3 +325,13 @@ def test_the_search_for_neighbours_is_scikit_learns(name, form):
     theirs = getattr(sklearn.manifold, name)().fit(ROLL)
     for got, wanted in zip(ours.nbrs_.kneighbors(NEW), theirs.nbrs_.kneighbors(NEW), strict=True):
         np.testing.assert_allclose(got, wanted)
+
+
+def test_the_scaling_of_isomap_as_kernel_pca():
+    ours, theirs = (package.Isomap(n_neighbors=10).fit(ROLL) for package in (kg, sklearn.manifold))
+    found = ours.kernel_pca_
+    np.testing.assert_allclose(found.eigenvalues_, theirs.kernel_pca_.eigenvalues_, rtol=1e-8)
+    places = found.transform(-0.5 * ours.dist_matrix_**2)
+    np.testing.assert_allclose(turned(places, ours.embedding_), ours.embedding_, atol=1e-6)
+    few = kg.Isomap(n_neighbors=10, n_landmarks=50, random_state=0).fit(ROLL)
+    np.testing.assert_allclose(few.kernel_pca_.eigenvalues_, few.eigenvalues_, rtol=1e-8)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
+from sklearn.decomposition import KernelPCA
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
@@ -112,6 +113,9 @@ class Isomap(EmbeddingMixin, Estimator):
         Positions of the landmarks.
     nbrs_ : sklearn.neighbors.NearestNeighbors
         Search among the training rows, built when it is asked for.
+    kernel_pca_ : sklearn.decomposition.KernelPCA
+        The scaling of the landmarks as kernel PCA of ``-dist_matrix_**2 / 2``, fitted when it is
+        asked for; its signs may differ from those of `embedding_`.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -255,6 +259,17 @@ class Isomap(EmbeddingMixin, Estimator):
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
         ).fit(self._near.rows)
+
+    @property
+    def kernel_pca_(self) -> KernelPCA:
+        """The scaling of the landmarks as kernel PCA, fitted when it is asked for."""
+        return KernelPCA(
+            n_components=self.n_components,
+            kernel="precomputed",
+            eigen_solver=self.eigen_solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        ).fit(half_squares(_landmark_distances(self.dist_matrix_, self.landmarks_)))
 
     def _landmarks(self, n: int, budget: Budget) -> np.ndarray:
         if self.n_landmarks is None:
