@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from kilogram.native.source_digest import source_digest
+
+SOURCES = Path(__file__).parent / "src"  # there in a checkout, not in a wheel
 POLICY = "OMP_WAIT_POLICY"
 
 
@@ -25,8 +29,21 @@ def load_core() -> Any:
     finally:
         if ours:
             del os.environ[POLICY]
+    check_sources(core.source_digest, SOURCES)
     core.load_blas()
     return core
+
+
+def check_sources(compiled: str, folder: Path) -> None:
+    """Refuse a module compiled from other sources than those in the checkout.
+
+    Its functions may take other arguments, or compute something else: wrong numbers, no error.
+    """
+    if folder.is_dir() and source_digest(folder) != compiled:
+        raise ImportError(
+            "the compiled core of Kilogram does not match its C++ sources. Build it again: "
+            "python -m pip install --editable . (`make test` and `make cook` do so)."
+        )
 
 
 load_core()

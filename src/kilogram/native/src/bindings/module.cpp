@@ -53,6 +53,7 @@ template <class T> void bind_functions(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   // Not done while the module is imported: the stub generator imports it where SciPy is missing.
+  m.attr("source_digest") = KG_SOURCE_DIGEST;  // see source_digest.py
   m.def("load_blas", &kg::load_blas);
   kg::bind_kernels(m);
   kg::bind_sums(m);
