@@ -12,8 +12,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 import kilogram as kg
 from kilogram.base import ConvergenceWarning
 from kilogram.models.neural.mlp import float32_suffices
-from kilogram.models.neural.network import Backpropagation
-from kilogram.native.threads import blas_libraries
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -263,23 +261,3 @@ def test_many_float64_rows_are_trained_in_float32_where_it_has_the_digits():
     first = model.loss_
     assert model.partial_fit(X[:500], y[:500]).coefs_[0].dtype == np.float64
     assert model.partial_fit(X, y).loss_ < first
-
-
-def test_short_products_run_on_one_thread(monkeypatch):
-    """Long ones keep the threads of BLAS, and both leave its setting as it was."""
-    X, y = np.random.default_rng(0).standard_normal((60, 8)), np.arange(60) % 3
-    before = [library.get_num_threads() for library in blas_libraries()]
-    seen = []
-
-    def remember(self, theta, *rest, run=Backpropagation.__call__):
-        seen.append(max(library.get_num_threads() for library in blas_libraries()))
-        return run(self, theta, *rest)
-
-    monkeypatch.setattr(Backpropagation, "__call__", remember)
-    kg.MLPClassifier((5,), max_iter=1).fit(X, y)
-    assert set(seen) == {1}
-    seen.clear()
-    monkeypatch.setattr("kilogram.models.neural.training.SHORT_PRODUCT", 0)
-    kg.MLPClassifier((5,), max_iter=1).fit(X, y)
-    assert set(seen) == {max(before)}
-    assert [library.get_num_threads() for library in blas_libraries()] == before

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +14,9 @@ from kilogram.arrays.namespace import is_numpy, is_sparse, like, namespace, to_n
 from kilogram.base.progress import Tick
 from kilogram.models.neural.network import Backpropagation
 from kilogram.models.neural.optimizers import Optimizer
-from kilogram.native.threads import serial_blas
 from kilogram.solvers.solution import Solution
 
 TIME = "max_time is reached."
-#: Multiplications of a matrix product, about a millisecond. Below, threads of OpenBLAS wait for
-#: each other longer than they compute: on two cores an epoch of 2e7 took four times as long.
-SHORT_PRODUCT = 5e7
 NOT_FINITE = (
     "Solver produced non-finite parameter weights. The input data may contain large values and "
     "need to be preprocessed (StandardScaler), or learning_rate_init is too large."
@@ -162,18 +156,6 @@ class Training(NamedTuple):
 
 def run_epochs(training: Training, theta: Any, rng: np.random.RandomState) -> Solution:
     """Epochs from theta, which is written into, until the loss or the score stops improving."""
-    with _blas_threads(training, theta):
-        return _epochs(training, theta, rng)
-
-
-def _blas_threads(training: Training, theta: Any) -> AbstractContextManager[None]:
-    """One thread for NumPy's products where they are too short to wait for a second."""
-    sizes, batch = training.step.arch.sizes, training.options.batch
-    longest = batch * max(a * b for a, b in pairwise(sizes))
-    return serial_blas() if is_numpy(theta) and longest < SHORT_PRODUCT else nullcontext()
-
-
-def _epochs(training: Training, theta: Any, rng: np.random.RandomState) -> Solution:
     options, history, n = training.options, training.history, training.rows.n
     best = namespace(theta).asarray(theta, copy=True)
     order, message, epoch = np.arange(n), "", 0
