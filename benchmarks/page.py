@@ -14,7 +14,7 @@ from benchmarks.tasks import FAMILIES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-RESULTS = ROOT / "docs" / "benchmarks" / "one_thread.json"
+RESULTS = ROOT / "docs" / "benchmarks" / "two_threads.json"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 Row = Mapping[str, Any]
