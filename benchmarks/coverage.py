@@ -253,14 +253,14 @@ def judged_aside(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
 def judged_by_all(found: Found, cooked: Cooked, aside: pd.DataFrame) -> None:
     """Add one repetition by every measure that the task offers."""
     classes, kept = cooked.question.classes, cooked.kept
-    told = cooked.predict(aside, details=True)
+    details = cooked.predict(aside, details=True)
     truth, predicted = aside["target"].to_numpy(), cooked.predict(aside)
     outputs: dict[str, np.ndarray] = {"predictions": np.asarray(predicted)}
     if classes:
         places = {name: place for place, name in enumerate(classes)}
         truth, outputs["predictions"] = (np.array([places[one] for one in column])
                                          for column in (truth, predicted))  # fmt: skip
-        outputs["probabilities"] = np.column_stack([told[f"P({name})"] for name in classes])
+        outputs["probabilities"] = np.column_stack([details[f"P({name})"] for name in classes])
     for measure in MEASURES.values():
         if measure.task != cooked.measure.task or not _suits(measure.name, truth, len(classes)):
             continue
