@@ -144,7 +144,8 @@ def run_process(seed: int, n: int, name: str | None, found: Findings, end: float
             child.kill()
             child.wait()
             if time.monotonic() < end:
-                found.add(f"{case} | hang, no end after {SILENCE} s | seed {last}")
+                what = "hang, no end" if case else "worker | imports or a busy machine, no fit"
+                found.add(f"{case} | {what} after {SILENCE} s | seed {last}".removeprefix(" | "))
             return last
         if line is None:
             break

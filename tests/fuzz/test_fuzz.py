@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kilogram.models.ridge import Ridge
+from tests.fuzz import __main__ as runner
 from tests.fuzz import cases
 from tests.fuzz.__main__ import main
 from tests.fuzz.cases import draw_case, put
@@ -70,6 +71,22 @@ def test_findings_are_counted_by_kind_with_an_example(tmp_path, monkeypatch):
     assert "\n3 fits" in text
     assert "3 x Ridge | off by #" in text
     assert "3 x Ridge | crash, status #" in text
+
+
+@pytest.mark.parametrize(
+    ("printed", "finding"), [("#7 Ridge", "Ridge | hang"), ("", "worker | imports or a busy")]
+)
+def test_a_worker_that_did_not_start_is_no_hanging_fit(printed, finding, monkeypatch):
+    def start(command, **options):
+        code = f"import time; print('{printed}', flush=True) if '{printed}' else 0; time.sleep(60)"
+        return popen([sys.executable, "-c", code], **options)
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(runner, "SILENCE", 1)
+    found = runner.Findings()
+    runner.run_process(7, 1, None, found, float("inf"))
+    assert [line.startswith(finding) for line in found.examples.values()] == [True]
 
 
 def test_containers_of_missing_libraries_are_left_out(monkeypatch):

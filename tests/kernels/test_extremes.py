@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kilogram as kg
+from kilogram.kernels.linear import Sigmoid
 
 TINY = [
     kg.Gaussian(sigma=1e-25),
@@ -32,7 +33,7 @@ def test_huge_widths_give_ones(dtype):
 
 
 @pytest.mark.parametrize(
-    "kernel", [kg.Gaussian(1.0), kg.Matern(1.5), kg.Linear(), kg.Polynomial(2)]
+    "kernel", [kg.Gaussian(1.0), kg.Matern(1.5), kg.Linear(), kg.Polynomial(2), Sigmoid()]
 )
 def test_squares_that_overflow_are_an_error(kernel):
     X = np.array([[1e160, 2e160], [1e160, 2e160], [-3e160, 0.0]])

@@ -89,8 +89,6 @@ class Sigmoid(Kernel):
         Offset.
     """
 
-    uses_squares = False
-
     def __init__(self, gamma: float | None = None, coef0: float = 1):
         self.gamma = gamma
         self.coef0 = coef0

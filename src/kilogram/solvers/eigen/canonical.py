@@ -22,6 +22,11 @@ from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, eigh, solve_tr
 from kilogram.arrays.namespace import namespace
 from kilogram.arrays.threads import one_team
 
+ALL_EQUAL = (
+    "the rows of a view are all equal in the features of its kernel: there is nothing to "
+    "correlate. Use other columns, or a kernel that tells the rows apart."
+)
+
 
 class CanonicalPairs(NamedTuple):
     """Directions A (d_x, k) and B (d_y, k), and the values s (k,) of the objective."""
@@ -145,10 +150,7 @@ def from_smoothers(
         if change <= tol or stop:
             break
     if Q is None:
-        raise ValueError(
-            "the rows of a view are all equal in the features of its kernel: there is nothing to "
-            "correlate. Use other columns, or a kernel that tells the rows apart."
-        )
+        raise ValueError(ALL_EQUAL)
     k = min(k, s.shape[0])  # an invariant space may be smaller
     V_x = Q @ coefficients[:, :k]
     s = xp.sqrt(xp.clip(s[:k], min=float(xp.finfo(s.dtype).smallest_normal)))

@@ -18,6 +18,7 @@ from kilogram.kernels import Kernel, Precomputed
 from kilogram.kernels.row_pairs import cast, wide
 from kilogram.operators import Gram
 from kilogram.operators.centred import KernelMeans, centre_in_place
+from kilogram.solvers.eigen.canonical import ALL_EQUAL
 from kilogram.solvers.linear.ridged_gram import add_diagonal
 
 
@@ -41,7 +42,10 @@ class View:
         w = None if w is None else like(w, K)
         total = float(K.shape[0]) if w is None else float(xp.sum(w))
         means = KernelMeans.of(K, w)
+        size = _largest_diagonal(K, w)
         K = centre_in_place(K, means)
+        if _largest_diagonal(K, w) <= _rounding(K) * size:
+            raise ValueError(ALL_EQUAL)
         root = None if w is None else xp.sqrt(w)
         if root is not None:
             K *= root[:, None]
@@ -57,6 +61,18 @@ class View:
         """a = sqrt(W) (K + W alpha I)^-1 v, in the unweighted rows."""
         a = self.total**0.5 * cholesky_solve(self.L, V)
         return a if self.root is None else self.root[:, None] * a
+
+
+def _largest_diagonal(K: Any, w: Any) -> float:
+    """The largest size of k(x, x) of a row that has a weight."""
+    xp = namespace(K)
+    sizes = xp.abs(xp.linalg.diagonal(K))
+    return float(xp.max(sizes if w is None else xp.where(w > 0, sizes, xp.zeros_like(sizes))))
+
+
+def _rounding(K: Any) -> float:
+    """What centring leaves of equal entries, relative to them: sums of n terms, of random signs."""
+    return float(4 * K.shape[0] ** 0.5 * namespace(K).finfo(K.dtype).eps)
 
 
 def ridged_factor(K: Any, ridge: float) -> Any:
