@@ -13,7 +13,7 @@ from kilogram.base.constraints import Integer, Real, check_parameter
 from kilogram.base.random_state import as_generator
 
 Array = np.ndarray[Any, np.dtype[Any]]
-SIDE = 16  # pixels of a glyph
+SIDE = 16  # pixels of a glyph: digits of 10 x 14 with room to shift by 3
 
 #: Digits of 5 x 7 pixels, one row of a digit after the other.
 _FONT = (

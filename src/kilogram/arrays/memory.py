@@ -12,7 +12,8 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{letter}I": 2 ** (10 * i) for i, letter in enumerate("KMGT", start=1)}
 _PATTERN = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
 
-FREE_FRACTION = 0.6  # of the free memory may be used by default: the rest is the user's other work
+# Of the free memory may be used by default, our choice: the rest is the user's other work.
+FREE_FRACTION = 0.6
 #: Bytes used without asking the system how much is free, which costs as much as such a matrix.
 ALWAYS_ALLOWED = 32 * 2**20
 #: Numbers in a block of kernel values or distances that matrix products compute: 32 MiB of

@@ -16,7 +16,7 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 import scipy.sparse
 
-MODERATE = 1e15  # numbers below it, and their squares, are safe factors of float32 ones
+MODERATE = 1e15  # squares, 1e30, times 1e8 are still below the largest float32, 3.4e38
 
 
 def namespace(*arrays: Any) -> Any:

@@ -14,7 +14,7 @@ __all__ = ["blas_threads", "idle_threads", "map_threads", "n_threads", "one_team
 A = TypeVar("A")
 B = TypeVar("B")
 
-SMALL = 256  # order of matrices that one thread handles best
+SMALL = 256  # order of matrices that one thread handles best: a product takes about 1 ms
 
 
 @contextmanager

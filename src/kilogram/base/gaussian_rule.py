@@ -28,7 +28,9 @@ from kilogram.base.parameters import numbers
 from kilogram.functions.bayes import is_certain, log_posterior, with_ruled_out_rows
 from kilogram.statistics.class_scatters import ClassScatters
 
-TOGETHER = 256  # columns of all classes' roots up to which one product serves them all
+# Columns of all classes' roots up to which one product serves them all; wider products gain
+# nothing, they are at full speed.
+TOGETHER = 256
 
 
 @dataclass(frozen=True, eq=False)

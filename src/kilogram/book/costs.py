@@ -11,7 +11,7 @@ from kilogram.base.estimate import Estimate, estimate
 from kilogram.registry import PUBLIC, pages
 
 ROWS = (1_000, 100_000, 10_000_000)
-COLUMNS = 20  # a usual width; the page names it
+COLUMNS = 20  # a usual width, our choice; the page names it
 
 
 @cache

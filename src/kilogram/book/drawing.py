@@ -13,7 +13,7 @@ from kilogram.book.recording import Grid, Layer, Panel, limits, line, number, po
 from kilogram.book.scene import Points
 
 LO, HI = -3.0, 3.0
-CELLS = 48  # of a field, each way; regions have four times as many
+CELLS = 48  # of a field, each way: some 6 pixels; regions have four times as many
 
 _LOAD = {
     "cloud": 'X = np.loadtxt("points.csv", delimiter=",")[:, :2]',

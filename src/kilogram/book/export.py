@@ -23,9 +23,10 @@ from kilogram.book.tours import tours
 from kilogram.book.worker import answer
 from kilogram.registry import SLUGS
 
-#: of the recordings of one page, in bytes after compression
+#: Of the recordings of one page, in bytes after compression: with its text and code below 1 MB.
 MAX_PAGE = 850_000
-COMBINATIONS = 96  # of controls and presets, for a scene
+# Of controls and presets, for a scene, before `MAX_PAGE` reduces them: our choice.
+COMBINATIONS = 96
 
 
 @dataclass(frozen=True)

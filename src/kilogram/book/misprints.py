@@ -16,7 +16,7 @@ from kilogram.textbook.boosting import best_stump, stump_values
 from kilogram.textbook.robust import huber_loss
 from kilogram.textbook.state import Array, State, States
 
-TINY = 1e-12  # keeps a division by zero away
+TINY = 1e-12  # keeps a division by zero away; far below all data of the pages
 
 
 def printed_steps(states: Iterable[State]) -> list[Step]:

@@ -18,7 +18,7 @@ from kilogram.book.recording import Recording
 from kilogram.book.textbook_steps import last_line
 from kilogram.errors import UserError
 
-MAX_POINTS = 1000  # more points are neither seen singly nor computed while one drags
+MAX_POINTS = 1000  # more points are neither seen singly nor computed while one drags: our choice
 
 
 class BookError(UserError):

@@ -17,7 +17,7 @@ from kilogram.book.worker import Superseded, Worker
 
 STATIC = Path(__file__).parent / "static"
 HOST = "127.0.0.1"
-MAX_BYTES = 1 << 20  # of a request
+MAX_BYTES = 1 << 20  # of a request: 1 000 points take some 60 kB
 
 # Nothing is loaded from elsewhere, whatever a page may contain.
 _POLICY = (

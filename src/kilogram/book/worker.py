@@ -17,8 +17,9 @@ from typing import Any
 from kilogram.book.scene import BookError, run_scene, scenes
 from kilogram.book.thumbnails import thumbnail
 
-TIME_LIMIT = 10.0  # seconds
-START_LIMIT = 300.0  # for the imports of the process, which are no part of a fit
+TIME_LIMIT = 10.0  # seconds that a reader waits at most: our choice
+# Seconds for the imports of the process, which are no part of a fit: minutes on a slow disk.
+START_LIMIT = 300.0
 
 
 class Superseded(Exception):

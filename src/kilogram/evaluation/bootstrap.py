@@ -28,7 +28,8 @@ from kilogram.evaluation.losses import Loss, loss_of
 from kilogram.evaluation.row_indexing import take
 from kilogram.evaluation.short_repr import ShortRepr
 
-# Pairs (i, j) looked at for gamma; beyond, a sample of rows stands for all.
+# Pairs (i, j) looked at for gamma; beyond, a sample of sqrt(4e6) = 2 000 rows stands for all, with
+# which a mean is known to 2 % of the spread.
 MAX_PAIRS = 4_000_000
 
 

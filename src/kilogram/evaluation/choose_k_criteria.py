@@ -27,7 +27,9 @@ from kilogram.solvers.lloyd.pairwise_distances import Distance
 from kilogram.solvers.lloyd.silhouette import silhouettes
 
 EUCLIDEAN = Distance("euclidean")
-SPREADS = 2.0  # standard deviations of the references that a criterion must be away from them
+# Standard deviations of the references that a criterion must be away from them: by chance in 2.3 %
+# of normal ones.
+SPREADS = 2.0
 STABLE = 0.5  # fraction of their instability that a stable number of clusters may have
 RIDGE = 1e-6  # of the mean variance, on the diagonals of mixtures
 FLOOR = 1e-4  # of the mean variance, under the covariance of the code: rows are not known better

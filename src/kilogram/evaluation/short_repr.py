@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-#: Arrays and sequences of more entries than this are shown by their size.
+#: Arrays and sequences of more entries than this are shown by their size: six fit a cell of a
+#: table.
 SHOWN = 6
 
 

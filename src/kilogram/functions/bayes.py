@@ -23,7 +23,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import like, namespace
 
-FEW = 32  # classes
+FEW = 32  # classes; measured: 1.2 to 1.5 times faster at 32, 0.65 to 0.85 times at 64
 
 
 def is_certain(joint: Any) -> bool:

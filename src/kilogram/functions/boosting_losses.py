@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
+from kilogram.functions.weighted_medians import TIE
+
 TINY = np.finfo(np.float64).tiny
 #: Of |y - median|: where the Huber loss of boosting turns linear (Friedman 2001, M-TreeBoost).
 HUBER_QUANTILE = 0.9
-TIE = 1e-12  # sums of weights this near to the wanted fraction, relatively, are that fraction
 
 
 def weighted_quantile(values: np.ndarray, w: np.ndarray | None, q: float) -> float:

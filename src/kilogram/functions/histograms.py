@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-MOST_BINS = 200  # tried by the two rules that search
+# Tried by the two rules that search: for n rows they choose about n^(1/3), so this serves 8
+# million.
+MOST_BINS = 200
 
 
 def counts(x: Any, start: float, width: float, bins: int, w: Any = None) -> np.ndarray:

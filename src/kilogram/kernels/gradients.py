@@ -56,7 +56,7 @@ from kilogram.kernels.row_pairs import as_pair, dense
 from kilogram.kernels.stretched import Stretched
 from kilogram.kernels.white import White
 
-TILE_ENTRIES = 2**18  # entries of K and M worked on at once: they stay in cache
+TILE_ENTRIES = 2**18  # entries of K and M worked on at once: 2 MiB each stay in cache
 Gradient = dict[str, float]
 
 OWN: dict[type[Kernel], tuple[str, ...]] = {

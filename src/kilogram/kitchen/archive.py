@@ -23,7 +23,7 @@ from typing import Any
 MAX_RATIO, HARMLESS_BYTES = 50, 64 << 20
 # The model of a table with 2,000 columns of 50 levels has 210,000 nodes.
 MAX_NODES, MAX_DEPTH = 2_000_000, 100
-_PIECE = 1 << 20  # bytes unpacked between two checks of the limit
+_PIECE = 1 << 20  # bytes unpacked between two checks of the limit: 1 MiB, a millisecond
 _ADAPTERS = tuple(
     f"sklearn.externals.array_api_compat.{name}" for name in ("torch", "cupy", "dask")
 )

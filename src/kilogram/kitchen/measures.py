@@ -41,7 +41,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.formatting import percent
 from kilogram.kitchen.question import Question, Task
 
-MOSTLY = 0.8  # of the rows: accuracy would be that of the constant prediction
+MOSTLY = 0.8  # of the rows: accuracy would be that of the constant prediction; our choice
 TINY = 1e-12  # the logarithm of a probability of 0
 TOP = 3  # of top-3 accuracy
 # With more classes the area under the ROC curve, a ranking for each of them, is left out beside

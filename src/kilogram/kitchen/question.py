@@ -35,7 +35,8 @@ Task = Literal["regression", "classification"]
 TaskName = Literal["regression", "classification", "ordinal"]
 MIN_ROWS = 20  # two folds of ten rows are the least worth scoring
 FEW_VALUES = 10  # whole numbers that are read as classes: grades, stages
-# Integers of a column with one of these words in its name may be classes.
+# Integers of a column with one of these words in its name may be classes, up to so many: our
+# choice.
 MAYBE_CLASSES = 100
 CLASS_NAMES = {"class", "classes", "label", "category", "type", "kind", "species", "code", "group"}
 

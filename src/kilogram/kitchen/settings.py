@@ -12,7 +12,7 @@ from kilogram.kitchen.errors import KitchenError, check_setting
 from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.question import TaskName
 
-MAX_ROWS = 50_000  # the exact methods take minutes beyond; `--max-rows` raises it
+MAX_ROWS = 50_000  # the exact methods take minutes beyond, K has 20 GB; `--max-rows` raises it
 SearchMethod = Literal["path", "grid", "random", "coarse", "bayes", "halving"]
 # Recipes by name, simplest first; `recipes.menu` has the default menu.
 RECIPES = ("naive_bayes", "lasso", "elastic_net", "poisson", "huber", "ordinal", "linear",

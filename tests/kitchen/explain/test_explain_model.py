@@ -16,7 +16,7 @@ from kilogram.kitchen import KitchenError, cook, explain
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.partial_dependence import dependence, grid
 from kilogram.kitchen.artifact.responses import in_words, value_in_words
-from kilogram.kitchen.explain.importance import importance, most_correlated_columns
+from kilogram.kitchen.explain.importance import importance
 from kilogram.kitchen.explain.nearest import UNSCALED, nearest, on_one_scale
 from kilogram.kitchen.explain.show import as_html, sentences
 from kilogram.kitchen.features.columns import Column, Layout
@@ -188,14 +188,6 @@ def test_text_and_a_model_with_constant_predictions():
     use = {name: found.model.use[name] for name in ("examples", "distribution")}
     dull = explain.explain_model(replace(found.model, pipeline=plain, use=use), frame, shuffles=1)
     assert sentences(dull)[0].startswith("No column has")
-
-
-def test_wide_tables_start_at_columns_that_go_with_predictions():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 200))
-    X[:, 7] = np.nan
-    assert most_correlated_columns(X, X[:, 150], 0)[0] == 150
-    assert len(most_correlated_columns(X, X[:, 150], 0)) == 60
 
 
 def test_cells_in_words(sorted_classes):

@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 from kilogram.arrays.namespace import float_dtype, is_dask, is_numpy, is_sparse, namespace
 from kilogram.arrays.row_streams import RowStream, is_stream
 
-FEW = 10_000  # values up to which BLAS keeps to one thread
+FEW = 10_000  # OpenBLAS's ddot keeps to one thread up to so many values
 
 
 def watch_rows(estimator: BaseEstimator, X: Any, finite: bool | str, *, named: bool = True) -> Any:

@@ -38,7 +38,7 @@ from kilogram.book.textbook_steps import record
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.hist_gradient_boosting import HistGradientBoostingClassifier
 
-ROUNDS = 30  # each is a frame
+ROUNDS = 30  # each is a frame, which one steps through: our choice
 
 
 @dataclass(frozen=True)

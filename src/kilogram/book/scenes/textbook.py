@@ -31,7 +31,7 @@ from kilogram.book.textbook_steps import Step, record, thinned
 from kilogram.registry import Page, pages
 from kilogram.textbook import ENTRIES
 
-FRAMES = 24  # as many as one steps through
+FRAMES = 24  # as many as one steps through: our choice
 ACROSS = 3  # arrays side by side
 MOST_SHOWN = 9  # arrays of one algorithm
 FINEST = 30  # cells of a picture, each way; larger arrays are thinned

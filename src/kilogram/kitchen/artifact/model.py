@@ -17,7 +17,7 @@ from kilogram.kitchen.question import Task
 from kilogram.kitchen.read.table import Table, read_table
 from kilogram.kitchen.recipes.library_models import class_scores
 
-# Rows predicted at a time: bounds the memory on long tables.
+# Rows predicted at a time: bounds the memory on long tables (100 columns of float64: 16 MB).
 BLOCK = 20_000
 
 

@@ -25,9 +25,11 @@ from kilogram.kitchen.formatting import figure, percent
 from kilogram.kitchen.measures import COST, ORDERED, of_predictions
 from kilogram.kitchen.read.table import Table, table_blocks
 
-# Rows whose observed target is kept for the score, where the table has the target.
+# Rows whose observed target is kept for the score, where the table has the target: 16 MB; a mean of
+# so many is known to a thousandth of the spread.
 MAX_SCORED = 1_000_000
-# With more classes, a column for the probability of each would hide the rest of the table.
+# With more classes, a column for the probability of each would hide the rest of the table: our
+# choice.
 MAX_CLASSES = 50
 
 

@@ -17,10 +17,11 @@ from kilogram.kitchen.formatting import percent
 
 # A column with this skill leaks the target; one a little worse does if no other comes near it.
 SURE, LIKELY, STANDS_OUT = 0.99, 0.95, 0.1
-STRONG = 0.9  # rank correlation or accuracy that few honest columns have
+# Rank correlation or accuracy that few honest columns have: a candidate, see `STANDS_OUT`.
+STRONG = 0.9
 GAP_SERIOUS, GAP_WARNING = 0.9, 0.3
 MANY_GAPS = 0.5  # most rows
-FEW_ROWS = 30  # chance alone gives strong columns below
+FEW_ROWS = 30  # chance alone gives columns of rank correlation 0.36 below (5 % level)
 
 
 def missing_values(subject: AuditData) -> Iterator[Finding]:

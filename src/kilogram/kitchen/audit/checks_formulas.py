@@ -20,13 +20,15 @@ from kilogram.kitchen.audit.column_skill import numbers_skill
 from kilogram.kitchen.audit.finding import Finding
 from kilogram.kitchen.errors import quoted
 
-# Variance that rounded cells leave, as a part of that of the target.
+# Variance that rounded cells leave, as a part of that of the target: cells of two or three digits.
 EXACT = 1e-4
-# A column belongs to the formula if the fit without it leaves this many times as much.
+# A column belongs to the formula if the fit without it leaves this many times as much; that without
+# an irrelevant one leaves about 1 / rows more.
 NEEDED = 10.0
-MAX_COLUMNS = 200  # bounds the time of the linear fits
-MIN_ROWS = 30  # fewer fit a formula by chance
-# Rows at a cut, as a fraction of those beside it, below which two clusters are apart.
+MAX_COLUMNS = 200  # bounds the time of the linear fits: at most as many fits of n 200^2 operations
+MIN_ROWS = 30  # fewer fit a formula by chance: three times as many as the parts of a typical one
+# Rows at a cut, as a fraction of those beside it, below which two clusters are apart: our choice;
+# of evenly spread rows the fraction is 1.
 VALLEY = 0.7
 
 

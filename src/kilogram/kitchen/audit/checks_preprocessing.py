@@ -24,11 +24,11 @@ from kilogram.kitchen.features.columns import Column, values
 from kilogram.kitchen.formatting import percent
 from kilogram.kitchen.read.table import Table
 
-DIGITS = 1e-4  # a scaled column has mean 0 to its written digits
+DIGITS = 1e-4  # a scaled column has mean 0 to its written digits: four at least
 FEW_ROWS, FEW_LEVELS = 30, 4
 MAX_LOOKED, NEIGHBOURS = 300, 40
 STRAIGHT = 1e-6  # cosine of an angle: rounding of cells written with six digits
-MADE_UP = 0.1  # of the rows: measured rows lie on such lines only by chance
+MADE_UP = 0.1  # of the rows: measured rows lie on such lines only by chance; our choice
 
 
 def preprocessing_findings(subject: AuditData, table: Table) -> Iterator[Finding]:

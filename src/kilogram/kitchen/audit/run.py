@@ -39,7 +39,7 @@ from kilogram.kitchen.features.overrides import ColumnOverrides, orders
 from kilogram.kitchen.question import Question, TaskName, make_question
 from kilogram.kitchen.read.table import Table, read_table
 
-MOST_COMPARED = 5e7  # cells: bounds the time of hashing them
+MOST_COMPARED = 5e7  # cells: bounds the time of hashing them to seconds
 
 Notify = Callable[[str], None]
 

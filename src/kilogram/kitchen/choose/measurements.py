@@ -25,13 +25,12 @@ from kilogram.kitchen.features.columns import Layout
 from kilogram.kitchen.question import Question
 from kilogram.kitchen.recipes.ridge_search import RidgeSearchClassifier, RidgeSearchRegressor
 
-TRIED_ROWS = 500  # bounds the time of the kernel fits
-# An improvement of the score below this is of no practical use.
-USEFUL = 0.01
-FOLDS = 5  # of the comparison of linear and kernel ridge
+TRIED_ROWS = 500  # bounds the time of the kernel fits: 500^3 operations each
+USEFUL = 0.01  # An improvement of the score below this is of no practical use: our choice.
+FOLDS = 5  # of the comparison of linear and kernel ridge: kg cook's number
 FAR = 6.0  # robust standard deviations: once in 500 million normal residuals
-MANY_FAR = 0.005  # of the rows: more than typing errors
-CONDITION = 1e4  # coefficients then lose four digits
+MANY_FAR = 0.005  # of the rows: more than typing errors; our choice
+CONDITION = 1e4  # coefficients then lose four digits: our choice
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from kilogram.kitchen.choose.tree import (
     leaves,
 )
 
-MANY_ROWS = 20_000  # the exact kernel methods take minutes beyond
+# The exact kernel methods take minutes beyond: 3e12 operations a fit, and many fits.
+MANY_ROWS = 20_000
 _BENDS = ("kitchen sinks", "forest", "Levenberg-Marquardt")
 
 

@@ -28,10 +28,9 @@ from kilogram.base.budget import Budget
 from kilogram.evaluation.intervals import Interval
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.responses import predicted
+from kilogram.kitchen.judge.permuted_columns import ROWS_AT_ONCE, most_correlated_columns
 
-CONFIDENCE = 0.95  # of the intervals
-MAX_COLUMNS = 60  # of a wide table: each costs a prediction of all example rows
-BLOCK = 8000  # rows predicted at once
+CONFIDENCE = 0.95  # of the intervals: the usual level
 
 Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -112,7 +111,7 @@ def one_column(
     weight = 1.0 if not model.classes else 1.0 / loss.unit
     before = loss.of(y, outputs) * weight
     gets, gives = np.zeros(n), np.zeros(n)
-    at_once = max(1, BLOCK // n)
+    at_once = max(1, ROWS_AT_ONCE // n)
     for start in range(0, shuffles, at_once):
         orders = [rng.permutation(n) for _ in range(min(at_once, shuffles - start))]
         shuffled = np.tile(X, (len(orders), 1))
@@ -132,27 +131,6 @@ def _interval(gets: np.ndarray, gives: np.ndarray, unit: np.ndarray) -> Interval
     spread = (gets + gives - 2 * gets.mean()) / scale - mean * (unit / scale - 1.0)
     half = float(t.ppf((1 + CONFIDENCE) / 2, max(n - 1, 1)) * spread.std(ddof=1) / np.sqrt(n))
     return Interval(mean, mean - half, mean + half, CONFIDENCE)
-
-
-def most_correlated_columns(X: np.ndarray, outputs: np.ndarray, classes: int) -> np.ndarray:
-    """Where to look in a wide table: the columns that go with the predictions; words come first."""
-    if X.shape[1] <= MAX_COLUMNS:
-        return np.arange(X.shape[1])
-    Y = np.eye(classes)[outputs] if classes else outputs.reshape(-1, 1)
-    Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
-    strength = np.array([_strength(X[:, k], Y) for k in range(X.shape[1])])
-    return np.argsort(-strength, kind="stable")[:MAX_COLUMNS]
-
-
-def _strength(cells: np.ndarray, Y: np.ndarray) -> float:
-    if isinstance(cells[0], str):
-        return np.inf
-    z = cells.astype(float)
-    known = np.isfinite(z)
-    if not known.any():
-        return 0.0
-    z = np.where(known, z - z[known].mean(), 0.0)
-    return float(np.abs(z @ Y).max() / (np.sqrt(z @ z) + 1e-300))
 
 
 def significant_columns(found: ColumnImportance) -> list[tuple[int, Interval]]:

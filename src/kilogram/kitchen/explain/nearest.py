@@ -18,8 +18,8 @@ from kilogram.kitchen.artifact.out_of_distribution import dense
 from kilogram.kitchen.artifact.uncertainty import features
 
 UNSCALED = ("trees", "boosting")  # recipes whose features are as in the table, gaps included
-MAX_USUAL = 300  # a median of as many is known to a few per cent
-MAX_ROWS = 50_000  # training rows searched: bounds the time
+MAX_USUAL = 300  # a median of as many is known to 7 % of the spread
+MAX_ROWS = 50_000  # training rows searched, as many as `kg cook` takes: bounds the time
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, short
 if TYPE_CHECKING:
     from kilogram.kitchen.explain.explanation import Explanation
 
-TOP = 15  # bars that a reader compares
+TOP = 15  # bars that a reader compares: our choice, as in `report.plots`
 
 
 def explanation_plots(found: Explanation) -> list[Plot]:

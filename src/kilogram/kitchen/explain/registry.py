@@ -16,7 +16,7 @@ from kilogram.textbook.errata import concerning
 
 #: Packages whose public names are not attributes of `kilogram`.
 PACKAGES = ("kilogram.evaluation", "kilogram.kernels", "kilogram.kitchen.features")
-WIDTH = 96  # of a line
+WIDTH = 96  # of a line: a terminal of 100 columns
 
 
 def explained(name: str, *, textbook: bool = True) -> str:

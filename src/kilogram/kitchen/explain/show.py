@@ -21,8 +21,7 @@ from kilogram.kitchen.report.templates import render
 if TYPE_CHECKING:
     from kilogram.kitchen.explain.explanation import Explanation
 
-MAX_SHOWN = 8  # columns of a row's explanation
-MAX_LISTED = 60  # rows of the table of columns
+MAX_SHOWN = 8
 
 
 def as_html(found: Explanation) -> bytes:
@@ -87,8 +86,8 @@ def _context(found: Explanation) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "found": found, "model": model, "measure": measure, "unit": unit_of(found),
-        "sentences": sentences(found), "rows": rows[:MAX_LISTED],
-        "rows_more": max(0, len(rows) - MAX_LISTED), "score": figure(found.score),
+        "sentences": sentences(found), "rows": rows,
+        "score": figure(found.score),
         "columns": [used[k] for k in best],
         "examples": [_example_values(found, one, best) for one in found.examples],
         "card": card_of(model), "versions": versions(),

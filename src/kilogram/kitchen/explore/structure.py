@@ -34,11 +34,12 @@ CLIP = 4.0  # standard deviations: a few far rows must not be a component
 SHUFFLES = 9  # the largest of nine is exceeded by chance once in ten times
 MAX_COMPONENTS, FEWEST_COMPONENTS = 10, 2
 MAP_ROWS, CLUSTER_ROWS = 1000, 600
-# What a silhouette must exceed those of shuffled columns by, beside two standard deviations.
+# What a silhouette must exceed those of shuffled columns by, beside two standard deviations: our
+# choice; silhouettes lie between -1 and 1.
 LEAST_GAIN = 0.02
 # Gaussian samples, and how far beyond the largest factor of theirs an outlying row is.
 SAMPLES, BEYOND = 5, 1.1
-# Larger numbers would overflow when squared.
+# Larger numbers would overflow when squared and summed: 1e308 is the end of float64.
 LARGEST = 1e100
 MAX_K = 8  # groups that one can still describe
 NEIGHBOURS = 20  # scikit-learn's number for the local outlier factor

@@ -25,7 +25,8 @@ from kilogram.kitchen.export import bayes, boosting, neighbors
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
 from kilogram.kitchen.export.trees import leaf_means, tree_sums
-from kilogram.kitchen.recipes.cumulative_logit import TINY, CumulativeLogit
+from kilogram.kitchen.measures import TINY
+from kilogram.kitchen.recipes.cumulative_logit import CumulativeLogit
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.adaboost_regressor import AdaBoostRegressor

@@ -30,8 +30,9 @@ from kilogram.kitchen.export.estimators import Scores, columns_of, scores
 from kilogram.kitchen.export.graph import Graph
 from kilogram.kitchen.features.columns import NEW_LEVEL, Column
 from kilogram.kitchen.files import write_files
+from kilogram.kitchen.measures import TINY
 from kilogram.kitchen.read.table import read_table
-from kilogram.kitchen.recipes.ensemble import TINY, Ensemble
+from kilogram.kitchen.recipes.ensemble import Ensemble
 from kilogram.kitchen.report.model_card import card_of
 
 TOLERANCE = 1e-4  # float32 gives five to six digits of a prediction

@@ -22,7 +22,8 @@ READABLE = 0.8
 # With so few distinct numbers, each repeated, unreadable cells may be categories (1, 2, 3, other):
 # then only a few typing errors are accepted.
 FEW_NUMBERS, FEW_ERRORS = 20, 0.02
-# Enough distinct cells to see that a long column of words is none of numbers.
+# Enough distinct cells to see that a long column of words is none of numbers: a fraction of them is
+# known to 1.6 %.
 _LOOK = 1000
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"

@@ -66,7 +66,8 @@ _FORMS = (
 )  # fmt: skip
 _LIKE_DATE = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T]\d{1,2}:\d{2}(:\d{2})?)?$"
 _WORDED = r"^(\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{4}|[A-Za-z]{3,9} \d{1,2}, \d{4})$"
-# Dates of one column may have so many formats, if each has a pattern of its own.
+# Dates of one column may have so many formats, if each has a pattern of its own: our choice; more
+# are words.
 MANY_WAYS = 4
 _COMPACT = r"^(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 

@@ -19,7 +19,7 @@ from kilogram.kitchen.features.text import DenseComponents, TermCounts, TermWeig
 
 # A category needs this many rows, or this fraction of them, for a column of its own.
 RARE_ROWS, RARE_FRACTION = 3, 0.005
-MAX_ENCODED = 4000  # indicator columns in all: bounds the time of a linear fit
+MAX_ENCODED = 4000  # indicator columns in all: bounds a linear fit, 128 MB of normal equations
 
 
 @dataclass(frozen=True)

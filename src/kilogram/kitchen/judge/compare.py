@@ -49,14 +49,17 @@ from kilogram.kitchen.recipes.recipe import Recipe, fitted_pipeline
 from kilogram.kitchen.recipes.search_limits import ended_at
 
 Notify = Callable[[str], None]
-# So few folds make the t quantile, and with it the intervals, more than twice what many would.
+# So few folds make the t quantile, and with it the intervals, more than twice what many would: 4.3
+# for two degrees of freedom, 1.96 for many.
 FEW_FOLDS = 3
-# A recipe is better than the baseline if chance would do as well in less than this fraction.
+# A recipe is better than the baseline if chance would do as well in less than this fraction: a
+# one-sided test at the level of intervals of 95 %.
 SIGNIFICANT = 0.025
 DRAWS, FEW_DRAWS, MANY_ROWS = 999, 199, 5000
-# Stretches of time that are taken as independent of each other.
+# Stretches of time that are taken as independent of each other: a twentieth of the time each; 2^20
+# changes of sign suffice for any p-value.
 STRETCHES = 20
-# A simpler recipe may have an error larger than that of the best by this fraction.
+# A simpler recipe may have an error larger than that of the best by this fraction: our choice.
 MOST_MORE_ERROR = 0.05
 # Counts of right and wrong classes are coarse: of recipes near each other by one of these measures,
 # the Brier score of the probabilities decides. A simpler one may forgo this part of the gain of the

@@ -17,9 +17,8 @@ from kilogram.evaluation.nested import Fold, Nested
 from kilogram.evaluation.probability_scaling import fit_scaling
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.pooled_scores import repetitions
-from kilogram.kitchen.measures import BALANCED, Measure, of_predictions, quick
+from kilogram.kitchen.measures import BALANCED, TINY, Measure, of_predictions, quick
 from kilogram.kitchen.recipes.ensemble import (
-    TINY,
     EnsembleClassifier,
     EnsembleRegressor,
     greedy_weights,

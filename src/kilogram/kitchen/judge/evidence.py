@@ -22,15 +22,15 @@ from kilogram.base.budget import Budget
 from kilogram.evaluation.grouped_fits import fit_rows, part
 from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.judge.compare import EvaluatedRecipe
+from kilogram.kitchen.judge.permuted_columns import ROWS_AT_ONCE, most_correlated_columns
 from kilogram.kitchen.judge.pooled_scores import pooled_score
 from kilogram.kitchen.measures import Measure, of_predictions, quick
 from kilogram.kitchen.recipes.search_limits import ended_at
 
 FRACTIONS = (0.125, 0.25, 0.5)
-MAX_COLUMNS = 60  # of a wide table: each costs predictions of every fold
-MAX_HELD_OUT = 2000  # rows of a fold that are predicted for importance
+# Rows of a fold that are predicted for importance: means are known to 2 % of the spread.
+MAX_HELD_OUT = 2000
 SHUFFLES = 3  # per column and fold; the folds average further
-MAX_BLOCK = 8000  # rows predicted at once
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def importance(
     folds: int | None = None,
 ) -> HeldOutImportance | None:  # fmt: skip
     """Permutation importance on held-out rows of each fold (the first `folds`) as time allows."""
-    looked = _most_correlated(X, judged.y) if len(names) > MAX_COLUMNS else np.arange(len(names))
+    classes = 0 if judged.measure.task == "regression" else int(judged.y.max()) + 1
+    looked = np.sort(most_correlated_columns(X, judged.y, classes))
     rng = np.random.default_rng(seed)
     losses = []
     for k, fold in enumerate(judged.first_round[:folds]):
@@ -133,7 +134,7 @@ def _losses(
     function = quick(measure)
     score = function(y, predict(X))
     wanted = np.repeat(np.arange(len(columns)), SHUFFLES)
-    copies = max(1, MAX_BLOCK // len(X))
+    copies = max(1, ROWS_AT_ONCE // len(X))
     after = np.empty(len(wanted))
     for start in range(0, len(wanted), copies):
         part = columns[wanted[start : start + copies]]
@@ -144,18 +145,6 @@ def _losses(
         after[start : start + copies] = [function(y, one) for one in predictions]
     lost = measure.sign * (score - after.reshape(len(columns), SHUFFLES).mean(axis=1))
     return list(np.nan_to_num(lost))  # one row has no R^2
-
-
-def _most_correlated(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The columns most correlated with the target, missing values at the mean."""
-    if X.dtype == object:  # text has no correlation: take the first columns
-        return np.arange(MAX_COLUMNS)
-    Z = X - np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0)
-    Z = np.where(np.isfinite(Z), Z, 0.0)
-    Y = (np.eye(y.max() + 1)[y] if np.issubdtype(y.dtype, np.integer) else y[:, None]).astype(float)
-    Y = (Y - Y.mean(axis=0)) / (Y.std(axis=0) + 1e-300)
-    strength = np.abs(Z.T @ Y).max(axis=1) / (np.sqrt((Z * Z).sum(axis=0)) + 1e-300)
-    return np.sort(np.argsort(-strength)[:MAX_COLUMNS])
 
 
 def learning(

@@ -35,7 +35,7 @@ from kilogram.kitchen.measures import Measure, of_predictions
 COVERAGE = 0.9  # of the intervals of predictions: nine of ten is understood by everyone
 COSTS = ((1.0, 1.0), (1.0, 5.0), (5.0, 1.0))
 MAX_COLUMNS = 8  # whose subgroups are compared: more tests find less
-MAX_LEVELS = 12  # of such a column
+MAX_LEVELS = 12  # of such a column: subgroups of more have too few rows each
 
 
 @dataclass(frozen=True)

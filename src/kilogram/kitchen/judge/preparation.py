@@ -21,7 +21,7 @@ from kilogram.kitchen.settings import Settings
 
 # So many rows of a table with few columns are cooked in a second of the time limit.
 ROWS_PER_SECOND, MANY_COLUMNS, FEWEST_ROWS = 250, 50, 1000
-# Recipes of the default menu that are searched.
+# Recipes of the default menu that are searched: linear, kernel, trees and boosting.
 USUAL_RECIPES = 4
 
 

@@ -14,7 +14,8 @@ from kilogram.kitchen.read.blocks import FileSource
 
 # Tables shrink by 3 to 50 in gzip; what shrinks by more than this was made to explode.
 BOMB_RATIO = 250
-_HARMLESS = 64 << 20  # bytes that any file may unpack to
+# Bytes that any file may unpack to: 64 MiB, less than the program itself takes.
+_HARMLESS = 64 << 20
 
 
 class BoundedGzip(io.RawIOBase):

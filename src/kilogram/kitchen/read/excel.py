@@ -18,7 +18,7 @@ from kilogram.kitchen.errors import KitchenError, close_names, quoted
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, from_records
 from kilogram.kitchen.read.dialect import heading_note, stands_above
 
-_ROWS = 5000  # made into a block at once
+_ROWS = 5000  # made into a block at once: cells of Python, some 50 bytes each
 
 
 def is_workbook(path: Path, head: bytes) -> bool:

@@ -19,8 +19,8 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks, from_records
 from kilogram.kitchen.read.compressed import unpacked
 
-_CHUNK = 8 << 20  # bytes parsed at once
-_DEEPEST = 4  # levels of nested records made into columns
+_CHUNK = 8 << 20  # bytes parsed at once: as many as a block of rows has in `arrays.local_rows`
+_DEEPEST = 4  # levels of nested records made into columns: names of more parts are unreadable
 _RECORDS = re.compile(rb"^(\[\s*)?\{\s*(\"|\})")
 
 

@@ -16,7 +16,7 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 from kilogram.kitchen.read.compressed import unpacked
 
-_ROWS = 20_000  # made dense at once
+_ROWS = 20_000  # made dense at once: 160 MB for 1 000 columns
 
 
 def svmlight(origin: FileSource) -> RowBlocks:

@@ -34,7 +34,7 @@ from kilogram.kitchen.read.json_records import json_array, json_lines, like_reco
 from kilogram.kitchen.read.svmlight import svmlight
 from kilogram.kitchen.read.text import text_table
 
-_HEAD = 65536  # bytes from which a format is recognised
+_HEAD = 65536  # bytes from which a format is recognised: many lines of any table
 _SPARSE = re.compile(rb"\s*[-+]?[\d.eE+-]+(,[-+\d.eE]+)*( +qid:\d+)?( +\d+:[-+\d.eE]+)+\s*(#.*)?$")
 
 

@@ -23,10 +23,12 @@ from kilogram.kitchen.read.blocks import FileSource, RowBlocks
 from kilogram.kitchen.read.compressed import unpacked
 from kilogram.kitchen.read.dialect import BLANKS, MISSING, Dialect, decode, heading_note, shape
 
-# Rows with a wrong number of cells up to this fraction are left out and counted; more is an error.
+# Rows with a wrong number of cells up to this fraction are left out and counted; more is an error:
+# our choice, a wrong delimiter spoils far more.
 BAD_ROWS = 0.01
-_BLOCK = 16 << 20  # bytes that Arrow parses at once
-_HEAD = 1 << 20  # bytes from which the types of columns are guessed
+# Bytes that Arrow parses at once: a row must fit, its own 1 MiB is small for long texts.
+_BLOCK = 16 << 20
+_HEAD = 1 << 20  # bytes from which the types of columns are guessed: Arrow's own block
 _POINT = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA = r"^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$"
 _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"

@@ -21,9 +21,10 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kilogram.kitchen.measures import TINY
+
 MAX_ITER = 500  # of L-BFGS; twenty to a hundred are the rule
-TINY = 1e-12  # the logarithm of a probability of 0
-SMALLEST_STEP = 1e-8  # between two thresholds
+SMALLEST_STEP = 1e-8  # between two thresholds: a probability of 1e-8 / 4 at most, none of the rows
 
 
 class CumulativeLogit(ClassifierMixin, BaseEstimator):

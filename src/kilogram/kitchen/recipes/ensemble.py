@@ -19,12 +19,12 @@ from kilogram.evaluation.grouped_fits import fit_rows
 from kilogram.evaluation.nested import stopped_at
 from kilogram.evaluation.probability_scaling import TemperatureScaling, as_columns
 from kilogram.evaluation.search import Search
+from kilogram.kitchen.measures import TINY
 from kilogram.kitchen.recipes.library_models import class_scores
 
 ROUNDS = 25  # a weight is then known to 1/25, finer than folds can tell
-# A round must improve the loss by this fraction of it.
+# A round must improve the loss by this fraction of it: less shows in no digit of the report.
 LEAST = 1e-4
-TINY = 1e-12  # the logarithm of a probability of 0
 
 
 def greedy_weights(

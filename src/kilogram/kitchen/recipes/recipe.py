@@ -47,7 +47,8 @@ from kilogram.kitchen.settings import KEPT, SearchMethod
 
 # Preprocessing settings that a search tries; each costs one tuned fit, or a part of it.
 TRIALS = 9
-COMPONENTS = 200  # of the documents or images, for kernels
+# Of the documents or images, for kernels: usual for latent semantic analysis, 100 to 300.
+COMPONENTS = 200
 # Recipes that can predict a quantile.
 QUANTILE_RECIPES = ("linear", "boosting", "ensemble")
 SHORT = 1000  # rows up to which a search of all settings is quick anyway
@@ -56,7 +57,8 @@ SHORT = 1000  # rows up to which a search of all settings is quick anyway
 FEW_OF_CLASS = 216
 # Another preprocessing than the default must be better by this part of a standard error.
 MARGIN = 0.3
-# A target whose 5 % and 95 % quantiles differ by more than this ratio may be fitted by its log.
+# A target whose 5 % and 95 % quantiles differ by more than this ratio may be fitted by its log: an
+# order of magnitude.
 SPREAD = 10.0
 # Rows times classes that a fold of the kernel version takes a second for; it may take so many times
 # the part of the time limit that one search is given.

@@ -12,7 +12,8 @@ import numpy as np
 
 from kilogram.models.trees.tree_arrays import Arrays, tree_outputs
 
-# With more pairs of row and tree the arrays leave the cache, and one tree after another is faster.
+# With more pairs of row and tree the arrays, 160 kB each, leave the cache, and one tree after
+# another is faster.
 MAX_PAIRS = 20_000
 
 

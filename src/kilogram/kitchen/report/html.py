@@ -34,9 +34,9 @@ from kilogram.kitchen.report.terms import terms_in
 from kilogram.kitchen.report.worst_rows import worst_rows
 from kilogram.kitchen.result import CookResult
 
-MAX_COLUMNS_LISTED = 200  # rows of the table of columns
-MAX_GROUPS = 12  # subgroups listed
-MAX_DISTRIBUTIONS = 40  # small plots of columns
+MAX_COLUMNS_LISTED = 200  # rows of the table of columns: some pages of print
+MAX_GROUPS = 12  # subgroups listed: half a screen
+MAX_DISTRIBUTIONS = 40  # small plots of columns: ten rows of four
 
 
 def as_html(cooked: CookResult) -> bytes:

@@ -20,8 +20,8 @@ from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.html import command, plain_line, recipe_rows, what_would_change
 from kilogram.kitchen.result import CookResult
 
-MAX_COLUMNS = 40  # listed in the card
-MAX_GROUPS = 8  # listed in the card
+MAX_COLUMNS = 40  # listed in the card, which is to be read in full: a page
+MAX_GROUPS = 8  # listed in the card: our choice
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|])")
 
 

@@ -19,8 +19,8 @@ from kilogram.kitchen.features.columns import AS_NUMBER, Column, as_text, plain,
 from kilogram.kitchen.formatting import figure
 from kilogram.kitchen.report.svg import short
 
-BINS = 24  # bars in 200 pixels
-MAX_LEVELS = 8  # bars of a categorical column
+BINS = 24  # bars in 200 pixels: 8 each, which one sees singly
+MAX_LEVELS = 8  # bars of a categorical column: 8 pixels each in 64
 # A histogram over the range of the middle 98 % shows more than one of a long tail.
 TAIL = 0.01
 WIDTH, HEIGHT = 220, 64

@@ -15,7 +15,7 @@ from kilogram.kitchen.report.svg import INK, Plot, drawing, inline, light_axes, 
 from kilogram.kitchen.result import CookResult
 
 MAX_POINTS = 1200  # keeps the report below 2 MB
-MAX_CLASSES = 12  # of a confusion matrix that one can read
+MAX_CLASSES = 12  # of a confusion matrix that one can read: our choice
 
 
 def prediction_plots(cooked: CookResult) -> list[Plot]:

@@ -41,11 +41,11 @@ from kilogram.kitchen.judge.prediction_checks import (
 )
 from kilogram.kitchen.measures import ORDERED, Measure, of_predictions
 
-# Of more classes the extremes are those with few rows.
+# Of more classes the extremes are those with few rows; as many as a confusion matrix shows.
 MANY_CLASSES = 12
 # Titles of recipes that are names of people.
 SURNAMES = ("Poisson", "Huber")
-# An optimism below this, of a score between 0 and 1, is not worth reporting.
+# An optimism below this, of a score between 0 and 1, is not worth reporting: our choice.
 SMALL = 0.005
 # Scores from which on leakage is more likely than skill.
 TOO_GOOD = {"regression": 0.99, "classification": 0.9985}

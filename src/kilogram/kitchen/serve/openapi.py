@@ -12,7 +12,7 @@ from kilogram.kitchen.features.columns import AS_NUMBER, FORMS_APART, Column
 from kilogram.kitchen.report.model_card import card_of
 from kilogram.kitchen.serve.limits import Limits
 
-MAX_LEVELS = 50  # named in the schema
+MAX_LEVELS = 50  # named in the schema, which people read: our choice
 
 
 def describe_model(model: Model) -> dict[str, Any]:

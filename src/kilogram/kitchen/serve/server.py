@@ -15,7 +15,8 @@ from kilogram.kitchen.errors import KitchenError
 from kilogram.kitchen.serve.app import make_app
 from kilogram.kitchen.serve.limits import Limits
 
-# Connections at a time; further ones get 503.
+# Connections at a time; further ones get 503. Half of the 1 024 files that a process may usually
+# open.
 CONNECTIONS = 500
 # Seconds to send the headers of a request, to keep an idle connection, and to finish on Ctrl-C.
 HEADERS, IDLE, SHUTDOWN = 10.0, 5, 10

@@ -26,9 +26,9 @@ from kilogram.arrays.namespace import is_sparse, namespace
 from kilogram.arrays.rows import column_count
 from kilogram.base import Laws
 from kilogram.base.constraints import ArrayLike, Boolean, Constraint, Integer, OneOf
+from kilogram.kernels.polynomial import MAX_FEATURES
 from kilogram.models.features.row_features import RowFeatures
 
-MAX_FEATURES = 1_000_000  # a bound on memory: 8 MB for each row of float64
 NATIVE_DEGREE = 3  # up to which scikit-learn multiplies sparse rows in compiled code
 BLOCK_ENTRIES = 1 << 22  # of dense features at a time
 
