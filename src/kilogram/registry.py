@@ -101,6 +101,8 @@ PUBLIC: dict[str, str] = {
     "enet_path": "kilogram.models.sparse.paths",
     "MultiTaskLasso": "kilogram.models.sparse.group_lasso",
     "MultiTaskElasticNet": "kilogram.models.sparse.group_lasso",
+    "MultiTaskElasticNetCV": "kilogram.models.sparse.multi_task_cv",
+    "MultiTaskLassoCV": "kilogram.models.sparse.multi_task_cv",
     "GroupLasso": "kilogram.models.sparse.group_lasso",
     "ConcaveRegressor": "kilogram.models.sparse.concave",
     "PenalizedRegressor": "kilogram.models.sparse.penalized_regressor",

@@ -12,7 +12,7 @@ X = RNG.standard_normal((20, 3))
 y = X[:, 0] + 0.1 * RNG.standard_normal(20)
 NAMES = (
     *("LassoCV", "ElasticNetCV", "LarsCV", "LassoLarsCV", "OrthogonalMatchingPursuitCV"),
-    *("RidgeCV", "KernelRidgeCV", "LogisticRegressionCV"),
+    *("RidgeCV", "KernelRidgeCV", "LogisticRegressionCV", "MultiTaskLassoCV"),
 )
 WRONG = (
     (np.array([1.0, 2.0]), "pairs"),

@@ -22,12 +22,17 @@ from kilogram.base.constraints import (
     Real,
 )
 from kilogram.models.sparse.elastic_net import ElasticNet, SparseLinearModel
-from kilogram.models.sparse.folds import FoldDesigns, fold_data, split_folds
+from kilogram.models.sparse.folds import FoldDesigns, RegressionRows, fold_data, split_folds
 from kilogram.models.sparse.paths import enet_path, lasso_path
-from kilogram.models.sparse.problem import Centring, alpha_grid
+from kilogram.models.sparse.problem import Centring, logarithmic_grid
 from kilogram.operators.cost import rates
 from kilogram.solvers.coordinate.designs import Design
-from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, elastic_net_path
+from kilogram.solvers.coordinate.elastic_net import (
+    ElasticNetOptions,
+    PathPoint,
+    elastic_net_path,
+    strength_max,
+)
 from kilogram.solvers.least_squares.data import RegressionData
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -162,11 +167,30 @@ class ElasticNetCV(SparseLinearModel):
             raise ValueError(f"l1_ratio must be floats in [0, 1], got {self.l1_ratio!r}.")
         return ratios
 
-    def _grid(self, design: Design, ratio: float, options: ElasticNetOptions) -> Array:
+    def _largest(self, design: Design) -> float:
+        """The smallest l1 strength at which all coefficients are 0."""
+        return strength_max(design, None, bool(self.positive))
+
+    def _points(self, design: Design, ratio: float, grid: Array) -> list[PathPoint]:
+        """Solutions for the alphas of the grid."""
+        options = ElasticNetOptions(
+            positive=bool(self.positive), tol=float(self.tol), max_iter=int(self.max_iter)
+        )
+        strengths = [(a * ratio, a * (1 - ratio)) for a in grid.tolist()]
+        return elastic_net_path(design, strengths, options)
+
+    def _squared_errors(
+        self, part: RegressionRows, centring: Centring, points: list[PathPoint]
+    ) -> Array:
+        """The mean squared error of each solution on these rows."""
+        coefs = np.stack([point.coef for point in points], axis=1)
+        return part.squared_errors(coefs, centring.intercepts(coefs))
+
+    def _grid(self, design: Design, ratio: float) -> Array:
         if self.alphas is None or isinstance(self.alphas, (int, np.integer, str)):
             sizes = (self.n_alphas, self.alphas)  # the older parameter, where it is given
             count = next((size for size in sizes if isinstance(size, (int, np.integer))), 100)
-            return alpha_grid(design, ratio, int(count), float(self.eps), options)
+            return logarithmic_grid(self._largest(design), ratio, int(count), float(self.eps))
         given = np.asarray(to_numpy(self.alphas))
         if given.dtype.kind not in "iufb":
             raise ValueError(f"alphas must be numbers of at least 0, got {self.alphas!r}.")
@@ -190,23 +214,23 @@ class ElasticNetCV(SparseLinearModel):
         self
         """
         data, rows = fold_data(self, X, y, sample_weight)
-        options = ElasticNetOptions(
-            positive=bool(self.positive), tol=float(self.tol), max_iter=int(self.max_iter)
-        )
+        self._choose(data, rows)
+        return self
+
+    def _choose(self, data: RegressionRows, rows: RegressionData) -> None:
         designs = FoldDesigns(data, bool(self.fit_intercept))
         design, centring = designs.whole()
         ratios = self._ratios()
-        grids = [self._grid(design, ratio, options) for ratio in ratios]
+        grids = [self._grid(design, ratio) for ratio in ratios]
         folds = split_folds(self.cv, data)
-        errors = self._fold_errors(designs, folds, ratios, grids, options)
+        errors = self._fold_errors(designs, folds, ratios, grids)
         mean = np.average(errors, axis=2, weights=data.fold_weights(folds))
         best, place = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.l1_ratio_, self.alpha_ = np.float64(ratios[best]), np.float64(grids[best][place])
         self.mse_path_ = errors[0] if len(ratios) == 1 else errors
         shared = all(np.array_equal(grid, grids[0]) for grid in grids)
         self.alphas_ = grids[0] if shared else np.array(grids)
-        self._refit(design, centring, options, rows)
-        return self
+        self._refit(design, centring, rows)
 
     def _fold_errors(
         self,
@@ -214,7 +238,6 @@ class ElasticNetCV(SparseLinearModel):
         folds: list[tuple[Array, Array]],
         ratios: list[float],
         grids: list[Array],
-        options: ElasticNetOptions,
     ) -> Array:
         """Mean squared errors (ratios, alphas, folds) on the rows left out."""
         errors = np.empty((len(ratios), len(grids[0]), len(folds)))
@@ -222,17 +245,12 @@ class ElasticNetCV(SparseLinearModel):
             design, centring = designs.without(train, test)
             part = designs.data.part(test)
             for k, (ratio, grid) in enumerate(zip(ratios, grids, strict=True)):
-                strengths = [(a * ratio, a * (1 - ratio)) for a in grid.tolist()]
-                points = elastic_net_path(design, strengths, options)
-                coefs = np.stack([point.coef for point in points], axis=1)
-                errors[k, :, f] = part.squared_errors(coefs, centring.intercepts(coefs))
+                points = self._points(design, ratio, grid)
+                errors[k, :, f] = self._squared_errors(part, centring, points)
         return errors
 
-    def _refit(
-        self, design: Design, centring: Centring, options: ElasticNetOptions, rows: RegressionData
-    ) -> None:
-        a, ratio = float(self.alpha_), float(self.l1_ratio_)
-        (point,) = elastic_net_path(design, [(a * ratio, a * (1 - ratio))], options)
+    def _refit(self, design: Design, centring: Centring, rows: RegressionData) -> None:
+        (point,) = self._points(design, float(self.l1_ratio_), np.array([self.alpha_]))
         intercept = np.array([centring.intercept(point.coef)])
         self._store_linear((point.coef[:, None], intercept), rows, flat=True)
         self.dual_gap_, self.n_iter_ = np.float64(point.gap * design.yy), point.n_iter

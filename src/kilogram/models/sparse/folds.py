@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class RegressionRows(NamedTuple):
-    """Rows in memory of one target."""
+    """Rows in memory of one target, y (n,), or of several together, y (n, t)."""
 
     X: Any
     y: Array
@@ -30,12 +30,16 @@ class RegressionRows(NamedTuple):
         return RegressionRows(self.X[rows], self.y[rows], None if self.w is None else self.w[rows])
 
     def squared_errors(self, coefs: Array, intercepts: Array) -> Array:
-        """The mean squared errors (k,) of k models: coefficients (p, k) and intercepts (k,)."""
+        """The mean squared errors (k,) of k models: coefficients (p, k) and intercepts (k,).
+
+        Of several targets k is their number, and there is one model for each.
+        """
         return self.mean_squares(self.residuals(coefs, intercepts))
 
     def residuals(self, coefs: Array, intercepts: Array) -> Array:
         """(m, k) of k models."""
-        return np.asarray(self.y[:, None] - (self.X @ coefs + intercepts))
+        y = self.y if self.y.ndim == 2 else self.y[:, None]
+        return np.asarray(y - (self.X @ coefs + intercepts))
 
     def mean_squares(self, residuals: Array) -> Array:
         """The weighted means (k,) of squared residuals (m, k)."""
@@ -57,17 +61,17 @@ def split_folds(cv: Any, data: RegressionRows) -> list[tuple[Array, Array]]:
 
 
 def fold_data(
-    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, joint: bool = False
 ) -> tuple[RegressionRows, RegressionData]:
-    """Validated rows in memory of one target; streaming rows are gathered."""
+    """Validated rows in memory, of one target unless `joint`; streaming rows are gathered."""
     rows = validate_regression_data(estimator, X, y, sample_weight, min_samples=2)
     rows = gather_regression_data(estimator, rows)
     Y = np.asarray(to_numpy(rows.Y), dtype=np.float64)
-    if rows.flat is False:
+    if rows.flat is False and not joint:
         column_or_1d(Y, warn=True)
     w = None if rows.w is None else np.asarray(to_numpy(rows.w), dtype=np.float64)
     Z = rows.X.tocsr() if is_sparse(rows.X) else to_numpy(rows.X)
-    return RegressionRows(Z, Y[:, 0], w), rows
+    return RegressionRows(Z, Y if joint else Y[:, 0], w), rows
 
 
 class FoldDesigns:
@@ -75,15 +79,16 @@ class FoldDesigns:
 
     def __init__(self, data: RegressionRows, fit_intercept: bool):
         self.data, self.fit_intercept = data, fit_intercept
+        self.target = 0 if data.y.ndim == 1 else None
         self.total = self._moments(data) if prefers_moments(data.X) else None
 
     @staticmethod
     def _moments(data: RegressionRows) -> JointMoments:
-        return JointMoments.of(data.X, data.y[:, None], data.w)
+        return JointMoments.of(data.X, data.y.reshape(len(data.y), -1), data.w)
 
     def whole(self) -> tuple[Design, Centring]:
         if self.total is not None:
-            return from_moments(self.total, 0, self.fit_intercept)
+            return from_moments(self.total, self.target, self.fit_intercept)
         return from_rows(*self.data, self.fit_intercept)
 
     def without(self, train: Array, test: Array) -> tuple[Design, Centring]:
@@ -91,8 +96,8 @@ class FoldDesigns:
         rest = len(train) + len(test) == len(self.data.y)
         if self.total is not None and rest and len(test) <= len(train):
             moments = self.total - self._moments(self.data.part(test))
-            return from_moments(moments, 0, self.fit_intercept)
+            return from_moments(moments, self.target, self.fit_intercept)
         part = self.data.part(train)
         if self.total is not None:
-            return from_moments(self._moments(part), 0, self.fit_intercept)
+            return from_moments(self._moments(part), self.target, self.fit_intercept)
         return from_rows(*part, self.fit_intercept)

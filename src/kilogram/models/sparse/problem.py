@@ -19,7 +19,6 @@ from kilogram.solvers.coordinate.designs import (
     SparseDesign,
     column_squares,
 )
-from kilogram.solvers.coordinate.elastic_net import ElasticNetOptions, strength_max
 from kilogram.solvers.least_squares.data import RegressionData
 from kilogram.solvers.least_squares.ridge import joint_moments
 from kilogram.statistics import JointMoments
@@ -53,7 +52,7 @@ class Centring:
         return float(self.mean_y - self.mean @ coef) if self.fit_intercept else 0.0
 
     def intercepts(self, W: Array) -> Array:
-        """Intercepts for coefficients (p, t)."""
+        """Intercepts for coefficients (p, t) of t targets, or of one target in t models."""
         found = np.atleast_1d(self.mean_y) - self.mean @ W
         return np.asarray(found if self.fit_intercept else 0.0 * found)
 
@@ -171,16 +170,8 @@ def _host_rows(rows: RegressionData) -> tuple[Any, Array, Array | None]:
     return X, np.asarray(to_numpy(rows.Y), dtype=np.float64), w
 
 
-def alpha_grid(
-    design: Design, l1_ratio: float, n_alphas: int, eps: float, options: ElasticNetOptions
-) -> Array:
-    """A decreasing logarithmic grid from the alpha at which all coefficients vanish."""
-    top = strength_max(design, options.factors, options.positive)
-    return logarithmic_grid(top, l1_ratio, n_alphas, eps)
-
-
 def logarithmic_grid(largest: float, l1_ratio: float, n_alphas: int, eps: float) -> Array:
-    """From the largest l1 strength that matters, down to eps times it."""
+    """Decreasing alphas, from the one of the largest l1 strength that matters to eps times it."""
     if l1_ratio == 0:
         raise ValueError(
             "A grid of alphas cannot be made for l1_ratio=0, whose path never reaches 0. "
