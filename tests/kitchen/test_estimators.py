@@ -1,5 +1,7 @@
 """cook as scikit-learn estimators, and results in Python."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from kilogram import CookClassifier, CookRegressor
 from kilogram.kitchen.audit.finding import CODES
+from kilogram.kitchen.estimators import class_names
 from tests.kitchen.conftest import classes, curved
 
 QUICK = {"folds": 2, "repeats": 1, "search": "path", "recipes": ["linear", "kernel"]}
@@ -35,6 +38,48 @@ def test_a_classifier(labels):
     P = model.predict_proba(X)
     assert np.allclose(P.sum(axis=1), 1)
     assert P.shape == (90, 3)
+
+
+def test_serious_findings_of_the_audit_are_a_warning():
+    """A fold of somebody else's cross-validation must not end it."""
+    frame = classes(90)
+    X = frame.assign(copy=(frame.kind == frame.kind.iloc[0]).astype(float))
+    X["kind2"] = frame.kind
+    model = CookClassifier(**QUICK | {"recipes": ["linear"]})
+    with pytest.warns(UserWarning, match=r"data leakage.*\n *KG-A07"):
+        model.fit(X.drop(columns="kind"), frame.kind)
+    known = {f.code for f in model.result_.audit.findings}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        clone(model).set_params(accept=tuple(known)).fit(X.drop(columns="kind"), frame.kind)
+    with pytest.raises(ValueError, match="KG-X99"):
+        clone(model).set_params(accept=("KG-X99",)).fit(X.drop(columns="kind"), frame.kind)
+
+
+def test_the_report_has_the_names_of_target_and_classes():
+    frame = classes(90)
+    model = CookClassifier(**QUICK).fit(frame[["a", "b"]], frame.kind)
+    assert model.target_ == "kind"
+    assert "kind can be predicted" in str(model.result_)
+    assert model.result_.model.classes == tuple(sorted(set(frame.kind)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [
+        (["no", "yes"], True), ([1, 2, 10], True), ([False, True], True), (["10", "2"], False),
+        (["NA", "other"], False), (["a", "a "], False),
+    ],
+)  # fmt: skip
+def test_labels_that_a_table_would_change_get_other_names(labels, kept):
+    assert (class_names(np.array(labels)) == [str(label) for label in labels]) == kept
+    y = np.repeat(labels, 30)
+    y[0], y[-1] = y[-1], y[0]  # no column may determine them
+    X = np.column_stack([np.repeat(np.arange(len(labels)), 30), np.arange(len(y)) % 7])
+    X = X + np.random.default_rng(0).normal(0, 0.2, X.shape)
+    model = CookClassifier(**QUICK | {"recipes": ["linear"]}).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.score(X, y) > 0.8
 
 
 FEW_ROWS = "folds inside folds need 20 rows, the check has fewer"

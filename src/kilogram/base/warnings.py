@@ -23,7 +23,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _is_internal(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
-    _warnings.warn(message, category, stacklevel=level - 1)
+    _warnings.warn(message, category, stacklevel=level)
 
 
 def _is_internal(module: str) -> bool:

@@ -16,9 +16,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kilogram.base.warnings import warn
 from kilogram.kitchen.artifact.uncertainty import predict_with_details
+from kilogram.kitchen.audit.finding import CODES, check_codes, findings_text
 from kilogram.kitchen.cook import cook
 from kilogram.kitchen.question import Task
+from kilogram.kitchen.read.dialect import MISSING, is_number, number
 from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.settings import SearchMethod
 
@@ -30,8 +33,11 @@ class CookEstimator(BaseEstimator):
 
     Parameters
     ----------
-    measure, cost, recipes, folds, repeats, search, max_time, accept
+    measure, cost, recipes, folds, repeats, search, max_time
         See `kilogram.kitchen.cook`.
+    accept : collection of codes
+        Serious findings of the audit that are known. Others give a warning; `kilogram.kitchen.cook`
+        stops there, but in a cross-validation around this estimator a score of its own is kept.
     random_state : int, default=0
         Seed of folds and recipes.
 
@@ -66,15 +72,15 @@ class CookEstimator(BaseEstimator):
         self.accept = accept
         self.random_state = random_state
 
-    def _cook(self, X: Any, y: np.ndarray, cells: Any) -> Self:
-        """Cook the validated rows with the target `cells`."""
+    def _cook(self, X: Any, y: np.ndarray, cells: Any, name: str | None) -> Self:
+        """Cook the validated rows with the target `cells`; `name` is that of the series y."""
         data = self._table(X, reset=True)
         if data.num_rows != len(y):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: {data.num_rows}, "
                 f"{len(y)}."
             )
-        self.target_ = TARGET
+        self.target_ = name or TARGET
         while self.target_ in data.column_names:
             self.target_ += "_"
         data = data.append_column(self.target_, pa.array(cells))
@@ -82,8 +88,16 @@ class CookEstimator(BaseEstimator):
             data, self.target_, task=self._task, measure=self.measure, cost=self.cost,
             recipes=self.recipes,
             folds=self.folds, repeats=self.repeats, search=self.search, max_time=self.max_time,
-            accept=self.accept, seed=self.random_state,
+            accept=tuple(CODES), seed=self.random_state,
         )  # fmt: skip
+        known = check_codes(self.accept)
+        serious = [f for f in self.result_.audit.findings
+                   if f.severity == "serious" and f.code not in known]  # fmt: skip
+        if serious:
+            warn(
+                "The audit found data leakage that would invalidate the score in result_; add the "
+                f"code to accept if it is known.\n{findings_text(serious)}"
+            )
         return self
 
     def _cells(self, X: Any) -> np.ndarray:
@@ -110,6 +124,29 @@ class CookEstimator(BaseEstimator):
         return tags
 
 
+def _name(y: Any) -> str | None:
+    """The name of a series."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name.strip() else None
+
+
+def class_names(labels: np.ndarray) -> list[str]:
+    """Names under which a table holds the sorted `labels`: their text, where it is kept as it is.
+
+    Texts that mean a missing value, differ only in blanks, or that tables sort in another order
+    (numbers by size) become numbers with leading zeros.
+    """
+    names = [str(label) for label in labels]
+    kept = len({" ".join(name.split()) for name in names}) == len(names)
+    if all(map(is_number, names)):
+        kept = kept and names == sorted(names, key=number)
+    else:
+        kept = kept and names == sorted(names)
+    if kept and not any(name in MISSING or name != name.strip() for name in names):
+        return names
+    return [f"{code:09d}" for code in range(len(names))]
+
+
 class CookRegressor(RegressorMixin, CookEstimator):
     """Regression by the recipe that `cook` chooses.
 
@@ -132,8 +169,9 @@ class CookRegressor(RegressorMixin, CookEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
                              "None.")  # fmt: skip
+        name = _name(y)
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=float), warn=True)
-        return self._cook(X, y, y)
+        return self._cook(X, y, y, name)
 
     def predict(self, X: Any) -> np.ndarray:
         cells = self._cells(X)
@@ -158,14 +196,15 @@ class CookClassifier(ClassifierMixin, CookEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is "
                              "None.")  # fmt: skip
+        name = _name(y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         labels, codes = np.unique(y, return_inverse=True)
         if len(labels) < 2:
             raise ValueError("A classifier needs at least two classes, got one class.")
-        self._cook(X, y, [f"{code:09d}" for code in codes])
-        known = [int(name) for name in self.result_.model.classes]
-        self.classes_ = labels[known]
+        names = class_names(labels)
+        self._cook(X, y, [names[code] for code in codes], name)
+        self.classes_ = labels[[names.index(known) for known in self.result_.model.classes]]
         return self
 
     def predict(self, X: Any) -> np.ndarray:

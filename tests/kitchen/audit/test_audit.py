@@ -5,12 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn import datasets
 
 import kilogram as kg
 from kilogram.base.budget import Budget
 from kilogram.kitchen import KitchenError
 from kilogram.kitchen.audit import CODES, audit
+from kilogram.kitchen.audit.checks_preprocessing import fraction_between_neighbours
 from kilogram.kitchen.cook import BUNDLED, BUNDLED_TARGET
 
 N = 400
@@ -134,6 +136,20 @@ def test_rows_made_up_before_the_split_are_found():
     assert finding.severity == "serious"
     assert "'yes'" in finding.evidence
     assert finding.numbers["fraction"] > 0.4
+
+
+def test_rounded_measurements_lie_on_lines_by_chance():
+    """Hand spans and ages with one decimal: 15 % of the rows lie between two others."""
+    rng = np.random.default_rng(0)
+    right = np.round(rng.normal(19, 3, 400) * 5) / 5
+    left = np.round((right + rng.normal(0, 0.5, 400)) * 5) / 5
+    age = np.round(rng.normal(40, 6, 400) * 2) / 2
+    measured = np.column_stack([right, left, age])[:200]
+    assert fraction_between_neighbours(measured, rng) < 0.02
+    i = rng.integers(0, 200, 60)
+    j = np.argsort(cdist(measured[i], measured), axis=1)[:, 5]
+    made = measured[i] + rng.uniform(size=(60, 1)) * (measured[j] - measured[i])
+    assert fraction_between_neighbours(np.vstack([measured, made]), rng) > 0.1
 
 
 def test_columns_scaled_before_the_split_are_reported():

@@ -29,6 +29,12 @@ FEW_ROWS, FEW_LEVELS = 30, 4
 MAX_LOOKED, NEIGHBOURS = 300, 40
 STRAIGHT = 1e-6  # cosine of an angle: rounding of cells written with six digits
 MADE_UP = 0.1  # of the rows: measured rows lie on such lines only by chance; our choice
+#: Columns in which rows on a line must differ: what agrees in all but one or two columns does.
+MOVED_COLUMNS = 3
+#: Rounded measurements divide lines at simple fractions by chance (8 % of 78 rows with one decimal
+#: and three columns); interpolation divides them anywhere.
+SIMPLE_FRACTIONS = np.unique([p / q for q in range(1, 11) for p in range(q + 1)])
+NEAR_FRACTION = 1e-3  # covers 6 % of the places on a line
 
 
 def preprocessing_findings(subject: AuditData, table: Table) -> Iterator[Finding]:
@@ -118,11 +124,11 @@ def _made_up(subject: AuditData) -> Iterator[Finding]:
     """Rows of the smaller classes that lie between two others."""
     assert subject.question is not None
     columns = [c for c in _numeric(subject) if c.distinct > max(50, 0.3 * subject.rows)]
-    if len(columns) < 3:
+    if len(columns) < MOVED_COLUMNS:
         return
     X = np.column_stack([subject.numbers(column) for column in columns])
     X = X[:, np.isfinite(X).all(axis=0)]
-    if X.shape[1] < 3:
+    if X.shape[1] < MOVED_COLUMNS:
         return
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     for c, name in enumerate(subject.question.classes):
@@ -147,10 +153,21 @@ def fraction_between_neighbours(X: np.ndarray, rng: np.random.Generator) -> floa
     near = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(X) - 1) + 1).fit(X)
     hits = 0
     for i, others in zip(looked, near.kneighbors(X[looked], return_distance=False), strict=True):
-        away = X[others[others != i]] - X[i]
-        away /= np.linalg.norm(away, axis=1, keepdims=True)
-        hits += bool((away @ away.T).min() < -1 + STRAIGHT)
+        hits += _is_interpolated(X[others[others != i]] - X[i])
     return hits / len(looked)
+
+
+def _is_interpolated(away: np.ndarray) -> bool:
+    """Do two of the differences from a row to others show that it was interpolated?"""
+    away = away[np.count_nonzero(away, axis=1) >= MOVED_COLUMNS]
+    if len(away) < 2:
+        return False
+    lengths = np.linalg.norm(away, axis=1)
+    away = away / lengths[:, None]
+    first, second = np.nonzero(np.triu(away @ away.T < -1 + STRAIGHT))
+    places = lengths[first] / (lengths[first] + lengths[second])
+    from_fraction = np.abs(places[:, None] - SIMPLE_FRACTIONS).min(axis=1, initial=1.0)
+    return bool(np.any(from_fraction > NEAR_FRACTION))
 
 
 def _numeric(subject: AuditData) -> list[Column]:

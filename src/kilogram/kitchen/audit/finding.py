@@ -8,7 +8,7 @@ note      for information
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -162,6 +162,11 @@ class Finding:
         return "Nothing: the folds keep them apart." if self.settled else CODES[self.code].do
 
 
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Codes, evidence and advice, two lines for each finding."""
+    return "\n".join(f"  {f.code} {f.title}: {f.evidence}\n         {f.do}" for f in findings)
+
+
 @dataclass(frozen=True)
 class Audit:
     """The findings about a table, most serious first; `accepted` codes do not stop `kg cook`.
@@ -194,11 +199,9 @@ class Audit:
         """Raise the serious findings as one error."""
         if not self.serious:
             return
-        findings = "\n".join(
-            f"  {f.code} {f.title}: {f.evidence}\n         {f.do}" for f in self.serious
-        )
         raise KitchenError(
-            f"The audit found data leakage that would invalidate the score.\n{findings}"
+            "The audit found data leakage that would invalidate the score.\n"
+            f"{findings_text(self.serious)}"
         )
 
     def as_dict(self) -> dict[str, Any]:
