@@ -104,6 +104,7 @@ PUBLIC: dict[str, str] = {
     "MultiTaskElasticNetCV": "kilogram.models.sparse.multi_task_cv",
     "MultiTaskLassoCV": "kilogram.models.sparse.multi_task_cv",
     "GroupLasso": "kilogram.models.sparse.group_lasso",
+    "OnlineLasso": "kilogram.models.sparse.online_lasso",
     "ConcaveRegressor": "kilogram.models.sparse.concave",
     "PenalizedRegressor": "kilogram.models.sparse.penalized_regressor",
     "PenalizedClassifier": "kilogram.models.sparse.penalized_classifier",

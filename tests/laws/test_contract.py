@@ -31,6 +31,7 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "LassoCV": FOLDS_OF_ROWS,
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
+    "OnlineLasso": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,
     "Adaline": WEIGHTS_ARE_STEPS,
     "RandomForestRegressor": WEIGHTS_ARE_DRAWN,

@@ -21,6 +21,7 @@ void bind_sums(nb::module_& m);  // sums.cpp
 void bind_svm(nb::module_& m);  // svm.cpp
 void bind_logistic(nb::module_& m);  // logistic.cpp
 void bind_sparse(nb::module_& m);  // logistic_sparse.cpp
+void bind_stochastic(nb::module_& m);  // stochastic.cpp
 void bind_coordinate(nb::module_& m);  // coordinate.cpp
 void bind_classes(nb::module_& m);  // class_sums.cpp
 void bind_kmeans(nb::module_& m);  // kmeans.cpp
@@ -59,6 +60,7 @@ NB_MODULE(_core, m) {
   kg::bind_sums(m);
   kg::bind_svm(m);
   kg::bind_logistic(m);
+  kg::bind_stochastic(m);
   kg::bind_sparse(m);
   kg::bind_coordinate(m);
   kg::bind_classes(m);

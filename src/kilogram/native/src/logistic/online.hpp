@@ -1,18 +1,11 @@
 // One pass of an online linear classifier over rows in a given order.
 #pragma once
-#include "common/rows.hpp"
+#include "stochastic/online_rows.hpp"
 
 namespace kg {
 
 // Losses of the margin m = y f, y = +-1; `slope` is dloss/df.
 enum OnlineLoss : int { kPerceptron, kHingeLoss, kSquared, kTanh, kLog };
-
-template <class T> struct OnlineRows {
-  const T* data;       // entries, row by row
-  const i64* indices;  // columns, null if dense
-  const i64* indptr;
-  i64 d;
-};
 
 struct OnlineState {
   double *W, *b;            // (t, d), (t): the current coefficients
