@@ -191,4 +191,4 @@ def _close(got: np.ndarray, want: np.ndarray, rtol: float, model: Any, case: Cas
 
 def _all_equal(X: np.ndarray) -> bool:
     """Whether the rows are copies of one of moderate size, whose rounding is far below 1e-12."""
-    return bool((X == X[0]).all()) and np.abs(X.astype(float)).max() < 100
+    return bool((X[0] == X).all()) and np.abs(X.astype(float)).max() < 100

@@ -8,6 +8,7 @@ import pytest
 from kilogram.base.budget import Budget
 from kilogram.kitchen import KitchenError, cook
 from kilogram.kitchen.artifact.recipe_file import load_recipe
+from kilogram.kitchen.report.sentences import _optimism
 from tests.kitchen.conftest import classes, curved
 
 
@@ -91,3 +92,6 @@ def test_optimism_is_of_one_measure(sorted_classes):
     assert by_name["boosting"].nested.inner_scores is not None
     assert by_name["boosting"].optimism is None
     assert abs(by_name["trees"].optimism) < 0.3
+    sentence = _optimism(by_name.values(), by_name["boosting"])
+    assert sentence.startswith("Tuning of the boosting recipe used another score than accuracy")
+    assert "During tuning the forest recipe" in _optimism(by_name.values(), by_name["trees"])

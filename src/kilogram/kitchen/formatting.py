@@ -23,6 +23,12 @@ def figure(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def quantity(value: float) -> str:
+    """A value in the units of a column: figures without zeros at the end."""
+    text = figure(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def extent(value: float) -> str:
     """The size of a difference, which is never written as none where there is one."""
     size = abs(value)

@@ -166,8 +166,8 @@ def _leak(subject: AuditData, column: Column, found: float, next_best: float) ->
     unit, chance = ("balanced accuracy", 1 / subject.classes) if subject.classes else ("R²", 0.0)
     score, other = (chance + (1 - chance) * s for s in (found, next_best))
     return (
-        f"{column.name!r} alone predicts {target!r}: cross-validated {unit} {score:.3f}; the next "
-        f"best column reaches {other:.2f}."
+        f"{column.name!r} alone predicts {target!r}: cross-validated {unit} {score:.3f}; the "
+        f"best other column reaches {other:.3f}."
     )
 
 

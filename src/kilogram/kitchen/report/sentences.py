@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from kilogram.kitchen.formatting import (
     extent,
     figure,
     percent,
+    quantity,
     sentence_case,
     signed,
 )
@@ -63,7 +65,7 @@ def verdict(
         _leakage_warning(selection, judged[0], target, columns)
         + _prediction(selection, judged[0], target),
         _structure(by_name, selection),
-        _optimism(by_name, selection.chosen),
+        _optimism(by_name.values(), selection.chosen),
     )
 
 
@@ -217,21 +219,22 @@ def _nonlinear(by_name: dict[str, EvaluatedRecipe]) -> str:
     }[gain.verdict]
 
 
-def _optimism(by_name: dict[str, EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
+def _optimism(judged: Collection[EvaluatedRecipe], chosen: EvaluatedRecipe) -> str:
+    """How the tuning score of the chosen recipe compares with its score on new rows."""
     rows = of_which_rows(chosen)
-    tuned = [one for one in by_name.values() if one.optimism is not None]
-    if not tuned:
-        if not any(one.nested.inner_scores is not None for one in by_name.values()):
-            return "No parameter was tuned, so no score is optimistic because of tuning."
-        if rows == "later rows":
-            return ("Scores during tuning are of earlier rows, so their optimism cannot be "
-                    "stated.")  # fmt: skip
-        return (f"Tuning used another score than {chosen.measure.title}, so its optimism cannot be "
-                "stated.")  # fmt: skip
-    shown = chosen if chosen.optimism is not None else max(tuned, key=_mean)
-    gap = shown.optimism or 0.0
-    inner = shown.score.mean + gap
-    during = f"During tuning {_in_words(shown)} scored {figure(inner)}"
+    if all(one.nested.inner_scores is None for one in judged):
+        return "No parameter was tuned, so no score is optimistic because of tuning."
+    name = _in_words(chosen)
+    if chosen.nested.inner_scores is None:
+        return f"No parameter of {name} was tuned, so tuning did not make its score optimistic."
+    if chosen.optimism is None and rows == "later rows":
+        return "Scores during tuning are of earlier rows, so their optimism cannot be stated."
+    if chosen.optimism is None:
+        return (f"Tuning of {name} used another score than {chosen.measure.title}, so its optimism "
+                "cannot be stated.")  # fmt: skip
+    gap = chosen.optimism
+    inner = chosen.score.mean + gap
+    during = f"During tuning {name} scored {figure(inner)}"
     if abs(gap) < SMALL:
         return f"{during}, about as on {rows}: tuning did not make the score optimistic."
     if gap < 0:
@@ -372,9 +375,9 @@ def of_errors(held_out: HeldOutPredictions, target: str) -> str:
     half, most = np.quantile(error, [0.5, 0.9])
     low, high = np.quantile(held_out.truth, [0.05, 0.95])
     return (
-        f"Half of the predictions are off by at most {figure(float(half))}, nine of ten by at most "
-        f"{figure(float(most))}; {target} itself mostly lies between {figure(float(low))} and "
-        f"{figure(float(high))}."
+        f"Half of the predictions are off by at most {quantity(float(half))}, nine of ten by at "
+        f"most {quantity(float(most))}; {target} itself mostly lies between {quantity(float(low))} "
+        f"and {quantity(float(high))}."
     )
 
 
