@@ -12,7 +12,7 @@ import pytest
 
 from kilogram.kitchen import cook
 from kilogram.kitchen.cook import BUNDLED
-from kilogram.kitchen.formatting import extent, percent
+from kilogram.kitchen.formatting import extent, percent, quantity
 from kilogram.kitchen.report.facts import as_json
 from kilogram.kitchen.report.html import as_html, command, overview
 from kilogram.kitchen.report.plots import plots
@@ -198,6 +198,7 @@ def test_figures_are_written_for_reading():
         "0.123", "0.000", "12.3", "−1,234", "–", "–",
     ]  # fmt: skip
     assert [signed(v) for v in (0.5, -0.5, 0.0001)] == ["+0.500", "−0.500", "0.000"]
+    assert [quantity(v) for v in (6.0, 7.75, 16.0, 100.0, 0.0)] == ["6", "7.75", "16", "100", "0"]
 
 
 def test_a_target_written_as_text_has_a_histogram():
@@ -216,3 +217,13 @@ def test_differences_are_never_written_as_none():
     assert extent(-0.25) == "0.250"
     assert [percent(v) for v in (0.0, 0.002, 0.19, 0.999, 1.0)] == [
         "0 %", "less than 1 %", "19 %", "over 99 %", "100 %"]  # fmt: skip
+
+
+def test_many_columns_are_folded():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{k}" for k in range(15)])
+    frame["y"] = frame.c0 + rng.normal(size=60)
+    page = as_html(cook(frame, "y", recipes=["linear"], **QUICK))
+    shown, folded = page.split("<summary>4 more columns</summary>")
+    assert "<h3>c10</h3>" in shown
+    assert "<h3>c14</h3>" in folded
