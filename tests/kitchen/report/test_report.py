@@ -223,7 +223,7 @@ def test_many_columns_are_folded():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 15)), columns=[f"c{k}" for k in range(15)])
     frame["y"] = frame.c0 + rng.normal(size=60)
-    page = as_html(cook(frame, "y", recipes=["linear"], **QUICK))
+    page = as_html(cook(frame, "y", recipes=["linear"], **QUICK)).decode()
     shown, folded = page.split("<summary>4 more columns</summary>")
     assert "<h3>c10</h3>" in shown
     assert "<h3>c14</h3>" in folded
