@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 from kilogram.book import export
-from kilogram.book.content import contents
+from kilogram.book.content import contents, page_content
+from kilogram.book.errors import BookError
 from kilogram.book.export import export_page, packed_page, recorded_grid
-from kilogram.book.scene import BookError, run_scene, scenes
+from kilogram.book.scene import run_scene, scenes
 from kilogram.book.server import HOST, STATIC, _listen, make_app
 from kilogram.book.worker import Worker
 
@@ -163,7 +164,7 @@ def test_nothing_scrolls_sideways(seen, width):
 
 @in_browser
 def test_axe_finds_no_violation_on_any_page_light_or_dark(seen):
-    first = {entry["scenes"][0][0] for entry in contents()}
+    first = {page_content(entry["slug"])["scenes"][0]["id"] for entry in contents()}
     assert first | {f"{name}, dark" for name in first} | {"home", "choose"} <= set(seen["axe"])
     assert {page: found for page, found in seen["axe"].items() if found} == {}
 
@@ -267,7 +268,8 @@ def test_a_notebook_shows_a_page_with_own_data(tmp_path):
     import kilogram as kg
 
     X = np.random.default_rng(0).normal(size=(12, 2))
-    shown = kg.book.page("perceptron", X=X, y=np.repeat(["no", "yes"], 6))._repr_html_()
+    y = np.repeat(["no", "yes"], 6)
+    shown = kg.book.page("perceptron", X=X, y=y, live=False)._repr_html_()
     file = tmp_path / "notebook.html"
     # the page sits in a frame, whose document is not part of the dump: it reports its readiness
     script = """<script>setInterval(() => { const inside = frames[0].document.body.innerHTML;

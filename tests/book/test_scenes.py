@@ -10,7 +10,8 @@ import pytest
 
 from kilogram.book.captions import CAPTIONS
 from kilogram.book.content import contents, find_page, page_content
-from kilogram.book.scene import BookError, run_scene, scenes
+from kilogram.book.errors import BookError
+from kilogram.book.scene import run_scene, scenes
 from kilogram.book.worker import answer
 from kilogram.registry import SLUGS
 from kilogram.textbook import ENTRIES

@@ -71,11 +71,15 @@ def test_small_pictures_are_served():
     assert call("GET", "/api/thumbnail/nothing")[0] == 404
 
 
-def test_the_server_starts_without_the_kitchen():
-    """The first page shall not wait for pandas, Matplotlib and the recipes."""
-    code = "import kilogram.book.server, sys; print('kilogram.kitchen' in sys.modules)"
+def test_the_contents_are_served_without_what_computes():
+    """The first page shall not wait for SciPy, the algorithms and the recipes."""
+    code = (
+        "import sys; from kilogram.book.server import make_app, contents, tours, Worker\n"
+        "make_app(Worker()); contents(); tours()\n"
+        "print({'scipy', 'sklearn', 'kilogram.kitchen', 'kilogram.book.scene'} & {*sys.modules})"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.strip() == "set()"
 
 
 def test_the_decision_trees_are_served():
@@ -112,7 +116,7 @@ def test_other_hosts_and_other_files_are_refused():
 
 
 def test_without_the_built_pages_one_sentence(monkeypatch, tmp_path):
-    from kilogram.book.scene import BookError
+    from kilogram.book.errors import BookError
 
     monkeypatch.setattr(server, "STATIC", tmp_path)
     with pytest.raises(BookError, match="run `make book`"):

@@ -259,12 +259,15 @@ try {
   await first.setViewportSize(PHONE);
   seen.home = { pictures: await first.locator('.thumbnail').count(), phone: await overflow(first) };
   await first.setViewportSize(DESKTOP);
-  const book = await first.evaluate(() => fetch('api/book').then((reply) => reply.json()));
+  const book = await first.evaluate(async () => {
+    const get = (path) => fetch(`api/${path}`).then((reply) => reply.json());
+    return Promise.all((await get('book')).pages.map(({ slug }) => get(`page/${slug}`)));
+  });
   await first.goto(`${address}#/choose`);
   await first.waitForSelector('.answer');
   seen.axe.choose = await violations(first);
   await first.close();
-  const all = book.pages.flatMap((page) => page.scenes.map(([id], i) => ({ slug: page.slug, id, main: i === 0 })));
+  const all = book.flatMap((page) => page.scenes.map(({ id }, i) => ({ slug: page.slug, id, main: i === 0 })));
   await everyScene(context, all.filter(({ id }) => !only.length || only.includes(id)));
   mark('scenes');
   const dark = await browser.newContext({ viewport: DESKTOP, colorScheme: 'dark' });

@@ -1,4 +1,7 @@
-"""The words of a page: objective, use, cost, limits, textbook code, errata, names."""
+"""The words of a page: objective, use, cost, limits, textbook code, errata, names.
+
+The server shows the contents before anything that computes is imported.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from kilogram.book.errors import BookError
 from kilogram.book.families import ENTRIES as FAMILY
-from kilogram.book.scene import BookError, scenes
-from kilogram.book.textbook_steps import code_of
 from kilogram.errors import close_names
 from kilogram.registry import PUBLIC, SLUGS, Page, pages
-from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import TEXTS, concerning
 
 
@@ -22,6 +23,8 @@ def find_page(name: str) -> str:
     for page in pages():
         if wanted in {_folded(page.slug), *map(_folded, page.names)}:
             return page.slug
+    from kilogram.book.scene import scenes
+
     for scene in scenes().values():
         if wanted in {_folded(scene.id), _folded(scene.title)}:
             return scene.page
@@ -35,7 +38,7 @@ def _folded(name: str) -> str:
 
 @cache
 def contents() -> list[dict[str, Any]]:
-    """The table of contents: every page with its scenes, family by family."""
+    """The table of contents: every page, family by family."""
     order = list(FAMILY)
     return [
         {
@@ -43,7 +46,6 @@ def contents() -> list[dict[str, Any]]:
             "title": page.title,
             **vars(FAMILY[page.slug]),
             "names": list(page.names),
-            "scenes": [[s.id, s.title] for s in scenes().values() if s.page == page.slug],
         }
         for page in sorted(pages(), key=lambda page: order.index(page.slug))
     ]
@@ -52,6 +54,8 @@ def contents() -> list[dict[str, Any]]:
 @cache
 def page_content(slug: str) -> dict[str, Any]:
     """Everything on a page except what its scenes compute."""
+    from kilogram.book.scene import scenes
+
     page = next((page for page in pages() if page.slug == slug), None)
     if page is None:
         raise BookError(f"The book has no page called {slug!r}.{close_names(slug, SLUGS)}")
@@ -80,6 +84,10 @@ def _name(name: str) -> dict[str, str]:
 
 def _textbook(page: Page) -> list[dict[str, Any]]:
     """The textbook versions of the page's methods, and those its scenes run."""
+    from kilogram.book.scene import scenes
+    from kilogram.book.textbook_steps import code_of
+    from kilogram.textbook import ENTRIES
+
     shown = {key for s in scenes().values() if s.page == page.slug for key in s.algorithms}
     return [
         {

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kilogram.book.scene import BookError, Points
+from kilogram.book.errors import BookError
+from kilogram.book.scene import Points
 from kilogram.kernels import Gaussian
 from kilogram.textbook import ENTRIES, kernels, robust, run, tomography
 from kilogram.textbook.kernel_template import ridge_algorithm

@@ -16,7 +16,8 @@ from typing import Any
 from kilogram.book.choose import choose_trees
 from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.costs import page_costs
-from kilogram.book.scene import BookError, Control, Scene, scenes
+from kilogram.book.errors import BookError
+from kilogram.book.scene import Control, Scene, scenes
 from kilogram.book.server import built
 from kilogram.book.thumbnails import thumbnail
 from kilogram.book.tours import tours
@@ -50,7 +51,7 @@ def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
         notify(f"{i + 1} of {len(SLUGS)}: {slug}, {len(packed) / 1e6:.2f} MB")
     index = (static / "index.html").read_text("utf-8")
     book = _book(data={}, thumbnails={slug: thumbnail(slug) for slug in SLUGS})
-    start = f"<script>window.KILOGRAM_EXPORT = {_script(book)};</script>\n    "
+    start = f"<script>window.KILOGRAM_EXPORT = {script(book)};</script>\n    "
     page = folder / "index.html"
     page.write_text(index.replace("<script src", start + "<script src"), "utf-8")
     return page
@@ -67,13 +68,18 @@ def export_page(name: str, file: Path) -> Path:
 
 def single_page(slug: str, own: Own | None = None) -> str:
     """A page as one HTML document."""
+    book = _book(data={slug: packed_page(slug, own)}, single=slug)
+    return document(f"window.KILOGRAM_EXPORT = {script(book)};")
+
+
+def document(start: str) -> str:
+    """The front end as one HTML document that begins with the statement `start`."""
     static = built()
     style = (static / "app.css").read_text("utf-8")
     code = (static / "app.js").read_text("utf-8").replace("</script", "<\\/script")
-    book = _book(data={slug: packed_page(slug, own)}, single=slug)
     index = (static / "index.html").read_text("utf-8")
     index = index.replace('<link rel="stylesheet" href="app.css" />', f"<style>{style}</style>")
-    scripts = f"<script>window.KILOGRAM_EXPORT = {_script(book)};</script>\n<script>{code}</script>"
+    scripts = f"<script>{start}</script>\n<script>{code}</script>"
     return index.replace('<script src="app.js"></script>', scripts)
 
 
@@ -81,7 +87,8 @@ def _book(**more: Any) -> dict[str, Any]:
     return {"book": {"pages": contents(), "tours": tours()}, "choose": choose_trees(), **more}
 
 
-def _script(value: Any) -> str:
+def script(value: Any) -> str:
+    """A value as it stands inside a script of an HTML document."""
     return json.dumps(value, ensure_ascii=False).replace("</", "<\\/")
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from kilogram.book.content import find_page
+from kilogram.book.errors import BookError
 from kilogram.book.export import Own, single_page
-from kilogram.book.scene import BookError, Scene, run_scene, scenes
+from kilogram.book.scene import Scene, run_scene, scenes
 
 
 @dataclass(frozen=True)
 class NotebookPage:
-    """A page as one HTML document; a notebook shows it in a frame."""
+    """A page with recorded fits as one HTML document; a notebook shows it in a frame."""
 
     html: str
     height: int
@@ -28,8 +29,14 @@ class NotebookPage:
         return f"NotebookPage({len(self.html) / 1e6:.1f} MB, shown by notebooks)"
 
 
-def page(name: str, X: Any = None, y: Any = None, *, height: int = 900) -> NotebookPage:
-    """A page of the live book for a notebook: fits recorded over a grid of its controls.
+def page(
+    name: str, X: Any = None, y: Any = None, *, height: int = 900, live: bool | None = None
+) -> Any:
+    """A page of the live book for a notebook, with one's own data.
+
+    Where anywidget is installed (`pip install kilogram[notebook]`), the page is live: points can be
+    moved, and the kernel makes the fits. Elsewhere it replays fits recorded over a grid of its
+    controls, which also needs no kernel once the notebook is saved.
 
     Parameters
     ----------
@@ -42,16 +49,39 @@ def page(name: str, X: Any = None, y: Any = None, *, height: int = 900) -> Noteb
         Classes; or the values of the curve.
     height : int, default=900
         Of the frame, in pixels.
+    live : bool, default=None
+        Whether the kernel makes the fits; by default it does if anywidget is installed.
     """
     slug = find_page(name)
+    own = _own(name, slug, X, y)
+    if own:
+        run_scene(own.scene, {}, given=own.points)  # what is wrong with the data is reported here
+    widget = _widget_class() if live or live is None else None
+    if widget is not None:
+        return widget(slug, own, height)
+    if live:
+        raise BookError("A live page needs anywidget: pip install kilogram[notebook].")
+    return NotebookPage(single_page(slug, own), height)
+
+
+def _widget_class() -> Any:
+    """The widget, or None where anywidget is not installed."""
+    try:
+        from kilogram.book.widget import PageWidget
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("anywidget", "traitlets"):
+            raise
+        return None
+    return PageWidget
+
+
+def _own(name: str, slug: str, X: Any, y: Any) -> Own | None:
     if X is None:
         if y is not None:
             raise BookError("y needs X: page(name, X=X, y=y).")
-        return NotebookPage(single_page(slug), height)
+        return None
     scene = _scene(name, slug)
-    own = Own(scene.id, _points(scene, X, y))
-    run_scene(scene.id, {}, given=own.points)  # what is wrong with the data is reported here
-    return NotebookPage(single_page(slug, own), height)
+    return Own(scene.id, _points(scene, X, y))
 
 
 def _scene(name: str, slug: str) -> Scene:

@@ -13,16 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kilogram.book.captions import add_captions
+from kilogram.book.errors import BookError
 from kilogram.book.presets import PRESETS
 from kilogram.book.recording import Recording
 from kilogram.book.textbook_steps import last_line
-from kilogram.errors import UserError
 
 MAX_POINTS = 1000  # more points are neither seen singly nor computed while one drags: our choice
-
-
-class BookError(UserError):
-    """Something the reader can mend: shown as one sentence."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from kilogram.book.content import contents, find_page, page_content
-from kilogram.book.scene import BookError
+from kilogram.book.content import contents, find_page
+from kilogram.book.errors import BookError
 from kilogram.book.tours import tours
 from kilogram.book.worker import Superseded, Worker
 
@@ -67,7 +67,9 @@ def make_app(worker: Worker) -> Any:
 
     @app.get("/api/page/{name}")
     def page(name: str) -> Any:
-        return page_content(find_page(name))
+        reply = worker.run(f"page {name}", {"page": name})
+        status = 404 if reply.startswith(b'{"error"') else 200
+        return Response(reply, status, media_type="application/json")
 
     @app.get("/api/cost/{slug}")
     def cost(slug: str) -> Any:

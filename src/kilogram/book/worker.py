@@ -2,6 +2,7 @@
 
 Each tab of the browser has at most one request running and one waiting; a newer one replaces
 the one that waits. A fit beyond the time limit ends its process, and the next one starts another.
+What computes is imported in that process only: the server shows its first page meanwhile.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from kilogram.book.scene import BookError, run_scene, scenes
-from kilogram.book.thumbnails import thumbnail
+from kilogram.book.errors import BookError
 
 TIME_LIMIT = 10.0  # seconds that a reader waits at most: our choice
 # Seconds for the imports of the process, which are no part of a fit: minutes on a slow disk.
@@ -28,8 +28,14 @@ class Superseded(Exception):
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Run one request; errors that the reader can mend are `{"error": sentence}`."""
+    from kilogram.book.content import find_page, page_content
+    from kilogram.book.scene import run_scene
+    from kilogram.book.thumbnails import thumbnail
+
     start = time.perf_counter()
     try:
+        if "page" in request:
+            return page_content(find_page(str(request["page"])))
         if "thumbnail" in request:
             return thumbnail(str(request["thumbnail"]))
         data, recording = run_scene(
@@ -55,6 +61,7 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this one
     warnings.simplefilter("ignore")
     from kilogram.arrays.threads import blas_threads
+    from kilogram.book.scene import scenes
 
     scenes()  # imported before the first request comes
     pipe.send("ready")

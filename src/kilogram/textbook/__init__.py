@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from kilogram.textbook.state import State, States, begin, run
 
@@ -43,6 +44,16 @@ def _read_entries() -> dict[str, Entry]:
     return entries
 
 
-ENTRIES: dict[str, Entry] = _read_entries()
+if TYPE_CHECKING:
+    ENTRIES: dict[str, Entry]
+
+
+def __getattr__(name: str) -> Any:
+    """`ENTRIES` when it is first asked for: who reads the errata waits for no algorithm."""
+    if name != "ENTRIES":
+        raise AttributeError(f"module 'kilogram.textbook' has no attribute {name!r}")
+    found = globals()["ENTRIES"] = _read_entries()
+    return found
+
 
 __all__ = ["ENTRIES", "Entry", "State", "States", "begin", "run"]

@@ -76,5 +76,23 @@ function open(ring: [number, number][], nx: number, ny: number): [number, number
     run.push(place);
   });
   if (run.length > 1) runs.push(run);
-  return runs;
+  return runs.map((found) => straightened(straightened(found, edge, nx, ny).reverse(), edge, nx, ny));
+}
+
+/**
+ * The run with its last piece in the direction of the piece before: values are known at the middles of
+ * the cells, and between the outermost middles and the edge the contour would turn for no reason.
+ */
+function straightened(
+  run: [number, number][], edge: (place: [number, number]) => boolean, nx: number, ny: number,
+): [number, number][] {
+  const inner = (u: number, n: number) => u > 0.51 && u < n - 0.51;
+  if (!edge(run.at(-1)!)) return run;
+  const kept = run.filter(([u, v]) => inner(u, nx) && inner(v, ny));
+  const [a, b] = kept.slice(-2);
+  if (!a || !b) return run;
+  const [du, dv] = [b[0] - a[0], b[1] - a[1]];
+  const steps = [du > 0 ? (nx - b[0]) / du : -b[0] / du, dv > 0 ? (ny - b[1]) / dv : -b[1] / dv];
+  const far = Math.min(...steps.filter((t) => t > 0));
+  return Number.isFinite(far) ? [...kept, [b[0] + far * du, b[1] + far * dv]] : run;
 }

@@ -1,4 +1,5 @@
-/** Where pages and fits come from: the local server, or the recordings of an exported book. */
+/** Where pages and fits come from: the local server, a notebook's kernel, or the recordings of an exported book. */
+import { askKernel, kernel } from './kernel';
 import type { Book, Choice, Costs, Page, Recording, Request, Thumbnail } from './types';
 
 interface Exported { page: Page; runs: Record<string, Recording>; costs: Costs }
@@ -9,28 +10,28 @@ declare global {
 
 const exported = window.KILOGRAM_EXPORT;
 export const live = !exported;
-export const single = exported?.single;
+export const single = exported?.single ?? kernel?.slug;
 const tab = Math.random().toString(36).slice(2);
 const STOPPED = 'The server has stopped. Start it again with kg book; what you see here is kept.';
 
 export async function book(): Promise<Book> {
-  return exported ? exported.book : get<Book>('api/book');
+  return exported ? exported.book : get<Book>('book');
 }
 
 export async function choose(): Promise<Choice> {
-  return exported ? exported.choose : get<Choice>('api/choose');
+  return exported ? exported.choose : get<Choice>('choose');
 }
 
 export async function page(slug: string): Promise<Page> {
-  return exported ? (await unpacked(slug)).page : get<Page>(`api/page/${encodeURIComponent(slug)}`);
+  return exported ? (await unpacked(slug)).page : get<Page>(`page/${encodeURIComponent(slug)}`);
 }
 
 export async function costs(slug: string): Promise<Costs> {
-  return exported ? (await unpacked(slug)).costs : get<Costs>(`api/cost/${encodeURIComponent(slug)}`);
+  return exported ? (await unpacked(slug)).costs : get<Costs>(`cost/${encodeURIComponent(slug)}`);
 }
 
 export async function thumbnail(slug: string): Promise<Thumbnail | null> {
-  return exported ? (exported.thumbnails?.[slug] ?? null) : get<Thumbnail>(`api/thumbnail/${encodeURIComponent(slug)}`);
+  return exported ? (exported.thumbnails?.[slug] ?? null) : get<Thumbnail>(`thumbnail/${encodeURIComponent(slug)}`);
 }
 
 export function key(request: Request): string {
@@ -45,6 +46,7 @@ export async function run(slug: string, request: Request): Promise<Recording | n
     if (!found) throw new Error('This combination was not recorded. Open the page with kg book to run it.');
     return found;
   }
+  if (kernel) return checked(await askKernel<Recording>('run', request));
   const body = JSON.stringify({ ...request, tab });
   let reply: Response;
   try {
@@ -52,22 +54,23 @@ export async function run(slug: string, request: Request): Promise<Recording | n
   } catch {
     throw new Error(STOPPED);
   }
-  if (reply.status === 409) return null;
-  const found = (await reply.json()) as Recording;
+  return reply.status === 409 ? null : checked((await reply.json()) as Recording);
+}
+
+function checked<T extends { error?: string }>(found: T): T {
   if (found.error) throw new Error(found.error);
   return found;
 }
 
 async function get<T>(path: string): Promise<T> {
+  if (kernel) return checked(await askKernel<T & { error?: string }>(path));
   let reply: Response;
   try {
-    reply = await fetch(path);
+    reply = await fetch(`api/${path}`);
   } catch {
     throw new Error(STOPPED);
   }
-  const found = (await reply.json()) as T & { error?: string };
-  if (found.error) throw new Error(found.error);
-  return found;
+  return checked((await reply.json()) as T & { error?: string });
 }
 
 const packs = new Map<string, Promise<Exported>>();

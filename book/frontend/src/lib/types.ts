@@ -53,7 +53,7 @@ export interface Choice {
   methods?: { title: string; name: string; page: string | null }[];
 }
 export interface Book {
-  pages: { slug: string; title: string; short: string; family: string; idea: string; names: string[]; scenes: [string, string][] }[];
+  pages: { slug: string; title: string; short: string; family: string; idea: string; names: string[] }[];
   tours: { text: string; title: string; chapters: { label: string; pages: string[] }[] }[];
 }
 export interface Thumbnail { panel: Panel; layers: Layer[]; points: Point[]; data: string; error?: string }

@@ -18,8 +18,9 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import Frame, Panel, Recording, bars, data_points, line, points
-from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
+from kilogram.book.scene import Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.scenes.two_classes import SIDES
 from kilogram.models.boosting.additive_boosting import AdditiveBoostingClassifier
 from kilogram.models.boosting.cascade import CascadeClassifier

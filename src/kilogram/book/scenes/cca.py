@@ -12,6 +12,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -21,7 +22,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, choice, log_slider, switch
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, switch
 from kilogram.book.tables import (
     two_views,
     views_at,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.book.drawing import curve_places, objective_panel, plane, python_lines, short
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Grid,
@@ -19,7 +20,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, choice, slider
+from kilogram.book.scene import Break, Points, Scene, choice, slider
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.models.nonlinear.regression import NonlinearRegression
 

@@ -17,6 +17,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -29,7 +30,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
+from kilogram.book.scene import Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.scenes.two_classes import SIDES, errors
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian

@@ -13,6 +13,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.presets import CLOUDS
 from kilogram.book.recording import (
     Frame,
@@ -22,7 +23,7 @@ from kilogram.book.recording import (
     line,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, choice, slider
+from kilogram.book.scene import Break, Points, Scene, choice, slider
 from kilogram.models.hierarchical.agglomerative import AgglomerativeClustering
 
 

@@ -16,8 +16,9 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import Frame, Recording, data_points, line, points
-from kilogram.book.scene import BookError, Break, Points, Scene, choice, log_slider, slider, switch
+from kilogram.book.scene import Break, Points, Scene, choice, log_slider, slider, switch
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.kmeans.kernel_kmeans import KernelKMeans

@@ -14,6 +14,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -24,7 +25,7 @@ from kilogram.book.recording import (
     line,
     points,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, slider, switch
+from kilogram.book.scene import Break, Points, Scene, slider, switch
 from kilogram.book.tables import columns_at, correlated_columns
 from kilogram.book.textbook_steps import record
 from kilogram.models.ridge.ridge import Ridge

@@ -11,6 +11,7 @@ from kilogram.book.drawing import (
     plane,
     python_lines,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.misprints import weights_of_length_one
 from kilogram.book.recording import (
     Frame,
@@ -21,7 +22,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, choice, slider, switch
+from kilogram.book.scene import Break, Points, Scene, choice, slider, switch
 from kilogram.book.tables import (
     VIEW,
     bent_sheet,

@@ -15,6 +15,7 @@ from kilogram.book.drawing import (
     python_lines,
     short,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Recording,
@@ -22,7 +23,7 @@ from kilogram.book.recording import (
     ellipses,
     points,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, slider, switch
+from kilogram.book.scene import Break, Points, Scene, slider, switch
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.models.mixture.gaussian_mixture import GaussianMixture
 from kilogram.textbook import State

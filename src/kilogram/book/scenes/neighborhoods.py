@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kilogram.book.drawing import data_grid, plane, python_lines, short
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -19,7 +20,7 @@ from kilogram.book.recording import (
     points,
     segments,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, slider
+from kilogram.book.scene import Break, Points, Scene, slider
 from kilogram.models.neighbors.hashing import LSHNeighbors
 from kilogram.models.neighbors.nearest_neighbors import NearestNeighbors
 from kilogram.models.neighbors.outliers import LocalOutlierFactor

@@ -12,6 +12,7 @@ from kilogram.book.drawing import (
     plane,
     python_lines,
 )
+from kilogram.book.errors import BookError
 from kilogram.book.recording import (
     Frame,
     Panel,
@@ -21,7 +22,7 @@ from kilogram.book.recording import (
     picture,
     points,
 )
-from kilogram.book.scene import BookError, Break, Points, Scene, log_slider, slider, switch
+from kilogram.book.scene import Break, Points, Scene, log_slider, slider, switch
 from kilogram.book.textbook_steps import record, thinned
 from kilogram.kernels import Gaussian
 from kilogram.models.kmeans.kmeans import KMeans

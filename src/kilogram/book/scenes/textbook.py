@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kilogram.book.drawing import data_box, objective_panel, plane, short
+from kilogram.book.errors import BookError
 from kilogram.book.examples import EXAMPLES, example
 from kilogram.book.recording import (
     Frame,
@@ -26,7 +27,7 @@ from kilogram.book.recording import (
     points,
     text,
 )
-from kilogram.book.scene import BookError, Points, Scene, choice
+from kilogram.book.scene import Points, Scene, choice
 from kilogram.book.textbook_steps import Step, record, thinned
 from kilogram.registry import Page, pages
 from kilogram.textbook import ENTRIES
