@@ -1,10 +1,10 @@
 """k-d trees and searches within a radius against all distances, at awkward sizes."""
 
-import kilogram.native._core as _core
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+import kilogram.native._core as _core
 from kilogram.native.neighbors import KDTree, metric_within, rows_within
 
 METRICS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -41,7 +42,9 @@ class Estimate:
         return f"{text} {self.reason}" if self.reason else text
 
 
-def estimate(model: BaseEstimator, n: int, d: int, *, dtype: str = "float64") -> Estimate:
+def estimate(
+    model: BaseEstimator, n: Any, d: int | None = None, *, dtype: str = "float64"
+) -> Estimate:
     """Estimate time and memory of `model.fit` on n rows and d columns.
 
     Rates are measured once per process on this machine, so the figures are approximate.
@@ -50,7 +53,7 @@ def estimate(model: BaseEstimator, n: int, d: int, *, dtype: str = "float64") ->
     ----------
     model : Kilogram estimator
     n, d : int
-        Rows and columns of the training data.
+        Rows and columns of the training data; or the data in the place of n, without d.
     dtype : {"float64", "float32"}
 
     Returns
@@ -65,6 +68,13 @@ def estimate(model: BaseEstimator, n: int, d: int, *, dtype: str = "float64") ->
     >>> cost.fits
     True
     """
+    if d is None:
+        if len(getattr(n, "shape", ())) != 2:
+            raise TypeError(
+                "kg.estimate takes the numbers of rows and columns, kg.estimate(model, 1000, 20), "
+                "or data with two dimensions, kg.estimate(model, X)."
+            )
+        n, d = n.shape
     if n < 1 or d < 1:
         raise ValueError(f"n and d must be positive, got n={n}, d={d}.")
     cost = getattr(model, "_estimate", None)

@@ -22,16 +22,21 @@ class Rates:
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Multiply-adds and kernel values of a computation, and the bytes of one number."""
+    """Multiply-adds and kernel values of a computation, and the bytes of one number.
+
+    `passed` are the numbers of a stored matrix that products with vectors read from memory.
+    """
 
     multiply_adds: float
     values: float
     size: int
+    passed: float = 0.0
 
     @property
     def seconds(self) -> float:
         speed = rates(self.size)
-        return self.multiply_adds / speed.multiply_adds + self.values / speed.values
+        seconds = self.multiply_adds / speed.multiply_adds + self.values / speed.values
+        return seconds + self.passed * self.size / bandwidth() if self.passed else seconds
 
 
 @lru_cache(maxsize=4)
@@ -43,6 +48,13 @@ def rates(size: int = 8) -> Rates:
     product = _best_of(lambda: A @ A)
     values = _best_of(lambda: kernel(thin, A[::-1, :4]))
     return Rates(512.0**3 / product, 512.0**2 / values)
+
+
+@lru_cache(maxsize=1)
+def bandwidth() -> float:
+    """Bytes that a product of a matrix with a vector reads in a second, beyond the caches."""
+    A, v = np.ones((4096, 4096), dtype=np.float32), np.ones(4096, dtype=np.float32)
+    return A.nbytes / _best_of(lambda: A @ v)
 
 
 def _best_of(work: Any, times: int = 4) -> float:

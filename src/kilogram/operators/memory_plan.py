@@ -18,6 +18,10 @@ from kilogram.arrays.memory import ALWAYS_ALLOWED, human_bytes, memory_limit
 from kilogram.kernels.row_pairs import BLOCK_ENTRIES
 from kilogram.operators.cost import OperationCount
 
+#: Columns of a product up to which reading the matrix takes longer than multiplying: a core reads
+#: some 10 bytes in the time of 40 multiply-adds.
+FEW_OUTPUTS = 8
+
 Storage = Literal["stored", "blocked", "low_rank"]
 
 
@@ -69,7 +73,10 @@ def plan_storage(
     once, values, product = half * n * m * d, half * n * m, n * m * outputs
     if stored <= limit:
         reason = f"K of {human_bytes(stored)} fits in the {human_bytes(limit)} allowed"
-        work = OperationCount(once + products * product + flops, values, size)
+        # few vectors at a time are multiplied no faster than the matrix is read
+        vectors = outputs <= FEW_OUTPUTS
+        work = OperationCount(once + (0 if vectors else products * product) + flops, values, size,
+                              passed=products * n * m if vectors else 0.0)  # fmt: skip
         return StoragePlan("stored", stored, work, True, reason)
     too_big = f"K of {human_bytes(stored)} does not fit in the {human_bytes(limit)} allowed"
     if rank is not None:

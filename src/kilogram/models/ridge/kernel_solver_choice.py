@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kilogram.arrays.memory import human_bytes, memory_limit
+from kilogram.base.estimate import human_seconds
 from kilogram.kernels import FromCallable, Kernel, Precomputed
 from kilogram.operators.memory_plan import StoragePlan, plan_storage
 
@@ -107,7 +108,7 @@ def _exact(size: KernelSize) -> KernelPlan:
     cause = whole.reason.split(";")[0]
     reason = (
         f"{cause}; solver='falkon' is used instead, on {plan.centres} centres drawn from the "
-        f"{size.n} rows (about {plan.seconds:.0f} s, {human_bytes(plan.storage.bytes)}). "
+        f"{size.n} rows (about {human_seconds(plan.seconds)}, {human_bytes(plan.storage.bytes)}). "
         "Use solver='cg' for the exact solution at much more time, n_components for more centres."
     )
     return replace(plan, reason=reason)
@@ -133,6 +134,7 @@ def _on_centres(size: KernelSize) -> KernelPlan:
         columns=m,
         max_memory=max(1, int(limit - 24.0 * m * m)),
         products=2 * FALKON_STEPS,
+        flops=2.0 * m**3,  # two factors and a product of order m
     )
     name = "nystroem" if size.streamed else "falkon"
     return KernelPlan(name, storage, storage.seconds, m, storage.stores)
