@@ -13,7 +13,7 @@ from kilogram.native.trees import (
     grow_tree,
     prepare_trees,
 )
-from kilogram.solvers.trees.nodes import Trees
+from kilogram.solvers.trees.nodes import InfiniteRows, Trees
 
 FREE = GrowthLimits(2**31 - 1, 2, 1, 10**6, 0.0, 0.0)
 
@@ -273,3 +273,44 @@ def test_the_mean_of_trees_is_that_of_their_leaves(n, width, dtype):
     new[rng.random((n, 4)) < 0.01] = np.nan
     mean = trees.value[plain_leaves(trees, new)].mean(axis=1)
     np.testing.assert_allclose(trees.mean(new), mean, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_trees_flat_and_deep_give_the_sum_of_their_leaves_to_the_last_digit(dtype):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((500, 3)), rng.standard_normal(500)
+    grown = [
+        grow_tree(CodedColumns.of(X), Target.numbers(y), np.ones(500), np.arange(500),
+                  SplitRules("squared_error"), FREE._replace(max_depth=depth, columns=1), depth)
+        for depth in (1, 5, 12, 13, 40)
+    ]  # fmt: skip
+    trees = Trees.of(grown)
+    assert [trees.one(t).depth() for t in range(4)] == [1, 5, 12, 13]
+    assert trees.one(4).depth() > 13
+    new = rng.standard_normal((700, 3)).astype(dtype)
+    total = np.zeros(700)
+    for leaf in plain_leaves(trees, new).T:
+        total += trees.value[leaf, 0]
+    np.testing.assert_array_equal(trees.mean(new)[:, 0], total / 5)
+
+
+@pytest.mark.parametrize("categorical", [[], [0, 1, 0]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_infinite_rows_are_found_wherever_they_stand(dtype, categorical):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (40, 3)).astype(np.float64)
+    rules = SplitRules("squared_error", categorical=np.array(categorical, np.uint8))
+    tree = grow_tree(
+        CodedColumns.of(X), Target.numbers(rng.standard_normal(40)), np.ones(40), np.arange(40),
+        rules, FREE, 0,
+    )  # fmt: skip
+    trees = Trees.of([tree])
+    new = np.full((3001, 3), np.finfo(dtype).max, dtype)
+    new[5, 1] = np.nan
+    assert np.isfinite(trees.mean(new, finite=True)).all()
+    for row, column, value in [(0, 0, np.inf), (3000, 2, -np.inf), (1500, 1, np.inf)]:
+        wrong = new.copy()
+        wrong[row, column] = value
+        with pytest.raises(InfiniteRows):
+            trees.mean(wrong, finite=True)
+        assert np.isfinite(trees.mean(wrong)).all()

@@ -198,12 +198,17 @@ def prepare_trees(
     )
 
 
-def sum_leaves(trees: _core.PreparedTrees, n_trees: int, width: int, X: Array) -> Array:
-    """The sum over the trees of the values of the leaves of the rows, (n, width)."""
+def sum_leaves(
+    trees: _core.PreparedTrees, n_trees: int, width: int, X: Array
+) -> tuple[Array, bool]:
+    """The sum over the trees of the values of the leaves of the rows, (n, width).
+
+    And whether X has infinite values: this takes no pass over the rows of its own.
+    """
     X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     out = np.zeros((len(X), width))
-    run(_core.sum_leaves, WORK_OF_ROW * len(X) * n_trees, trees, X, out)
-    return out
+    infinite = run(_core.sum_leaves, WORK_OF_ROW * len(X) * n_trees, trees, X, out)
+    return out, infinite
 
 
 def find_leaves(trees: _core.PreparedTrees, n_trees: int, X: Array) -> Array:

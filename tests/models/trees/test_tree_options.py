@@ -288,6 +288,10 @@ def test_unusual_data():
             getattr(kg, name)(max_depth=0).fit(X, LABELS)
         with pytest.raises(ValueError, match="infinity"):
             getattr(kg, name)().fit(np.where(X > 2, np.inf, X), LABELS)
+        fitted = getattr(kg, name)().fit(X, LABELS)
+        for dtype in (np.float32, np.float64):
+            with pytest.raises(ValueError, match="contains infinity"):
+                fitted.predict(np.where(X > 2, np.inf, X).astype(dtype))
     for bad, match in [(-(Y**2), "negative"), (0 * Y, "Sum of y")]:
         with pytest.raises(ValueError, match=match):
             kg.DecisionTreeRegressor(criterion="poisson").fit(X, bad)

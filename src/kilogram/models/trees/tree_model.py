@@ -33,7 +33,7 @@ from kilogram.base.tree_parameters import (
 )
 from kilogram.models.trees.constraints import monotone_directions
 from kilogram.native.trees import MAX_CATEGORIES, CodedColumns, GrowthLimits, SplitRules, Target
-from kilogram.solvers.trees.nodes import Trees
+from kilogram.solvers.trees.nodes import InfiniteRows, Trees
 
 ALLOW_NAN = "allow-nan"
 SYNONYMS = {"log_loss": "entropy", "friedman_mse": "squared_error"}
@@ -163,17 +163,22 @@ class TreeModel(CategoricalMixin, Estimator):
         In the float type of X, unless float64 targets ask for the wider one.
         """
         check_is_fitted(self, "trees_")
-        X = self._validate(X, reset=False, finite=finite).X
+        late = type(X) is np.ndarray and finite == ALLOW_NAN  # trees look for infinity themselves
+        rows = self._validate(X, reset=False, finite=not late and finite).X
         trees, wide = self.trees_, self._float64_target
-        if type(X) is np.ndarray and X.dtype == np.float64 and len(X) <= DENSE_ROWS:
-            return trees.mean(X)
 
         def values(block: Any) -> Any:
             dense = block.toarray() if is_sparse(block) else to_numpy(block)
-            rows = dense if dense.dtype == np.float32 else as_float64(dense)
-            return like_rows(trees.mean(rows), block, wide=wide)
+            dense = dense if dense.dtype == np.float32 else as_float64(dense)
+            return like_rows(trees.mean(dense, finite=late), block, wide=wide)
 
-        return map_rows(values, X, block_rows=_rows_at_once(X))
+        try:
+            if type(rows) is np.ndarray and rows.dtype == np.float64 and len(rows) <= DENSE_ROWS:
+                return trees.mean(rows, finite=late)
+            return map_rows(values, rows, block_rows=_rows_at_once(rows))
+        except InfiniteRows:
+            self._validate(X, reset=False, finite=finite)  # the error that says where
+            raise
 
     def _leaf_table(self, X: Any, finite: bool | str = ALLOW_NAN) -> tuple[np.ndarray, np.ndarray]:
         """Validated rows in host memory, and their leaves (n, trees), numbered in each tree."""

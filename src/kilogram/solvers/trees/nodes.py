@@ -15,6 +15,10 @@ import scipy.sparse
 from kilogram.native.trees import GrownNodes, find_leaves, prepare_trees, sum_leaves
 
 
+class InfiniteRows(ValueError):
+    """Rows with infinite values, found on their way down trees."""
+
+
 class Links(NamedTuple):
     """Split column (-1 in leaves) and children of every node."""
 
@@ -195,9 +199,17 @@ class Trees:
         found.sort_indices()
         return found
 
-    def mean(self, X: np.ndarray) -> np.ndarray:
-        """The mean over the trees of the values at the rows, (n, width)."""
-        return sum_leaves(self.prepared, len(self), self.value.shape[1], X) / len(self)
+    def mean(self, X: np.ndarray, finite: bool = False) -> np.ndarray:
+        """The mean over the trees of the values at the rows, (n, width).
+
+        With `finite`, infinite values of X raise an error, which its search costs nothing here.
+        """
+        found, infinite = sum_leaves(self.prepared, len(self), self.value.shape[1], X)
+        if finite and infinite:
+            raise InfiniteRows("X has infinite values")
+        if len(self) > 1:
+            found /= len(self)
+        return found
 
     def importances(self, d: int, normalize: bool = True) -> np.ndarray:
         """Decrease of the impurity by the splits of each of d columns, (d,), as fractions of 1.

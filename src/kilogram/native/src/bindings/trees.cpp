@@ -104,7 +104,7 @@ template <class T> void bind_sums(nb::module_& m) {
            "values, rows and out do not fit together");
     const i64 n = X.shape(0), d = X.shape(1);
     Release release;
-    sum_leaves<T>(trees.table, trees.packed, trees.width, {X.data(), n, d, d, 1}, out.data(), threads);
+    return sum_leaves<T>(trees.table, trees.packed, trees.width, {X.data(), n, d, d, 1}, out.data(), threads);
   }, "trees"_a, "X"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
 }
 

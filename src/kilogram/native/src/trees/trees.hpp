@@ -91,6 +91,7 @@ struct PackedTrees {
   const PackedNode* nodes;
   const std::int32_t* id;         // numbers in the table
   const i64* starts;              // (trees + 1) packed roots, and the end
+  const i64* depths;              // (trees) the longest path from each root
   const double* values;           // (value rows, width), those of the leaves
   const std::int32_t* value_row;  // (nodes), by numbers in the table
   i64 trees;
@@ -100,22 +101,23 @@ struct PackedTrees {
 struct TreePacking {
   TreePacking(const TreeTable& table, const double* values, i64 width, i64 columns, i64 nodes);
   PackedTrees view() const {
-    return {packed.data(), id.data(), starts.data(), distinct.data(), value_row.data(),
+    return {packed.data(), id.data(), starts.data(), depths.data(), distinct.data(), value_row.data(),
             static_cast<i64>(starts.size()) - 1, column_bits};
   }
   void keep_values(const TreeTable& table, const double* values, i64 width, i64 nodes);
 
   std::vector<PackedNode> packed;
   std::vector<std::int32_t> id;
-  std::vector<i64> starts;
+  std::vector<i64> starts, depths;
   std::vector<std::int32_t> value_row;
   std::vector<double> distinct;
   int column_bits = 0;
 };
 
-// out (n, width) += values of the leaves of every tree at the rows of X, which are contiguous
+// out (n, width) += values of the leaves of every tree at the rows of X, which are contiguous. Whether X has
+// infinite values: rows are read for NaN, too, and infinity takes no pass of its own.
 template <class T>
-void sum_leaves(const TreeTable& table, const PackedTrees& packed, i64 width, const Rows<T>& X,
+bool sum_leaves(const TreeTable& table, const PackedTrees& packed, i64 width, const Rows<T>& X,
                 double* out, int threads);
 
 // out (n, trees): the leaf of every row in every tree
