@@ -154,6 +154,14 @@ def test_a_falling_learning_curve_promises_no_gain():
     assert found.expected == 0
 
 
+def test_no_gain_beyond_the_perfect_score_is_promised():
+    scores = np.array([[0.93, 0.95], [0.97, 0.98], [0.998, 1.0]])
+    curve = LearningCurve(np.array([50.0, 100.0, 200.0]), scores, 50.0)
+    assert curve.more_rows(best=1.0).expected == pytest.approx(0.001)
+    assert curve.more_rows(best=1.0).verdict == "would hardly help"
+    assert curve.more_rows().expected > 0.01
+
+
 def test_the_learning_curve_says_whether_rows_help():
     X, y = line(n=240, d=30)
     steep = learning_curve(LinearRegression(), X, y, fractions=(0.25, 0.5, 1), scoring="r2")

@@ -53,8 +53,10 @@ class LearningCurve(ShortRepr):
     def means(self) -> np.ndarray:
         return self.scores.mean(axis=1)
 
-    def more_rows(self, negligible: float = 0.005, confidence: float = 0.95) -> MoreRows:
-        """Would doubling the rows bring more than `negligible`?"""
+    def more_rows(
+        self, negligible: float = 0.005, confidence: float = 0.95, best: float = np.inf
+    ) -> MoreRows:
+        """Would doubling the rows bring more than `negligible`, with `best` the perfect score?"""
         if len(self.sizes) < 2:
             raise ValueError("more_rows needs scores at two or more sizes. Give more fractions.")
         doublings = np.log2(self.sizes[1:] / self.sizes[:-1])
@@ -62,7 +64,10 @@ class LearningCurve(ShortRepr):
         last = corrected_interval(
             gains[-1], float(self.sizes[-1]), self.test_rows, confidence=confidence
         )
-        expected = _extrapolated_gain(gains.mean(axis=1))
+        room = max(0.0, best - float(self.means[-1]))
+        expected = min(_extrapolated_gain(gains.mean(axis=1)), room)
+        if room <= negligible:
+            return MoreRows(last, expected, "would hardly help")
         return MoreRows(last, expected, _verdict(last, expected, negligible))
 
 

@@ -149,9 +149,9 @@ def fold_numbers(judged: EvaluatedRecipe) -> np.ndarray:
 def _more_rows(curve: LearningCurve, measure: Measure) -> MoreRows:
     """What more rows would improve; an error in units of the target is compared with itself."""
     if not measure.of_error:
-        return curve.more_rows()
+        return curve.more_rows(best=measure.high)
     better = replace(curve, scores=-curve.scores)
-    return better.more_rows(negligible=0.005 * float(curve.means[-1]))
+    return better.more_rows(negligible=0.005 * float(curve.means[-1]), best=-measure.low)
 
 
 def class_counts(held_out: HeldOutPredictions, names: tuple[str, ...]) -> tuple[ClassCounts, ...]:
