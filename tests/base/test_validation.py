@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 import kilogram as kg
 from kilogram.base import Estimator
+from kilogram.base.validation import validate
 
 
 class Validating(Estimator):
@@ -231,6 +232,29 @@ def test_plain_arrays_pass_unchanged_and_bad_ones_do_not(dtype, order):
         model._validate(X, y[:-1])
     huge = np.full((2, 3), np.finfo(dtype).max, dtype=dtype)  # finite, though its squares are not
     assert model._validate(huge, reset=False).X is huge
+
+
+def test_plain_targets_of_several_columns_skip_the_checks_of_frames(monkeypatch):
+    """Those take longer than a small fit; what is wrong is refused as before."""
+    checked = []
+    whole = validate.validate_data
+    monkeypatch.setattr(
+        validate, "validate_data", lambda *a, **k: checked.append(1) or whole(*a, **k)
+    )
+    X, Y = np.ones((4, 2)), np.arange(8.0).reshape(4, 2)
+    found = validate.validate(kg.Ridge(), X, Y)
+    assert found.y is Y
+    assert validate.validate(kg.Ridge(), X, Y.astype(int)).y.dtype == np.float64
+    assert not checked
+    for wrong, word in (
+        (np.where(Y == 3, np.nan, Y), "NaN"),
+        (Y[:3], "inconsistent"),
+        (Y[:, :0], "0 feature"),
+        (Y[None], "dim"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            validate.validate(kg.Ridge(), X, wrong)
+    assert len(checked) == 4
 
 
 def test_one_weight_for_all_rows_of_a_stream():

@@ -166,8 +166,10 @@ def _is_valid(
 
 
 def _is_plain_target(y: Any, n: int) -> bool:
-    """Numbers (n,), finite."""
-    if type(y) is not np.ndarray or y.shape != (n,) or y.dtype.kind not in "iubf":
+    """Numbers (n,) or (n, t), finite."""
+    if type(y) is not np.ndarray or y.ndim not in (1, 2) or y.dtype.kind not in "iubf":
+        return False
+    if len(y) != n or y.size == 0:
         return False
     return y.dtype.kind != "f" or (y.flags.c_contiguous and math.isfinite(finite_sum(y)))
 

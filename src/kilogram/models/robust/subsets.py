@@ -9,26 +9,29 @@ import numpy as np
 
 Array = np.ndarray
 MOST_ENTRIES = 2**22  # entries of batches of subsets or residuals held at once
+MOST_COMPARISONS = 8  # of rows of a subset, for each row of all: beyond, sorting numbers is faster
 
 
 def draw_subsets(n: int, k: int, count: int, rng: np.random.Generator) -> Array:
-    """Indices (B, k) without repetition in a row: all subsets if there are at most `count`."""
+    """Indices (B, k) without repetition in a row: all subsets if there are at most `count`.
+
+    Every subset has the same probability; the order of its rows means nothing.
+    """
     if comb(n, k) <= count:
         return np.array(list(islice(combinations(range(n), k), count)), dtype=np.intp)
-    if 4 * k * k > n:  # repetitions are frequent: shuffle instead of drawing again
+    if k * k > MOST_COMPARISONS * n:  # cheaper in one go: the places of the k smallest numbers
         rows = max(1, MOST_ENTRIES // n)
         parts = [
-            np.argsort(rng.random((min(rows, count - at), n)), axis=1)[:, :k]
+            np.argpartition(rng.random((min(rows, count - at), n)), k - 1, axis=1)[:, :k]
             for at in range(0, count, rows)
         ]
         return np.concatenate(parts)
-    drawn = rng.integers(n, size=(count, k))
-    while True:
-        ordered = np.sort(drawn, axis=1)
-        bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-        if not len(bad):
-            return drawn
-        drawn[bad] = rng.integers(n, size=(len(bad), k))
+    drawn = np.empty((count, k), dtype=np.intp)
+    for j in range(k):  # Floyd: row n - k + j itself if the one drawn up to it is in already
+        last = n - k + j
+        row = rng.integers(last + 1, size=count)
+        drawn[:, j] = np.where((drawn[:, :j] == row[:, None]).any(axis=1), last, row)
+    return drawn
 
 
 def subset_fits(Q: Array, y: Array, subsets: Array) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +28,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Epochs between two extrapolations, and the iterates that enter one.
 PATIENCE, ITERATES = 10, 5
+#: Moves, relative to the root of the gap allowed, at which it is first measured: with 0.1 it was
+#: mostly too large still, and measuring it costs a pass over all columns.
+FIRST_MOVE = 0.03
 #: Groups that may enter an empty working set at once.
 FIRST_GROUPS = 50
 
@@ -48,6 +52,12 @@ class Grouping:
         """The columns of a group."""
         return self.members[self.starts[g] : self.starts[g + 1]]
 
+    @cached_property
+    def _inverse_factors(self) -> Array:
+        """0 for groups that are not penalised."""
+        penalised = self.factors > 0
+        return np.where(penalised, 1.0 / np.where(penalised, self.factors, 1.0), 0.0)
+
     def norms(self, C: Array) -> Array:
         """The norms (g,) of the groups of C (p, t)."""
         squares = np.einsum("ij,ij->i", C, C)[self.members]
@@ -55,9 +65,7 @@ class Grouping:
 
     def relative(self, C: Array) -> Array:
         """Norms divided by the factors; groups that are not penalised are left out."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.norms(C) / self.factors
-        return np.where(self.factors > 0, found, 0.0)
+        return self.norms(C) * self._inverse_factors
 
 
 @dataclass(frozen=True)
@@ -151,11 +159,12 @@ def group_path(
         if start is not None:
             work.B = np.ascontiguousarray(start[work.columns], dtype=np.float64)
             work.refresh()
-    C, previous = design.q, group_strength_max(design, options.groups)
+    size = options.groups.relative(design.q)
+    previous = float(size.max(initial=0.0))
     found = []
     for l1, l2 in strengths:
-        _admit(work, C, max(2 * l1 - previous, 0.9 * l1))
-        point, C, late = _solve(work, l1, l2, options, tick)
+        _admit(work, size, max(2 * l1 - previous, 0.9 * l1))
+        point, size, late = _solve(work, l1, l2, options, tick)
         found.append(point)
         previous = l1
         if late:
@@ -163,11 +172,11 @@ def group_path(
     return found
 
 
-def _admit(work: GroupSet, C: Array, threshold: float) -> int:
-    """Groups whose correlation exceeds the threshold enter the working set; how many."""
-    size = work.grouping.relative(C)
-    size[work.groups] = 0.0
-    new = np.flatnonzero(size > threshold)
+def _admit(work: GroupSet, size: Array, threshold: float) -> int:
+    """Groups whose relative correlation exceeds the threshold enter the working set; how many."""
+    above = size > threshold
+    above[work.groups] = False
+    new = np.flatnonzero(above)
     most = max(FIRST_GROUPS, len(work.groups))
     if len(new) > most:
         new = np.sort(new[np.argpartition(-size[new], most)[:most]])
@@ -181,18 +190,19 @@ def _solve(
 ) -> tuple[PathPoint, Array, bool]:
     """Descend on the working set and let groups enter until the duality gap is small.
 
-    The point, the correlations there, and whether `tick` asked to stop.
+    The point, the relative correlations of the groups there, and whether `tick` asked to stop.
     """
     design, tiny = work.design, float(np.finfo(float).tiny)
     goal = options.tol * max(design.yy, tiny)
     finest = 16.0 * float(np.finfo(float).eps) * float(np.sqrt(design.yy))
-    inner = max(0.1 * float(np.sqrt(goal)), finest)
+    inner = max(FIRST_MOVE * float(np.sqrt(goal)), finest)
     epochs, gap, late = 0, np.inf, False
     while True:
         epochs += _descend(work, l1, l2, inner, options.max_iter - epochs)
         C, rr = design.correlations(work.B, work.columns, None)
-        entered = _admit(work, C, l1 * (1 + 1e-10))
-        gap, value = _certificate(work, C, rr, l1, l2)
+        size = work.grouping.relative(C)
+        entered = _admit(work, size, l1 * (1 + 1e-10))
+        gap, value = _certificate(work, C, size, rr, l1, l2)
         done = entered == 0 and (gap <= goal if l1 > 0 else inner <= 1e-3 * np.sqrt(goal))
         late = tick is not None and tick(epochs, value)
         if done or late or epochs >= options.max_iter:
@@ -206,7 +216,7 @@ def _solve(
     coef = np.zeros(design.q.shape)
     coef[work.columns] = work.B
     relative = gap / max(design.yy, tiny) if l1 > 0 else 0.0
-    return PathPoint(coef, relative, value, max(epochs, 1), bool(done)), C, late
+    return PathPoint(coef, relative, value, max(epochs, 1), bool(done)), size, late
 
 
 def _descend(work: GroupSet, l1: float, l2: float, tol: float, most: int) -> int:
@@ -248,12 +258,16 @@ def _extrapolate(work: GroupSet, iterates: list[Array], l1: float, l2: float) ->
         work.B, work.H = B, H
 
 
-def _certificate(work: GroupSet, C: Array, rr: float, l1: float, l2: float) -> tuple[float, float]:
-    """The duality gap and the objective, for correlations C (p, t) of the residuals."""
+def _certificate(
+    work: GroupSet, C: Array, size: Array, rr: float, l1: float, l2: float
+) -> tuple[float, float]:
+    """The duality gap and the objective, for correlations C (p, t) of relative `size` (g,)."""
     B, bb = work.B, float(np.vdot(work.B, work.B))
     value = 0.5 * rr + 0.5 * l2 * bb + (l1 * work.penalty(B) if work.groups else 0.0)
-    shifted = C.copy()
-    shifted[work.columns] -= l2 * B
-    largest = float(work.grouping.relative(shifted).max(initial=0.0))
+    if l2 > 0:
+        shifted = C.copy()
+        shifted[work.columns] -= l2 * B
+        size = work.grouping.relative(shifted)
+    largest = float(size.max(initial=0.0))
     ry = rr + float(np.vdot(B, C[work.columns]))
     return scaled_gap(value, ry, rr + l2 * bb, l1, largest), value
