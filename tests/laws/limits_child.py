@@ -2,7 +2,11 @@
 
     python -m tests.laws.limits_child time 0.3 KernelRidge SVC
     python -m tests.laws.limits_child memory 64 KernelRidge
-    python -m tests.laws.limits_child interrupt 1 KernelPCA
+    python -m tests.laws.limits_child interrupt 1 KernelPCA PolynomialFeatures
+    python -m tests.laws.limits_child interrupt-answers 1 SVC
+
+Transformers whose fit reads little more than the number of features are measured in `transform`
+as well.
 
 Runs in a process of its own: peak memory belongs to a process, and a fit that cannot be stopped
 can be ended with it.
@@ -14,14 +18,16 @@ import signal
 import sys
 import time
 import warnings
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tests.laws.cases import ESTIMATORS, data, fit, make, target_for
+from tests.laws.cases import ESTIMATORS, answer, data, fit, make, target_for
 
 ROWS, FEATURES = 2500, 10
+FITTED = 2000  # rows of a model whose answers are interrupted
 MOST_ROWS = 1_280_000
 
 
@@ -57,20 +63,34 @@ def measure(name: str, what: str, limit: float) -> dict:
     return {"name": name, "seconds": seconds, "bytes": peak() - before, "error": error}
 
 
-def interrupted(name: str, rows: int, moment: float) -> float | None:
-    """Seconds until a fit ends that is interrupted after `moment` seconds; None: it ended before.
-
-    Both of processor time. A signal of a timer raises what Ctrl-C raises; unlike Ctrl-C it is
-    known when it came.
+def task(name: str, rows: int, answers: bool) -> Callable[[], Any]:
+    """What is interrupted: a fit of so many rows, with `transform` for features; or `answers` of a
+    small fit for so many rows.
     """
     X, y = data(rows, FEATURES, name=name)
     model = make(name, **dict(ESTIMATORS[name].laws.budget_example))
     y = target_for(model, y)
+    if answers:
+        fit(model, X[:FITTED], y[:FITTED])
+        return lambda: answer(model, X)
+    if not ESTIMATORS[name].__module__.startswith("kilogram.models.features"):
+        return lambda: model.fit(X, y)
+    if not hasattr(model, "transform"):
+        return lambda: model.fit(X, y).predict(X)
+    return lambda: model.fit(X, y).transform(X)
+
+
+def interrupted(call: Callable[[], Any], moment: float) -> float | None:
+    """Seconds until a call ends that is interrupted after `moment` seconds; None: it ended before.
+
+    Both of processor time. A signal of a timer raises what Ctrl-C raises; unlike Ctrl-C it is
+    known when it came.
+    """
     gc.collect()
     started = time.process_time()
     try:
         signal.setitimer(signal.ITIMER_PROF, moment)
-        model.fit(X, y)
+        call()
     except KeyboardInterrupt:
         return time.process_time() - started - moment
     finally:
@@ -78,27 +98,36 @@ def interrupted(name: str, rows: int, moment: float) -> float | None:
     return None
 
 
-def interrupt(name: str, limit: float) -> dict:
-    """The longest time to end, at three moments of a fit of twice as many rows as `limit` seconds
-    are enough for.
+def interrupt(name: str, limit: float, answers: bool = False) -> dict:
+    """The longest time to end, at three moments of a call with twice as many rows as `limit`
+    seconds are enough for; `measured` is how many of the calls took so long.
     """
     signal.signal(signal.SIGPROF, signal.default_int_handler)
-    X, y = data(60, FEATURES, name=name)
-    fit(make(name), X, target_for(make(name), y))  # imports
+    task(name, 60, answers)()  # imports
     rows = ROWS
-    while interrupted(name, rows, limit) is None and rows < MOST_ROWS:
+    while interrupted(task(name, rows, answers), limit) is None and rows < MOST_ROWS:
         rows *= 2
-    delays = [interrupted(name, 2 * rows, at * limit) for at in (0.3, 1.0, 2.0)]
-    seconds = max((delay for delay in delays if delay is not None), default=0.0)
-    return {"name": name, "seconds": seconds, "rows": 2 * rows, "error": ""}
+    call = task(name, 2 * rows, answers)
+    delays = [interrupted(call, at * limit) for at in (0.3, 1.0, 2.0)]
+    taken = [delay for delay in delays if delay is not None]
+    return {
+        "name": name,
+        "seconds": max(taken, default=0.0),
+        "rows": 2 * rows,
+        "measured": len(taken),
+        "error": "",
+    }
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     what, limit, *names = sys.argv[1:]
     for name in names:
-        found = interrupt if what == "interrupt" else partial(measure, what=what)
-        print(json.dumps(found(name, limit=float(limit))), flush=True)
+        if what.startswith("interrupt"):
+            found = interrupt(name, float(limit), what == "interrupt-answers")
+        else:
+            found = measure(name, what, float(limit))
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
+from kilogram.native.cancel import CancelFlag
 from kilogram.native.threads import blas_libraries, idle_threads, n_threads, thread_limit
 
-__all__ = ["blas_threads", "idle_threads", "map_threads", "n_threads", "one_team", "thread_limit"]
+__all__ = [
+    "blas_threads",
+    "idle_threads",
+    "map_cancellable",
+    "map_threads",
+    "n_threads",
+    "one_team",
+    "thread_limit",
+]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -47,3 +56,22 @@ def map_threads(f: Callable[[A], B], items: Iterable[A], alone: bool = False) ->
         return [f(item) for item in listed]
     with ThreadPoolExecutor(threads) as team:
         return list(team.map(f, listed))
+
+
+def map_cancellable(
+    f: Callable[[A, CancelFlag], B], items: Iterable[A], threads: int
+) -> Iterator[B]:
+    """f of every item, in their order, on several threads; Ctrl-C cancels those being computed.
+
+    A thread that is not the main one hears no signal: its compiled loop reads the flag instead.
+    """
+    cancel = CancelFlag()
+    if threads == 1:
+        yield from (f(item, cancel) for item in items)
+        return
+    with ThreadPoolExecutor(threads) as team:
+        try:
+            yield from team.map(lambda item: f(item, cancel), items)
+        except BaseException:
+            cancel.set()
+            raise

@@ -13,6 +13,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
+from kilogram.native.cancel import CancelFlag, Cancelled
 
 KINDS = ("gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine")
 PADDING = 32  # zeros after the rows: the loops read whole strips
@@ -82,6 +83,7 @@ def grow_density_tree(
     limits: Array,
     columns: int,
     seed: int,
+    cancel: CancelFlag | None = None,
 ) -> GrownDensityTree:
     """Grow a tree on rows X (n, d) with weights w in the box (2, d), lower and upper ends.
 
@@ -98,6 +100,19 @@ def grow_density_tree(
     links, values = np.empty((3, capacity), np.int32), np.empty((3, capacity))
     w, box, limits = (np.ascontiguousarray(a, dtype=np.float64) for a in (w, box, limits))
     count = _core.grow_density_tree(
-        X, order, w, box, likelihood, max_depth, limits, columns, seed, links, values
+        X,
+        order,
+        w,
+        box,
+        likelihood,
+        max_depth,
+        limits,
+        columns,
+        seed,
+        (CancelFlag() if cancel is None else cancel).value,
+        links,
+        values,
     )
+    if count < 0:
+        raise Cancelled
     return GrownDensityTree(*(a[:count].copy() for a in (*links, *values)))

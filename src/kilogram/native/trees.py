@@ -12,6 +12,7 @@ import numpy as np
 
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
+from kilogram.native.cancel import CancelFlag, Cancelled
 from kilogram.native.threads import n_threads
 
 CRITERIA = ("squared_error", "gini", "entropy", "absolute_error", "poisson")
@@ -116,20 +117,6 @@ class SplitRules(NamedTuple):
     random: bool = False  # one random threshold for each column
     monotone: Array = np.empty(0, np.int8)  # (d,) -1, 0, 1; or none
     categorical: Array = np.empty(0, np.uint8)  # (d,) 1 where values are categories; or none
-
-
-class Cancelled(Exception):
-    """Another thread has cancelled the growth of a tree."""
-
-
-class CancelFlag:
-    """Shared by the threads that grow trees: once set, all of them stop within milliseconds."""
-
-    def __init__(self) -> None:
-        self.value = np.zeros(1, np.int32)
-
-    def set(self) -> None:
-        self.value[0] = 1
 
 
 def grow_tree(

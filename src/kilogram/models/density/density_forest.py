@@ -10,13 +10,12 @@ lowers the variance of single trees.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kilogram.arrays.threads import n_threads
+from kilogram.arrays.threads import map_cancellable, n_threads
 from kilogram.base import Estimate, Laws
 from kilogram.base.constraints import Constraint, Integer, Real
 from kilogram.base.random_state import as_generator
@@ -24,6 +23,7 @@ from kilogram.models.density.density import checked_n_samples
 from kilogram.models.density.density_tree import DensityTreeModel, checked_box
 from kilogram.models.density.tree_growth import grow_tree
 from kilogram.models.density.tree_nodes import DensityNodes
+from kilogram.native.cancel import CancelFlag
 from kilogram.operators.cost import rates
 
 
@@ -127,12 +127,11 @@ min_width, epsilon, min_fraction : see `DensityTree`
             for _ in range(self.n_estimators)
         ]
 
-        def grow_one(drawn: tuple[np.ndarray, int]) -> DensityNodes:
+        def grow_one(drawn: tuple[np.ndarray, int], cancel: CancelFlag) -> DensityNodes:
             part, seed = drawn
-            return grow_tree(rows[part], None if w is None else w[part], box, rules, seed)
+            return grow_tree(rows[part], None if w is None else w[part], box, rules, seed, cancel)
 
-        with ThreadPoolExecutor(n_threads()) as team:  # growth leaves the interpreter's lock
-            self.trees_ = list(team.map(grow_one, plan))
+        self.trees_ = list(map_cancellable(grow_one, plan, n_threads()))
         self._log_densities = [tree.log_densities() for tree in self.trees_]
         return self
 

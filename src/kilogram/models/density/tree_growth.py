@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kilogram.models.density.tree_nodes import DensityNodes
+from kilogram.native.cancel import CancelFlag
 from kilogram.native.density import grow_density_tree
 
 CRITERIA = ("squared_error", "likelihood")
@@ -54,7 +55,12 @@ def bounding_box(X: np.ndarray) -> np.ndarray:
 
 
 def grow_tree(
-    X: np.ndarray, w: np.ndarray | None, box: np.ndarray, rules: DensitySplitRules, seed: int
+    X: np.ndarray,
+    w: np.ndarray | None,
+    box: np.ndarray,
+    rules: DensitySplitRules,
+    seed: int,
+    cancel: CancelFlag | None = None,
 ) -> DensityNodes:
     """A tree on rows (n, d), grown until the rules stop it."""
     weights = np.ones(len(X)) if w is None else w
@@ -78,6 +84,7 @@ def grow_tree(
         limits=limits,
         columns=X.shape[1] if rules.columns is None else rules.columns,
         seed=seed,
+        cancel=cancel,
     )
     return DensityNodes.of(found, box)
 

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
+from kilogram.arrays.threads import map_cancellable
 from kilogram.base import Estimate
 from kilogram.base.constraints import Boolean, Constraint, Function, Integer, Null, Real
 from kilogram.base.random_state import as_generator
 from kilogram.base.tree_parameters import features_per_split
 from kilogram.models.trees.proximity import leaf_proximity
 from kilogram.models.trees.tree_model import TreeModel
+from kilogram.native.cancel import CancelFlag
 from kilogram.native.threads import thread_count
-from kilogram.native.trees import CancelFlag, CodedColumns, GrownNodes, Target, grow_tree
+from kilogram.native.trees import CodedColumns, GrownNodes, Target, grow_tree
 from kilogram.operators.cost import rates
 from kilogram.solvers.trees.nodes import Trees
 from kilogram.solvers.trees.pruning import cost_complexity_pruned
@@ -69,22 +70,6 @@ def bootstrap_draws(seed: int, n: int, m: int) -> np.ndarray:
 def bootstrap_counts(seed: int, n: int, m: int) -> np.ndarray:
     """How often each of n rows is drawn in m draws, (n,)."""
     return np.bincount(bootstrap_draws(seed, n, m), minlength=n)
-
-
-def map_seeds(
-    grow: Callable[[int, CancelFlag], GrownNodes], seeds: list[int], threads: int
-) -> Iterator[GrownNodes]:
-    """A tree for every seed, in order, on several threads; Ctrl-C cancels those being grown."""
-    cancel = CancelFlag()
-    if threads == 1:
-        yield from (grow(seed, cancel) for seed in seeds)
-        return
-    with ThreadPoolExecutor(threads) as team:
-        try:
-            yield from team.map(lambda seed: grow(seed, cancel), seeds)
-        except BaseException:
-            cancel.set()
-            raise
 
 
 class Forest(TreeModel):
@@ -234,7 +219,7 @@ class Forest(TreeModel):
                 grown = cost_complexity_pruned(tree, float(self.ccp_alpha)).grown()
             return grown
 
-        for i, tree in enumerate(map_seeds(grow, seeds, thread_count(self.n_jobs))):
+        for i, tree in enumerate(map_cancellable(grow, seeds, thread_count(self.n_jobs))):
             if self.verbose:
                 print(f"tree {i + 1} of {len(seeds)}: {len(tree.threshold)} nodes")
             yield tree

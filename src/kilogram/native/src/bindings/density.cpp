@@ -49,19 +49,19 @@ void bind_density(nb::module_& m) {
   m.def("grow_density_tree", [](In<double, 2> X, Out<std::int32_t, 2> order, In<double, 1> w,
                                 In<double, 2> box, bool likelihood, i64 max_depth,
                                 In<double, 1> limits, i64 columns, std::uint64_t seed,
-                                Out<std::int32_t, 2> links, Out<double, 2> values) {
+                                In<std::int32_t, 1> stop, Out<std::int32_t, 2> links, Out<double, 2> values) {
     const i64 d = X.shape(0), n = X.shape(1), capacity = links.shape(1);
     refuse(i64(order.shape(0)) != d || i64(order.shape(1)) != n || i64(w.shape(0)) != n ||
                box.shape(0) != 2 || i64(box.shape(1)) != d || limits.shape(0) != 7 ||
                links.shape(0) != 3 || values.shape(0) != 3 || i64(values.shape(1)) != capacity ||
-               capacity < 1 || n < 1 || d < 1,
+               stop.shape(0) != 1 || capacity < 1 || n < 1 || d < 1,
            "rows, order, box and nodes do not fit together");
     for (i64 i = 0; i < d * n; ++i)
       refuse(order.data()[i] < 0 || order.data()[i] >= n, "order holds a row that is not there");
     const double* l = limits.data();
     const TreeRows rows{X.data(), order.data(), w.data(), n, d, box.data(), box.data() + d};
     const TreeRules rules{likelihood, max_depth, l[0], l[1], l[2], l[3], l[4], l[5], l[6], columns,
-                          seed};
+                          seed, stop.data()};
     std::int32_t* link = links.data();
     double* value = values.data();
     const TreeNodes nodes{capacity, link, link + capacity, link + 2 * capacity, value, value + capacity,
@@ -70,7 +70,7 @@ void bind_density(nb::module_& m) {
     return grow_density_tree(rows, rules, nodes);
   }, "X"_a.noconvert(), "order"_a.noconvert(), "w"_a.noconvert(), "box"_a.noconvert(),
      "likelihood"_a, "max_depth"_a, "limits"_a.noconvert(), "columns"_a, "seed"_a,
-     "links"_a.noconvert(), "values"_a.noconvert());
+     "stop"_a.noconvert(), "links"_a.noconvert(), "values"_a.noconvert());
 }
 
 }  // namespace kg

@@ -34,6 +34,7 @@ struct TreeRules {
   double min_split, min_leaf, min_density, min_gain, min_side, epsilon, min_fraction;
   i64 columns;  // looked at for each split
   std::uint64_t seed;
+  const volatile std::int32_t* stop;  // not 0: another thread cancels the growth
 };
 
 // Nodes in the order of a stack, left before right; `feature` is -1 in leaves.
@@ -43,7 +44,7 @@ struct TreeNodes {
   double *threshold, *mass, *gain;
 };
 
-// The number of nodes.
+// The number of nodes; -1 after a cancellation.
 i64 grow_density_tree(const TreeRows& rows, const TreeRules& rules, const TreeNodes& nodes);
 
 }  // namespace kg

@@ -15,8 +15,12 @@
 #include <cmath>
 #include <vector>
 
+#include "common/interrupt.hpp"
+
 namespace kg {
 namespace {
+
+constexpr i64 kLong = 1 << 14;  // rows of a node whose every column is worth a look for Ctrl-C
 
 struct Node {
   i64 begin, end, depth, id;
@@ -52,6 +56,7 @@ class Grower {
       nodes_.threshold[node.id] = nodes_.gain[node.id] = 0;
       if (is_final(node, mass) || count_ + 2 > nodes_.capacity) continue;
       const Split best = search(node, mass);
+      if (*rules_.stop) return -1;
       const double gain = best.gain * scale(node, mass);
       if (best.column < 0 || !(gain > rules_.min_gain)) continue;
       nodes_.feature[node.id] = static_cast<std::int32_t>(best.column);
@@ -90,7 +95,9 @@ class Grower {
   Split search(const Node& node, double mass) {
     Split best;
     const bool all = rules_.columns >= rows_.d;
-    for (i64 seen = 0; seen < rows_.d; ++seen) {
+    check_interrupt();
+    for (i64 seen = 0; seen < rows_.d && !*rules_.stop; ++seen) {
+      if (node.end - node.begin > kLong) check_interrupt();
       if (!all) {
         if (seen >= rules_.columns && best.column >= 0) break;
         std::swap(columns_[seen], columns_[seen + draw() % (rows_.d - seen)]);
