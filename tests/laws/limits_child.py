@@ -71,7 +71,7 @@ def task(name: str, rows: int, answers: bool) -> Callable[[], Any]:
     model = make(name, **dict(ESTIMATORS[name].laws.budget_example))
     y = target_for(model, y)
     if answers:
-        fit(model, X[:FITTED], y[:FITTED])
+        model = fit(model, X[:FITTED], y[:FITTED])
         return lambda: answer(model, X)
     if not ESTIMATORS[name].__module__.startswith("kilogram.models.features"):
         return lambda: model.fit(X, y)

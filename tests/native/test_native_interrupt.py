@@ -5,7 +5,12 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+
+from kilogram.arrays.threads import map_cancellable
+from kilogram.native.cancel import CancelFlag, Cancelled
+from kilogram.native.density import grow_density_tree
 
 LONG = """
 import signal
@@ -43,3 +48,54 @@ def test_a_long_call_is_interrupted(call):
             assert process.communicate(timeout=60)[0] == "interrupted\n"
         finally:
             process.kill()
+
+
+DENSITY_TREE = """
+import signal
+import numpy as np
+import kilogram.native._core as core
+from kilogram.native.cancel import CancelFlag
+column = np.random.default_rng(0).random(300_000)
+X = np.tile(column, (40, 1))
+order = np.tile(np.argsort(column).astype(np.int32), (40, 1))  # only growth takes long
+links, values = np.empty((3, 60_003), np.int32), np.empty((3, 60_003))
+box, limits = np.tile([[0.0], [1.0]], 40), np.array([2, 10, 0, 0, 1e-6, 1e-6, 0])
+arguments = (False, 1000, limits, 40, 0, CancelFlag().value, links, values)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    core.grow_density_tree(X, order, np.ones(300_000), box, *arguments)
+    print("ended")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_the_growth_of_a_density_tree_is_interrupted():
+    """It takes some 10 s, in one call."""
+    ended = subprocess.run(
+        [sys.executable, "-c", DENSITY_TREE], capture_output=True, text=True, timeout=120
+    )
+    assert ended.stdout == "interrupted\n", ended.stderr
+
+
+def test_the_growth_of_a_density_tree_is_cancelled():
+    """By another thread than that which grows it, as in a forest."""
+    X, w = np.random.default_rng(0).random((2000, 3)), np.ones(2000)
+    limits, cancel = np.array([2, 10, 0, 0, 1e-3, 1e-6, 0]), CancelFlag()
+    box, how = np.array([[0.0] * 3, [1.0] * 3]), {"likelihood": False, "max_depth": 99, "seed": 0}
+    assert len(grow_density_tree(X, w, box, limits=limits, columns=3, **how).gain) > 1
+    cancel.set()
+    with pytest.raises(Cancelled):
+        grow_density_tree(X, w, box, limits=limits, columns=3, cancel=cancel, **how)
+
+
+def test_an_error_cancels_the_other_threads():
+    def call(item, cancel):
+        if item == 0:
+            raise KeyboardInterrupt
+        while not cancel.value[0]:
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(map_cancellable(call, range(2), 2))

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures as SklearnFeatures
 
 import kilogram as kg
+from kilogram.models.features import polynomial
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -144,3 +145,17 @@ def test_sparse_rows_of_a_high_degree(container, interaction_only):
     found = kg.PolynomialFeatures(**how).fit_transform(container(X))
     assert sp.issparse(found)
     np.testing.assert_allclose(found.toarray(), dense)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weights", ["none", "kernel"])
+def test_polynomial_features_of_many_rows_are_those_of_few(order, weights, monkeypatch):
+    """Rows are worked on a few at a time; the last ones are fewer."""
+    X = np.random.default_rng(0).standard_normal((101, 3))
+    model = kg.PolynomialFeatures(3, order=order, weights=weights).fit(X)
+    whole = model.transform(X)
+    monkeypatch.setattr(polynomial, "CACHED_ENTRIES", 7 * model.n_output_features_)
+    parts = model.transform(X)
+    np.testing.assert_array_equal(parts, whole)
+    assert parts.flags[f"{order}_CONTIGUOUS"]
+    assert whole.flags[f"{order}_CONTIGUOUS"]

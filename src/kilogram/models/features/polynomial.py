@@ -31,6 +31,7 @@ from kilogram.models.features.row_features import RowFeatures
 
 NATIVE_DEGREE = 3  # up to which scikit-learn multiplies sparse rows in compiled code
 BLOCK_ENTRIES = 1 << 22  # of dense features at a time
+CACHED_ENTRIES = 1 << 18  # of features at a time, which stay in the cache
 
 Picks = tuple[tuple[int, ...], ...]
 
@@ -189,15 +190,25 @@ class PolynomialFeatures(RowFeatures):
             if is_sparse(block):
                 Z = self._sparse(block)
                 return Z if scale is None else Z.multiply(scale[None, :]).tocsr()
-            xp = namespace(block)
+            if isinstance(block, np.ndarray):
+                return self._dense(block, scale)
             Z = monomials(block, self._picks)
-            if scale is not None:
-                Z = Z * xp.asarray(scale, dtype=Z.dtype, device=Z.device)
-            if not isinstance(Z, np.ndarray):
+            if scale is None:
                 return Z
-            return np.asfortranarray(Z) if self.order == "F" else np.ascontiguousarray(Z)
+            return Z * namespace(Z).asarray(scale, dtype=Z.dtype, device=Z.device)
 
         return phi
+
+    def _dense(self, X: np.ndarray, scale: np.ndarray | None) -> np.ndarray:
+        """Features of NumPy rows, a few at a time: they stay in the cache, and Ctrl-C is heard."""
+        out = np.empty((len(X), self.n_output_features_), dtype=X.dtype, order=self.order)
+        rows = max(1, CACHED_ENTRIES // self.n_output_features_)
+        for at in range(0, len(X), rows):
+            part = out[at : at + rows]
+            part[...] = monomials(X[at : at + rows], self._picks)
+            if scale is not None:
+                part *= scale
+        return out
 
     def _sparse(self, block: Any) -> Any:
         """Sparse features, in scikit-learn's order.
