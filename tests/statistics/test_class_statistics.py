@@ -44,8 +44,8 @@ def test_scatters(apart, made):
 def test_wide_rows_are_gathered():
     X, codes, w = rows(60, 450)
     wide = ClassScatters.of(X, codes, w, n_classes=K)
-    few = ClassScatters.of(X[:, :300], codes, w, n_classes=K)
-    np.testing.assert_allclose(wide.scatters[:, :300, :300], few.scatters, rtol=1e-8, atol=1e-8)
+    few = ClassScatters.of(X[:, :50], codes, w, n_classes=K)
+    np.testing.assert_allclose(wide.scatters[:, :50, :50], few.scatters, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("made", [np.asarray, sp.csr_array, elsewhere])

@@ -15,7 +15,8 @@ from kilogram.native.boosting import LOSSES, NO_WEIGHTS
 from kilogram.native.buffers import Array, run
 from kilogram.native.threads import SMALL_WORK
 
-WORK_OF_ROW = 40.0  # multiplications that a row takes in a step
+# Multiplications that take as long as a row in a step: it is read and written at any place.
+WORK_OF_ROW = 40.0
 
 
 class StepRule(NamedTuple):

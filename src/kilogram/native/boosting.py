@@ -24,7 +24,7 @@ NODE = np.dtype(
         ("missing_right", "i4"),
     ]
 )
-SET_WORDS = 8  # a category set is 256 bits
+SET_WORDS = 8  # a category set is 256 bits, the most bins there are
 MOST_ROWS = 2**28  # counts of rows share a word with sums, see histogram.hpp
 LOSSES = (
     "squared_error", "absolute_error", "quantile", "poisson", "gamma",

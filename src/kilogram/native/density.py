@@ -16,7 +16,7 @@ from kilogram.native.buffers import Array, run
 from kilogram.native.cancel import CancelFlag, Cancelled
 
 KINDS = ("gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine")
-PADDING = 32  # zeros after the rows: the loops read whole strips
+PADDING = 32  # zeros after the rows: the loops read whole strips, of 32 at most
 
 
 class ColumnMajorRows(NamedTuple):

@@ -8,7 +8,7 @@ import scipy.sparse
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, run
 
-_HEAP_WORK = 40  # what one step of a path costs, in multiplications
+_HEAP_WORK = 40  # multiplications that take as long as one step of a path: a move in a heap
 
 
 def shortest_paths(graph: scipy.sparse.csr_array, sources: Array) -> Array:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import kilogram.native._core as _core
 from kilogram.native.buffers import Array, columns, matrix, output, run, vector
 
-# What one kernel value costs beyond its d multiplications, in multiplications.
+# What one kernel value costs beyond its d multiplications, in multiplications: an exponential.
 _MAP_WORK = 16
 
 

@@ -9,7 +9,7 @@ from kilogram.native.buffers import Array
 from kilogram.native.kmeans import LloydStep, PassInputs, QuantisedRows, aligned_array, nearby_order
 
 FOUR = 4  # centres of a block, each with its own bound
-LINE = 16  # bounds of a cache line
+LINE = 16  # bounds of a cache line: 64 bytes of float32
 
 
 class FilterBounds:

@@ -90,7 +90,8 @@ def _middle(y: Array) -> Array:
 
 
 TREE_METRICS = METRICS[:4]
-TREE_WORK = 2000  # multiplications that the traversal for one query costs, at least
+# Multiplications that take as long as the traversal for one query, at least: some 100 nodes.
+TREE_WORK = 2000
 
 
 class KDTree(NamedTuple):

@@ -17,7 +17,8 @@ from kilogram.native.buffers import Array, run
 from kilogram.native.kernels import _MAP_WORK
 from kilogram.native.threads import SMALL_WORK, n_threads
 
-_BINARY_WORK = 200_000  # entries of kernel squares from which a second thread is faster
+# Entries of kernel squares from which a second thread is faster: milliseconds of steps.
+_BINARY_WORK = 200_000
 
 
 class PairSteps(NamedTuple):
@@ -158,7 +159,7 @@ def add_kernel_rows(
     )
 
 
-_BIT_WORK = 8  # multiplications that take as long as one kernel value of a word of bits
+_BIT_WORK = 8  # multiplications that take as long as one word of bits: load, xor, count
 
 
 def add_bit_rows(

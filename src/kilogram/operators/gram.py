@@ -20,7 +20,8 @@ from kilogram.kernels.row_pairs import as_pair
 from kilogram.operators.memory_plan import StoragePlan, plan_storage
 from kilogram.operators.operator import Operator, OutOfTime, rows_at
 
-ROWS_AT_ONCE = 256  # rows of a kernel block: enough for the speed of a matrix product
+# Rows of a kernel block: enough for the speed of a matrix product, 2 kB a column.
+ROWS_AT_ONCE = 256
 BAND_ENTRIES = 2**23  # entries of K computed between two looks at the clock: some 0.1 s
 
 

@@ -12,7 +12,7 @@ from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, check_parameter
 from kilogram.plotting import style, validation
 
-LABELLED = 8  # coefficients with a colour and a name
+LABELLED = 8  # coefficients with a colour and a name: as many as colours that one tells apart
 
 
 class CoefficientPathDisplay:

@@ -13,7 +13,7 @@ from kilogram.base.random_state import as_generator
 from kilogram.plotting import style, validation
 
 KINDS = ("residual_vs_predicted", "actual_vs_predicted")
-BINS = 10  # of the line of mean residuals
+BINS = 10  # of the line of mean residuals: each mean has a tenth of the rows
 
 
 class PredictionErrorDisplay:

@@ -32,7 +32,9 @@ from kilogram.statistics.mixture_products import norms_and_responsibilities, sta
 from kilogram.statistics.products import as_floats, weight_unit
 
 KINDS = ("full", "tied", "diag", "spherical")
-NARROW = 32  # columns up to which one shape for all is not worth a turn of the rows
+# Columns up to which one shape for all is not worth a turn of the rows: measured 1.3 to 1.5 times
+# slower at 8 to 32, 0.4 to 1.1 times at 64 to 400 (3 to 20 components).
+NARROW = 32
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
 

@@ -20,7 +20,7 @@ from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import row_slices
 from kilogram.statistics import mixture_missing
 
-ENTRIES = 2**24  # of a block: its rows, components and columns
+ENTRIES = 2**24  # of a block, its rows, components and columns: 128 MiB
 
 
 def log_joint(X: Any, parts: Any) -> Any:

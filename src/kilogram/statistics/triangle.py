@@ -21,7 +21,9 @@ import numpy as np
 from kilogram.arrays.namespace import is_numpy, is_sparse, namespace, sum_dtype
 from kilogram.statistics.moments import total_weight
 
-PANEL_ROWS = 4096  # rows factored at once, at least; wide matrices take twice their width
+# Rows factored at once, at least; wide matrices take twice their width, so that stacking R costs
+# half as much again.
+PANEL_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from scipy.optimize import linprog, minimize
 
 from kilogram.textbook.state import Array, States, begin
 
-MAD = 1.4826
+MAD = 1.4826  # 1 / Phi^-1(3/4) as printed
 
 
 def huber_loss(r: Array, kappa: float) -> Array:

@@ -41,7 +41,7 @@ from kilogram.native.trees import CodedColumns, GrowthLimits, SplitRules, Target
 DRAWN = "rows are drawn by their place, and a row of weight 2 is drawn as one, not as two"
 LEARNER = HasMethods(("fit", "predict", "get_params"), "an estimator with fit and predict")
 SQUARES = SplitRules("squared_error")
-DEPTH = 3  # of the default trees
+DEPTH = 3  # of the default trees, as scikit-learn's
 Learner = Callable[[np.ndarray], tuple[Any, np.ndarray]]
 
 

@@ -30,7 +30,7 @@ from kilogram.models.boosting.validated_rows import dense_rows
 from kilogram.solvers.boosting.additive import AdditiveRules, AdditiveTerms, Bag, fit_additive
 from kilogram.solvers.boosting.rounds import TrainingRows
 
-FEW_ROWS = 100  # below, early_stopping="auto" holds no rows out
+FEW_ROWS = 100  # below, early_stopping="auto" holds no rows out: 15 of them would decide nothing
 MOST_BINS, MOST_PAIR_BINS = 4096, 200
 
 

@@ -26,7 +26,8 @@ from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.models.boosting.early_stopping import ValidationRows
 from kilogram.models.boosting.validated_rows import dense_rows, labelled_rows, target_rows
 
-PREDICTED_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
+# Rows predicted in one native call, some 0.1 s for 100 trees: Ctrl-C is handled in between.
+PREDICTED_ROWS = 2**16
 
 
 class BoostedModel(CategoricalMixin, Estimator):

@@ -13,7 +13,7 @@ from kilogram.functions.boosting_losses import BoostingLoss
 from kilogram.native.boosting import Tree
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 
-SCORED_ROWS = 10_000  # training rows that a scorer sees after every round
+SCORED_ROWS = 10_000  # training rows that a scorer sees after every round: scikit-learn's number
 
 
 class ValidationRows(NamedTuple):

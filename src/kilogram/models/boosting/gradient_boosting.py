@@ -31,11 +31,11 @@ from kilogram.models.boosting.boosted_model import BoostedModel
 from kilogram.models.boosting.constraints import interaction_groups, monotone_signs
 from kilogram.models.boosting.early_stopping import ScoreMonitor, ValidationRows, hold_out
 from kilogram.models.boosting.validated_rows import dense_rows
+from kilogram.native.trees import NO_LIMIT
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 from kilogram.solvers.boosting.rounds import BoostingRules, TrainingRows, boost
 
-MOST = 2**31 - 1  # no limit, in the type of the compiled loop
-MANY_ROWS = 10_000  # rows from which early_stopping="auto" stops early
+MANY_ROWS = 10_000  # rows from which early_stopping="auto" stops early: scikit-learn's number
 
 
 class AnyString(Constraint):
@@ -166,8 +166,8 @@ class HistGradientBoosting(BoostedModel):
     def _rules(self) -> BoostingRules:
         return BoostingRules(
             float(self.learning_rate),
-            MOST if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
-            MOST if self.max_depth is None else int(self.max_depth),
+            NO_LIMIT if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            NO_LIMIT if self.max_depth is None else int(self.max_depth),
             int(self.min_samples_leaf),
             float(self.l2_regularization),
             float(self.max_features),

@@ -16,7 +16,7 @@ from kilogram.native.boosting import SortedColumns, Stump
 from kilogram.native.trees import NO_CATEGORIES, GrownNodes
 from kilogram.solvers.trees.nodes import Trees
 
-PURE = 1e-15  # of the squares of y: deviations of a node that are rounding
+PURE = 1e-15  # of the squares of y, some eps: deviations of a node that are rounding
 
 
 class DecisionStump(ClassifierMixin, BaseEstimator):

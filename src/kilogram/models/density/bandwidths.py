@@ -22,8 +22,9 @@ import numpy as np
 from kilogram.functions.density_kernels import log_integral, silverman
 from kilogram.models.density.kernel_sums import KernelSums
 
-CV_ROWS = 8_000  # the cost is quadratic in the rows
-GRID = 16  # widths of the first grid; golden section search follows
+CV_ROWS = 8_000  # the cost is quadratic in the rows: 32 million pairs for each bandwidth tried
+# Widths of the first grid, far enough apart to see separate maxima; golden section search follows.
+GRID = 16
 GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2
 
 

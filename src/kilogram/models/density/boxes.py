@@ -33,10 +33,10 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
 EPSILON = 1e-14  # error of a sum relative to the weights: near the rounding of direct sums
-SIDE = 2.0  # side of a box in bandwidths: fewer boxes against higher orders
+SIDE = 2.0  # side of a box in bandwidths: fewer boxes against higher orders; see the bound above
 REACH = 8.1  # exp(-8.1^2 / 2) = 5.7e-15
 MARGIN = 3  # boxes around the rows: beyond them the sums are below 1.5e-8 of the weight
-CHUNK = 2**12  # rows whose polynomials are made at once: they stay in cache
+CHUNK = 2**12  # rows whose polynomials are made at once, 32 kB for each order: they stay in cache
 MOST_NUMBERS = 2**24  # moments of all boxes together: 128 MiB
 #: Rows from which boxes are faster than pairs, by the number of columns; measured in one and two,
 #: bandwidths from 0.1 to 0.3 standard deviations: 0.8 of the time at 1 000, 0.4 to 1 at 8 000.

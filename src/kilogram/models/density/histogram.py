@@ -39,10 +39,10 @@ from kilogram.functions.histograms import RULES, bin_width
 from kilogram.models.density.bins import BinGrid, CellCounts
 from kilogram.models.density.density import DensityEstimator, checked_n_samples
 from kilogram.operators.cost import rates
+from kilogram.statistics.class_histograms import RULE_ROWS
 from kilogram.statistics.ranges import Ranges
 
-RULE_ROWS = 20_000  # the rules need quartiles: of so many rows they are known to 1 %
-EDGE = 8  # bytes; three more copies of a column's edges are there while they are made
+EDGE = 8  # bytes of an edge; three more copies of a column's edges are there while they are made
 
 
 class HistogramDensity(DensityEstimator):

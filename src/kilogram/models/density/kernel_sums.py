@@ -23,8 +23,8 @@ from kilogram.models.density.boxes import EPSILON, Boxes
 from kilogram.models.density.windows import Windows
 from kilogram.native.density import density_sums, exponential_line
 
-TINY = 1e-280  # below this, terms that underflow may have mattered
-BLOCK = 2**22  # numbers of a block of pairs where array libraries make them
+TINY = 1e-280  # below this, terms that underflow, at 1e-308, may have mattered
+BLOCK = 2**22  # numbers of a block of pairs where array libraries make them: 32 MiB
 
 
 @dataclass(frozen=True, eq=False)

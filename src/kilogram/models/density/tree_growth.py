@@ -20,11 +20,10 @@ import numpy as np
 from kilogram.models.density.tree_nodes import DensityNodes
 from kilogram.native.cancel import CancelFlag
 from kilogram.native.density import grow_density_tree
+from kilogram.native.trees import NO_LIMIT
+from kilogram.solvers.trees.pruning import FOLDS, PENALTIES
 
 CRITERIA = ("squared_error", "likelihood")
-DEEPEST = 2**31 - 1  # no limit, in the type of the compiled loop
-FOLDS = 5  # of the cross-validation that prunes
-PENALTIES = 24  # candidates, evenly over the pruning path
 SMALLEST_GAIN = 1e-9  # of the largest gain of a split
 
 
@@ -80,7 +79,7 @@ def grow_tree(
         weights,
         box,
         likelihood=rules.criterion == "likelihood",
-        max_depth=DEEPEST if rules.max_depth is None else rules.max_depth,
+        max_depth=NO_LIMIT if rules.max_depth is None else rules.max_depth,
         limits=limits,
         columns=X.shape[1] if rules.columns is None else rules.columns,
         seed=seed,

@@ -34,7 +34,7 @@ from kilogram.models.discriminant.covariances import (
 from kilogram.operators.cost import rates
 from kilogram.statistics.class_scatters import ClassScatters
 
-WIDE = 256  # features from which forming covariances takes noticeable time
+WIDE = 256  # features from which forming covariances takes noticeable time: 256^2 operations a row
 COPIES = 3  # of the covariances at one time: sums, covariances, axes
 
 

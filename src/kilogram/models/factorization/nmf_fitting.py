@@ -25,7 +25,8 @@ from kilogram.solvers.factorization.nmf_half_updates import (
 from kilogram.solvers.factorization.nmf_initialization import Start, start
 
 LOSSES = {"frobenius": "frobenius", 2: "frobenius", "kullback-leibler": "poisson", 1: "poisson"}
-BLOCK = 4 * 2**20  # bytes of one pass over the entries
+# Bytes of one pass over the entries: a few of them stay near the last-level cache.
+BLOCK = 4 * 2**20
 
 
 class About(NamedTuple):

@@ -20,10 +20,11 @@ from kilogram.arrays.linalg import cholesky, eigh, solve_triangular
 from kilogram.base.random_state import as_generator
 from kilogram.kernels import Gaussian
 from kilogram.models.features.nystroem import uniform_landmarks
+from kilogram.solvers.least_squares.leave_one_out import ROWS
 
-# Added to the diagonal of k(C, C), which is 1: landmarks may coincide.
+# Added to the diagonal of k(C, C), which is 1: landmarks may coincide. Far above the rounding of
+# their kernel values, far below any penalty.
 JITTER = 1e-10
-ROWS = 2048  # rows of U squared at once
 
 
 def landmark_path(

@@ -33,7 +33,8 @@ from kilogram.kernels import Kernel, Precomputed, as_kernel
 from kilogram.models.features.row_features import RowFeatures
 from kilogram.operators.cost import rates
 
-SPREAD_ROWS = 20_000  # k-means++ uses a uniform sample of this many rows, or 10 per landmark
+# K-means++ uses a uniform sample of this many rows, or 10 per landmark: its time is linear in them.
+SPREAD_ROWS = 20_000
 
 
 def inverse_root(C: Any, eps: float) -> np.ndarray:

@@ -30,8 +30,8 @@ from kilogram.kernels.polynomial import MAX_FEATURES
 from kilogram.models.features.row_features import RowFeatures
 
 NATIVE_DEGREE = 3  # up to which scikit-learn multiplies sparse rows in compiled code
-BLOCK_ENTRIES = 1 << 22  # of dense features at a time
-CACHED_ENTRIES = 1 << 18  # of features at a time, which stay in the cache
+BLOCK_ENTRIES = 1 << 22  # of dense features at a time: 32 MiB
+CACHED_ENTRIES = 1 << 18  # of features at a time, 2 MiB, which stay in the cache
 
 Picks = tuple[tuple[int, ...], ...]
 

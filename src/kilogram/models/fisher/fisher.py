@@ -58,7 +58,8 @@ from kilogram.operators.cost import rates
 from kilogram.solvers.eigen.canonical import whitener
 from kilogram.statistics.classes import ClassMoments
 
-INDICATOR_BYTES = 64 * 2**20  # memory of the class indicators of one block
+# Memory of the class indicators of one block: less than that of the rows of most tables.
+INDICATOR_BYTES = 64 * 2**20
 
 
 def directions(T: Any, means: Any, frequencies: Any, k: int) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from kilogram.solvers.gaussian_process.laplace import Labels, Mode, find_mode, g
 from kilogram.solvers.gaussian_process.maximise import maximise
 from kilogram.solvers.solution import Solution
 
-SMALLEST = 1e-300  # of a probability, so that its logarithm is finite
+SMALLEST = 1e-300  # of a probability, so that its logarithm is finite; near the end of float64
 
 # Williams and Barber, Bayesian classification with Gaussian processes, 1998, appendix A: the
 # logistic function is nearly sum_j c_j (1 + erf(l_j f)) / 2, whose mean under a normal f is known.

@@ -17,7 +17,7 @@ from kilogram.solvers.linkage.linkage import MEANS
 from kilogram.solvers.lloyd.containers import host
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 
-SUM_ENTRIES = 2**18  # distances summed at once: in float32 they are copied for that
+SUM_ENTRIES = 2**18  # distances summed at once, 2 MiB: in float32 they are copied for that
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ from kilogram.solvers.linkage.linkage import roots
 if TYPE_CHECKING:
     from kilogram.models.hierarchical.agglomerative import AgglomerativeClustering
 
-MOST_NAMES = 150  # leaves beyond are too close together to be named
+# Leaves beyond are too close together to be named: 150 names of 6 points need 12 inches.
+MOST_NAMES = 150
 INK, QUIET = "#2b2b33", "#9a9aa6"
 COLOURS = (
     "#1d4ed8", "#c2410c", "#15803d", "#7e22ce", "#be123c", "#0e7490", "#a16207", "#4338ca",

@@ -20,8 +20,9 @@ from kilogram.models.kernel_regression.local_fits import LocalRows, candidate_ba
 from kilogram.operators.cost import rates
 
 Array = np.ndarray
-ALL_ROWS = 5000  # rows up to which "auto" truncates nothing
-NEAREST = 500  # rows of a local fit beyond
+# Rows up to which "auto" truncates nothing: 25 million kernel values for their own predictions.
+ALL_ROWS = 5000
+NEAREST = 500  # rows of a local fit beyond: a tenth, as of the smallest truncated table
 
 
 class KernelRegression(MultiOutputMixin, RegressorMixin, Estimator):

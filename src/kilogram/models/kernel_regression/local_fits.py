@@ -20,7 +20,9 @@ from kilogram.functions.density_kernels import log_profile, profile
 from kilogram.solvers.neighbors.nearest import nearest
 
 Array = np.ndarray
-RIDGE = 1e-9  # on local slopes, relative: a line through rows at one place has none
+# On local slopes, relative: a line through rows at one place has none; half the digits of the
+# moments.
+RIDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,8 @@ from kilogram.solvers.lloyd.containers import host, like_block
 from kilogram.solvers.lloyd.k_lines import Lines, best_start, squared_distances
 from kilogram.solvers.solution import Solution
 
-STARTS = 20  # starts: random lines often end in a poor minimum
+# Starts: random lines often end in a poor minimum; with 20, one good in seven is found with 95 %.
+STARTS = 20
 
 
 class KLines(CentreMixin, Estimator):

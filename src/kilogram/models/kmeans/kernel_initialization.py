@@ -16,7 +16,9 @@ from kilogram.models.features.nystroem import Nystroem
 from kilogram.solvers.lloyd import kernel_lloyd as trace
 
 INITIALIZATIONS = ("k-means++", "random", "farthest")
-ROUNDING = 1e-6  # of the largest entry: so far below 0 may a squared distance come out
+# Of the largest entry: so far below 0 may a squared distance come out, with kernels in float32 (eps
+# 1.2e-7).
+ROUNDING = 1e-6
 
 
 def kernel_start(

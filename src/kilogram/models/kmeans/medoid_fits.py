@@ -17,8 +17,10 @@ from kilogram.solvers.lloyd.k_medoids import improve, start
 from kilogram.solvers.lloyd.pairwise_distances import Distance
 from kilogram.solvers.solution import Solution, best_of
 
-LEAST_SAMPLE = 2000  # rows of a sample: CLARA's 40 + 2 k is small, distances are cheap now
-RESTARTS = 3  # of samples, each starting from the best medoids so far
+# Rows of a sample: CLARA's 40 + 2 k is small, distances are cheap now (4 million, 16 MB).
+LEAST_SAMPLE = 2000
+# Of samples, each starting from the best medoids so far; CLARA takes 5 of its smaller ones.
+RESTARTS = 3
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,10 @@ from kilogram.statistics import Counts
 
 ADVICE = "Scale the features (StandardScaler), or raise max_iter, max_time or tol."
 ROUGH = 1e-5  # tol from which the rounding of float32 rows, near 1e-7, is negligible
-LARGE = 5e7  # multiplications per pass from which float32 rows repay their copy
-HUGE = 1e8  # C from which a penalty is too weak to bound the coefficients of separable classes
+LARGE = 5e7  # multiplications per pass from which float32 rows repay their copy: 10 ms
+# C from which a penalty is too weak to bound the coefficients of separable classes: 1 / C is then
+# the root of eps.
+HUGE = 1e8
 
 
 class ElasticPenalty(NamedTuple):

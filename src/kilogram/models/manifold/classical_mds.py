@@ -50,7 +50,7 @@ from kilogram.solvers.scaling.classical import (
 )
 from kilogram.solvers.solution import Solution
 
-COPIES = 1.25  # n x n matrices at the peak: the distances, and what blocks of them take
+COPIES = 1.25  # n x n matrices at the peak: the distances, and a quarter that blocks of them take
 
 
 class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

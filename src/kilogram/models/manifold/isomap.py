@@ -52,7 +52,7 @@ from kilogram.solvers.eigen.kernel_components import EigenSearch
 from kilogram.solvers.neighbors.neighbor_graph import connected_components, symmetric_graph
 from kilogram.solvers.scaling.classical import classical_scaling, distances_until
 
-# n x n matrices at the peak: the paths, and their mean with the transposed ones
+# N x n matrices at the peak: the paths, and their mean with the transposed ones; 0.2 for blocks.
 COPIES = 2.2
 PATH_ENTRIES = 2**22  # edges looked at between two looks at the clock: about 0.2 s of one core
 

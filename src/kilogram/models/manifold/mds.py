@@ -40,12 +40,11 @@ from kilogram.kernels.row_pairs import dense
 from kilogram.models.manifold.distances import check_distances, check_metric, row_distances
 from kilogram.operators.cost import rates
 from kilogram.solvers.scaling.classical import classical_scaling, distances_until
-from kilogram.solvers.scaling.smacof import place_points, random_start, smacof
+from kilogram.solvers.scaling.smacof import BLOCK_ENTRIES, place_points, random_start, smacof
 from kilogram.solvers.solution import Solution, best_of
 
 # n x n matrices at the peak: the distances; disparities, their pairs and the order of these
 METRIC_COPIES, NON_METRIC_COPIES = 1.2, 6.0
-BLOCK_ENTRIES = 2**20  # distances computed at once
 
 
 class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

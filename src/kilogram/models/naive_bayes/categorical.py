@@ -26,7 +26,8 @@ from kilogram.models.naive_bayes.discrete import DiscreteNB
 from kilogram.native.class_sums import column_ranges
 from kilogram.statistics.class_counts import CategoryCounts, category_sizes
 
-MOST = 2**24  # categories of one column: beyond, these are measurements
+# Categories of one column, 128 MB of counts for a class: beyond, these are measurements.
+MOST = 2**24
 
 
 def checked_sizes(X: np.ndarray) -> np.ndarray:

@@ -27,8 +27,9 @@ from kilogram.solvers.neighbors.nearest import EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-PRODUCT_ENTRIES = 2**22  # of a block of projections
-LEAST_CANDIDATES = 200  # measuring so many rows costs no more than finding their codes
+PRODUCT_ENTRIES = 2**22  # of a block of projections: 32 MiB
+# Measuring so many rows, 200 d multiplications, costs no more than finding their codes.
+LEAST_CANDIDATES = 200
 NO_FUNCTION = "keeps rows and has no function of a row to compare"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kilogram.arrays.namespace import is_numpy, namespace
 
-SMALLEST_RATE = 1e-6  # of the adaptive schedule
+SMALLEST_RATE = 1e-6  # of the adaptive schedule: scikit-learn's bound
 
 
 @dataclass

@@ -28,7 +28,8 @@ from kilogram.solvers.least_squares.levenberg_marquardt import (
 
 Array = np.ndarray
 METHODS = ("geometric", "algebraic", "robust")
-BIWEIGHT = 4.685  # 95 % efficiency at the normal distribution
+# 95 % efficiency at the normal distribution: Tukey's biweight in any book on robust statistics.
+BIWEIGHT = 4.685
 DRAWS = 500  # five points of an ellipse are found with 99 % if 40 % of all are its own
 
 

@@ -37,9 +37,9 @@ from kilogram.solvers.linear.cg import Tick, out_of_budget
 from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
 
-BLOCK_ENTRIES = 2**21  # of the (rows, k, k) matrices G in memory at once
+BLOCK_ENTRIES = 2**21  # of the (rows, k, k) matrices G in memory at once: 16 MiB
 LEAST_NOISE = 1e-150  # variance of rows that are all equal: its square is still a number
-LARGEST_SCATTER = 4000  # columns up to which the first guess forms their scatter matrix
+LARGEST_SCATTER = 4000  # columns up to which the first guess forms their scatter matrix: 128 MB
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from kilogram.operators.cost import rates
 Array = np.ndarray
 STARTS = 500  # of Rousseeuw and van Driessen's FAST-MCD, 1999
 STEPS = 100  # an upper bound: concentration steps end by themselves
-TAIL = 0.025  # of good rows left out of the reweighted estimate
+TAIL = 0.025  # of good rows left out of the reweighted estimate: Rousseeuw and van Driessen's 2.5 %
 
 
 def consistency_factor(d: int, fraction: float) -> float:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
-FAR = 1e6  # deviations at which values are clipped for the choice of coordinates, not for the fit
+# Deviations at which values are clipped for the choice of coordinates, not for the fit: their
+# squares keep four digits of others.
+FAR = 1e6
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 
 Array = np.ndarray
-MOST_ENTRIES = 2**22  # entries of batches of subsets or residuals held at once
+MOST_ENTRIES = 2**22  # entries of batches of subsets or residuals held at once: 32 MiB
 MOST_COMPARISONS = 8  # of rows of a subset, for each row of all: beyond, sorting numbers is faster
 
 

@@ -32,7 +32,7 @@ from kilogram.operators.cost import rates
 from kilogram.solvers.solution import Solution
 
 Array = np.ndarray
-ON_A_POINT = 1e-12  # distances below, relative to the spread, are 0
+ON_A_POINT = 1e-12  # distances below, relative to the spread, are 0: some thousand eps
 
 
 def spatial_median(P: Array, tol: float, max_iter: int) -> tuple[Array, int, bool]:

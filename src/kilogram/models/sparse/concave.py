@@ -38,7 +38,7 @@ from kilogram.solvers.solution import Solution
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Alphas from the empty model to the one asked for.
+#: Alphas from the empty model to the one asked for: our choice, ratios of 1.4 over three decades.
 WARM_STARTS = 20
 
 

@@ -59,7 +59,8 @@ REGRESSION = ("squared_error", "huber", "poisson", "gamma")
 CLASSIFICATION = ("logistic", "squared_hinge")
 PENALTIES = ("l1", "elasticnet", "mcp", "scad")
 LEAST_TARGET = {"poisson": ">= 0", "gamma": "> 0"}
-#: Alphas from the empty model to the one asked for, where the penalty is concave.
+#: Alphas from the empty model to the one asked for, where the penalty is concave: as for
+#: ConcaveRegressor.
 WARM_STARTS = 20
 
 

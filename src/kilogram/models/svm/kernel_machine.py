@@ -52,7 +52,8 @@ from kilogram.solvers.smo import (
 from kilogram.solvers.smo.row_storage import dense_is_cheaper
 
 MEGABYTE = 2**20  # the unit of `cache_size`
-LEAST_CACHE = 64 * MEGABYTE  # kernel rows of 1 000 points and 8 000 rows: a few blocks of SMO
+# Kernel rows of 1 000 points and 8 000 rows in float64: a few blocks of SMO.
+LEAST_CACHE = 64 * MEGABYTE
 ADVICE = (
     "Scale the features (StandardScaler), lower C, or raise max_iter, max_time or tol: on unscaled "
     "features or with a very large C the dual is badly conditioned."

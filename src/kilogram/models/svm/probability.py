@@ -26,7 +26,7 @@ from kilogram.models.svm.multiclass import binary_problems
 from kilogram.models.svm.svc_solver import PenalisedRows, fit_binary_problems
 
 Array = np.ndarray
-FOLDS = 5  # libsvm's number for the decision values that sigmoids are fitted to
+FOLDS = 5  # LIBSVM's number for the decision values that sigmoids are fitted to
 
 
 class Calibration(NamedTuple):

@@ -34,8 +34,11 @@ Array = np.ndarray
 # Rows of a problem up to which the one call pays: 1.1 to 3.4 times faster for 3 to 10 classes of
 # 150 to 1 000 rows; beyond, copying the square of each problem costs more than the calls saved.
 AT_ONCE = 1000
-VISITS = 64  # pair steps for every row in the one call; most problems need one or two
-DEFAULT_MAX_STEPS = 10_000_000  # a smaller max_iter is the user's: block SMO counts it exactly
+# Pair steps for every row in the one call; most problems need one or two, so only slow ones leave
+# it.
+VISITS = 64
+# LIBSVM's least bound; a smaller max_iter is the user's: block SMO counts it exactly.
+DEFAULT_MAX_STEPS = 10_000_000
 
 
 class LabelledRows(NamedTuple):

@@ -32,12 +32,18 @@ from kilogram.base.tree_parameters import (
     number_of_rows,
 )
 from kilogram.models.trees.constraints import monotone_directions
-from kilogram.native.trees import MAX_CATEGORIES, CodedColumns, GrowthLimits, SplitRules, Target
+from kilogram.native.trees import (
+    MAX_CATEGORIES,
+    NO_LIMIT,
+    CodedColumns,
+    GrowthLimits,
+    SplitRules,
+    Target,
+)
 from kilogram.solvers.trees.nodes import InfiniteRows, Trees
 
 ALLOW_NAN = "allow-nan"
 SYNONYMS = {"log_loss": "entropy", "friedman_mse": "squared_error"}
-DEEPEST = 2**31 - 1  # no limit, in the type of the compiled loop
 SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
 DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 
@@ -111,7 +117,7 @@ class TreeModel(CategoricalMixin, Estimator):
 
     def _limits(self, n: int, d: int, total: float) -> GrowthLimits:
         return GrowthLimits(
-            DEEPEST if self.max_depth is None else min(int(self.max_depth), DEEPEST),
+            NO_LIMIT if self.max_depth is None else min(int(self.max_depth), NO_LIMIT),
             number_of_rows(self.min_samples_split, n, 2),
             number_of_rows(self.min_samples_leaf, n, 1),
             features_per_split(self.max_features, d),

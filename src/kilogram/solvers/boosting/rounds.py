@@ -22,7 +22,7 @@ from kilogram.native.boosting import Grower, Growth, Tree, gradients
 from kilogram.solvers.boosting.bins import column_limits
 from kilogram.solvers.boosting.ensemble import BoostedTrees
 
-MIN_HESSIAN = 1e-3  # of a leaf, in units of the mean weight
+MIN_HESSIAN = 1e-3  # of a leaf, in units of the mean weight: scikit-learn's and LightGBM's number
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,9 +38,11 @@ from kilogram.solvers.coordinate.working_columns import PenalizedRows, WorkingCo
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Groups that may enter an empty working set at once.
+#: Groups that may enter an empty working set at once; with 20 to 500 a path of 600 columns takes
+#: the same time within 10 %.
 FIRST_GROUPS = 100
-#: Strengths that are solved together, between two passes over all columns.
+#: Strengths that are solved together, between two passes over all columns; with 3 to 12 the time is
+#: the same within 10 %.
 BATCH = 6
 
 

@@ -17,17 +17,20 @@ from kilogram.solvers.coordinate.working_columns import WorkingColumns
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Change of the curvatures, relative to their sum, from which the Gram matrix is computed anew.
+#: Change of the curvatures, relative to their sum, from which the Gram matrix is computed anew: a
+#: path of 600 columns takes the same time for 0.1 and 0.3, 1.2 to 1.4 times as long for 0.03.
 DRIFT = 0.1
-#: Fall of the violation in one step below which it is computed anew, too.
+#: Fall of the violation in one step below which it is computed anew, too: with 0.1 to 0.6 the time
+#: is the same within 15 %.
 SLOW = 0.3
-#: Newton steps of the intercept alone before a certificate.
+#: Newton steps of the intercept alone before a certificate: each squares what is left.
 CENTRINGS = 3
 #: Changes of the objective that are rounding, relative to it.
 ROUNDING = 4 * float(np.finfo(float).eps)
-#: Steps in which rounding may hide progress before the solution counts as reached.
+#: Steps in which rounding may hide progress before the solution counts as reached; with 2 to 20 the
+#: time is the same.
 STALLED = 5
-#: Epochs of coordinate descent in one step.
+#: Epochs of coordinate descent in one step; with 30 to 3 000 the time is the same.
 INNER_EPOCHS = 300
 
 

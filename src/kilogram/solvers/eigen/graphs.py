@@ -32,12 +32,15 @@ from kilogram.solvers.linear.cg import Tick
 from kilogram.solvers.neighbors.neighbor_graph import growth_dimension
 from kilogram.solvers.solution import Solution
 
-SMALL_ORDER = 256  # below it all pairs are found in the time of a few iterations
+# Below it all pairs are found in the time of a few iterations: 256^3 operations, some ms.
+SMALL_ORDER = 256
 # Measured on a rolled sheet and on clouds in 3 and 10 dimensions, n = 3 000 and 8 000, 5 to 80
 # neighbours: a factor is faster up to this dimension and this mean degree, products beyond.
 FACTOR_DIMENSION = 2.3
 FACTOR_DEGREE = 50
-MOST_ITERATIONS = 400  # of products, before a factor is tried after all
+# Of products, before a factor is tried after all: several times what graphs need that products
+# suit.
+MOST_ITERATIONS = 400
 
 
 def _symmetric_lu(A: Any) -> Any:

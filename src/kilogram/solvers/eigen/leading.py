@@ -33,8 +33,12 @@ from kilogram.solvers.solution import Solution
 # Columns of one block: a pass over a stored A costs little more for 16 columns than for one, and
 # beyond 32 the arithmetic of the product outweighs the steps saved.
 NARROWEST_BLOCK, WIDEST_BLOCK = 16, 32
-WEAK = 1e-3  # fraction left of a product below which a column is made orthogonal to the basis again
-CHECKED_COLUMNS = 16  # the basis grows by as many before its Ritz pairs are computed again
+# Fraction left of a product below which a column is made orthogonal to the basis again: three
+# digits lost.
+WEAK = 1e-3
+# The basis grows by as many before its Ritz pairs are computed again, which cost c^3: as the
+# narrowest block.
+CHECKED_COLUMNS = 16
 
 
 def leading(

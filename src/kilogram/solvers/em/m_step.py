@@ -21,7 +21,8 @@ import numpy as np
 
 from kilogram.statistics.mixture import Components, MixtureSums
 
-LOST = 10 * np.finfo(np.float64).eps  # fraction of all rows below which a component is lost
+# Fraction of all rows below which a component is lost: rounding of its weight.
+LOST = 10 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ from kilogram.arrays.namespace import like, namespace, to_numpy
 from kilogram.native.factorization import HalfUpdateRule
 from kilogram.solvers.solution import Solution
 
-LOSS_EVERY = 10  # steps between two looks at a loss that costs a pass of its own
+# Steps between two looks at a loss that costs a pass of its own: scikit-learn's number.
+LOSS_EVERY = 10
 
 
 @dataclass(frozen=True)

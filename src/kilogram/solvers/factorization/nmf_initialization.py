@@ -23,9 +23,10 @@ from kilogram.arrays.threads import one_team
 from kilogram.native.factorization import pad_rows, sparse_times
 from kilogram.solvers import eigen
 
-#: Residuals of singular vectors, relative to their values, that a start may have.
+#: Residuals of singular vectors, relative to their values, that a start may have: values are then
+#: right to six digits.
 START_TOLERANCE = 1e-3
-SMALL = 400  # columns for which X'X is decomposed as it is
+SMALL = 400  # columns for which X'X is decomposed as it is: some 20 ms
 ROUNDS = 4  # of subspace iteration: the start needs two digits
 STEPS = 8  # of block Lanczos at most: a start need not be better
 NAMES = ("random", "nndsvd", "nndsvda", "nndsvdar", "acol")

@@ -24,8 +24,9 @@ from kilogram.solvers.eigen.symmetric import eigenpairs
 from kilogram.solvers.solution import Solution
 
 GROWTH = 1.2  # faster growth ends sooner, at a value a little above the least
-WIDE = 1500  # order from which only leading eigenpairs are asked for
-SPARE = 10  # so that a rank that grows by a few is found
+WIDE = 1500  # order from which only leading eigenpairs are asked for: all take half a second there
+# So that a rank that grows by a few is found: oversampling of 10 is usual (Halko et al. 2011).
+SPARE = 10
 
 
 class Split(NamedTuple):

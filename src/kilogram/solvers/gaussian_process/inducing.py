@@ -38,7 +38,7 @@ from kilogram.kernels.white import split_diag
 from kilogram.solvers.gaussian_process.exact import LOG_2PI, Observations
 from kilogram.solvers.linear.nystroem_preconditioner import jittered_factor
 
-BLOCK_ENTRIES = 2**19  # entries of K_nm held at once; half a dozen arrays have its size
+BLOCK_ENTRIES = 2**19  # entries of K_nm held at once, 4 MiB; half a dozen arrays have its size
 
 
 @dataclass(frozen=True, eq=False)

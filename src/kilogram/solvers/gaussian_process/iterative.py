@@ -35,8 +35,8 @@ from kilogram.solvers.linear.nystroem_preconditioner import NystroemPrecondition
 from kilogram.solvers.solution import Solution
 
 PROBES = 16  # random vectors: the error of a log determinant falls with their root
-LANCZOS_STEPS = 30  # a preconditioned spectrum needs no more
-TOLERANCE = 1e-8  # relative residual of the mean's coefficients
+LANCZOS_STEPS = 30  # a preconditioned spectrum, within a few decades, needs no more for two digits
+TOLERANCE = 1e-8  # relative residual of the mean's coefficients: half the digits of float64
 VARIANCE_TOLERANCE = 1e-4  # of the columns of variances, whose error is of the order of its square
 
 

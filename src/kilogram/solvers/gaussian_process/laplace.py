@@ -34,7 +34,7 @@ from kilogram.kernels import Kernel
 from kilogram.kernels.gradients import Gradient, pull_back
 from kilogram.solvers.gaussian_process.inverse import inverse_from_factor
 
-TOLERANCE = 1e-10  # change of the likelihood at which Newton's method ends
+TOLERANCE = 1e-10  # change of the likelihood at which Newton's method, quadratic by then, ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,10 @@ from kilogram.solvers.solution import Solution
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Optimizer = Callable[..., tuple[np.ndarray, float]]
 
-WORST = 1e25  # value of a start without a likelihood
-STEP = 1e-3  # of theta, for the differences that make a Hessian
+# Value of a start without a likelihood: finite, so that a line search goes on, and above all
+# others.
+WORST = 1e25
+STEP = 1e-3  # of theta, logarithms, for the differences that make a Hessian: a change of 0.1 %
 FLATTEST = 1e-3  # smallest curvature trusted, relative to the largest
 
 

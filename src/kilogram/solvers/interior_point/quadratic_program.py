@@ -22,7 +22,8 @@ from scipy.optimize import linprog, nnls
 from kilogram.functions.kkt import KKTCheck, QuadraticProgram, violations
 
 Array = np.ndarray
-TINY = 1e-14  # of the largest diagonal entry: keeps the system regular along flat directions
+# Of the largest diagonal entry, some 50 eps: keeps the system regular along flat directions.
+TINY = 1e-14
 
 
 @dataclass(frozen=True, eq=False)

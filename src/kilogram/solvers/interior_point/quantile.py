@@ -29,7 +29,8 @@ from kilogram.solvers.solution import Solution
 from kilogram.statistics import Moments
 
 INSIDE = 0.99995  # fraction of the way to the nearest bound, as Portnoy and Koenker take it
-#: Contribution of a coefficient to the predictions, relative to y, that is rounding.
+#: Contribution of a coefficient to the predictions, relative to y, that counts as rounding; a wrong
+#: guess is taken back, see `_sparse`.
 NEGLIGIBLE = 1e-10
 
 

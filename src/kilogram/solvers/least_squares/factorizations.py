@@ -41,7 +41,7 @@ from kilogram.statistics import Triangle
 
 ROUGH = 1e6  # condition number of X_c'X_c up to which its Cholesky factor keeps ten digits
 LAST = 1e13  # the same if the rows cannot be read again
-PANEL_ENTRIES = 2**23  # entries of a sparse table made dense at once
+PANEL_ENTRIES = 2**23  # entries of a sparse table made dense at once: 64 MiB
 
 
 @dataclass(frozen=True, eq=False)

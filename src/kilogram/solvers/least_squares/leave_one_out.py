@@ -27,7 +27,7 @@ from kilogram.arrays.linalg import eigh, svd
 from kilogram.arrays.namespace import is_sparse, like, namespace
 from kilogram.solvers.least_squares.normal_equations import Normal
 
-ROWS = 2048  # rows of Q squared at once
+ROWS = 2048  # rows of Q squared at once: 16 MiB for 1 000 columns
 
 
 @dataclass(frozen=True, eq=False)

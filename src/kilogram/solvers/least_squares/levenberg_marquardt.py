@@ -28,8 +28,8 @@ ENOUGH_GAIN = 1e-4  # of the predicted decrease: a step that gains less is not t
 POOR_GAIN, GOOD_GAIN = 0.25, 0.75  # the radius is reduced below, enlarged above (More 1978)
 RADIUS_TOLERANCE = 1.1  # |D s| <= 1.1 radius: more digits of tau gain nothing
 HALVINGS = 40  # of a Gauss-Newton step: 1e-12 of it remains
-SMALLEST_STEP = 1e-15  # relative to the parameters: rounding
-ROUNDING = 1e-13  # of a sum of squares, relative
+SMALLEST_STEP = 1e-15  # relative to the parameters: rounding, some eps
+ROUNDING = 1e-13  # of a sum of squares, relative: some hundred eps
 LEAST_FALL = 0.9  # of the projection in a last step: slower ones would take dozens for a digit
 STALLED = 1e-4  # cosine of residuals and Jacobian below which the end of all steps is a minimum
 

@@ -23,7 +23,7 @@ from kilogram.solvers.least_squares.ridge import (
     weighted_means,
 )
 
-BLOCK = 8192  # rows whose residuals of all penalties are held at once
+BLOCK = 8192  # rows whose residuals of all penalties are held at once: 6.5 MB for 100
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,9 @@ from kilogram.arrays.namespace import is_numpy, namespace
 from kilogram.kernels import FromCallable, Kernel, Precomputed
 from kilogram.operators import scaled
 
-PANEL = 512  # rows of K in one panel of the lower half
+# Rows of K in one panel of the lower half: at the speed of products, 5 % above the half for 10 000
+# rows.
+PANEL = 512
 
 
 def scaled_gram(kernel: Kernel, X: Any, scale: Any) -> Any:

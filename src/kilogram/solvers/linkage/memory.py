@@ -24,7 +24,7 @@ from kilogram.native.neighbors import nearest_rows
 from kilogram.solvers.lloyd.pairwise_distances import BLOCK, Distance
 
 FEW_COLUMNS = 64  # beyond, one product of matrices is cheaper than distances taken singly
-AT_ONCE = 2**25  # bytes of a matrix that is stored without any rounds
+AT_ONCE = 2**25  # bytes of a matrix that is stored without any rounds: 2 000 rows
 # A round over n rows saves time while SPARED m^2 > (BASE + COLUMN d) n^2; it is the last one if
 # fewer than one of FEW_PAIRS clusters merge: as in native/src/linkage/euclidean.cpp.
 SPARED, BASE, COLUMN = 8.0, 1.0, 0.12

@@ -14,7 +14,7 @@ import numpy as np
 from kilogram.arrays.namespace import like, namespace, sum_dtype, to_numpy
 from kilogram.arrays.rows import row_slices
 
-ENTRIES = 2**24  # of a block of distances
+ENTRIES = 2**24  # of a block of distances: 64 MiB of float32
 
 
 def _slices(X: Any, k: int) -> Iterator[slice]:

@@ -25,7 +25,7 @@ from kilogram.native.kmeans_initialization import greedy_rows
 from kilogram.solvers.lloyd.cluster_sums import ClusterSums, nearest, row_norms, squared_distances
 from kilogram.solvers.lloyd.lloyd import Farthest
 
-ROUNDS = 5  # of k-means||
+ROUNDS = 5  # of k-means||: Bahmani et al. (2012) take 5 with 2 k draws each
 
 
 def host_rows(X: Any, indices: Any) -> np.ndarray:

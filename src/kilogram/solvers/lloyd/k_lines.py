@@ -10,8 +10,9 @@ from scipy.spatial import cKDTree
 
 from kilogram.solvers.solution import Solution, best_of
 
-NEIGHBOURS = 10  # a row and one of so many near it name a line
-TRIALS = 10  # lines of which the best is taken
+# A row and one of so many near it name a line: enough that the pair is apart beside the noise.
+NEIGHBOURS = 10
+TRIALS = 10  # lines of which the best is taken: greedy, as k-means++ with 2 + log k
 
 Tick = Callable[[int, float | None], bool]
 

@@ -21,13 +21,13 @@ import numpy as np
 from kilogram.arrays.namespace import like, to_numpy
 from kilogram.solvers.solution import Solution
 
-MANY = 0.55  # fraction of changed rows from which all sums are made anew
 LANES = 4  # columns of products: whole vectors of float64
 # In multiplications of one coordinate: a kernel value beside its products, and an entry that is
 # written to fresh memory and read back. A start makes about PASSES n^2 values, most of them while
 # many rows still change. Below SMALL rows all of K stays in cache.
 VALUE, MEMORY, PASSES, SMALL = 25, 250, 2, 2_000
-TIE = 64 * float(np.finfo(np.float64).eps)  # of what is subtracted: so much may rounding differ
+# Of what is subtracted: so much may rounding differ in sums of some thousand terms.
+TIE = 64 * float(np.finfo(np.float64).eps)
 
 
 class KernelSpace(NamedTuple):
@@ -51,7 +51,7 @@ class KernelSpace(NamedTuple):
 
     def is_cheap(self, count: int) -> bool:
         """Whether a product with so many rows of K is less work than one with all of them."""
-        return self.by_rows and count < MANY * len(self.w)
+        return self.by_rows and 2 * count < len(self.w)
 
     def to_rows(self, chosen: Any) -> np.ndarray:
         """Squared distances of all rows from some of them, (n, m)."""

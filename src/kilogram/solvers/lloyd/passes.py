@@ -49,7 +49,8 @@ MAX_GROUPS = 40  # a bound is kept for each row and group
 # fraction of the rows that changed their cluster in a pass, below which a pass with bounds takes a
 # tenth of the time; above it gathering the rows that are left costs more
 SETTLED = 0.02
-FILTER_WORK = 1e8  # products of a pass from which trying the filter costs next to nothing
+# Products of a pass, some 10 ms, from which trying the filter costs next to nothing.
+FILTER_WORK = 1e8
 # centres up to which each has a bound, features from which that is faster (with 50 it takes 1.7
 # times as long), and products of a pass
 SMALL_K, SMALL_K_FEATURES, SMALL_K_WORK = 26, 128, 1e7
@@ -57,8 +58,11 @@ WIDE = 256  # features from which reading a row takes the time, so that bounds p
 # centres from which groups of them are compared first, centres of a group, and the fraction of the
 # centres that may be left after it
 GROUPED_K, GROUP_SIZE, MAX_OPENED = 128, 8, 0.6
-FAINT = 1e-9  # fraction of the largest cluster's weight below which rounding may be all of it
-TRIAL_ROWS = 500  # on which the number of candidates is counted before all rows are quantised
+# Fraction of the largest cluster's weight below which rounding may be all of it: sums of 10 million
+# rows.
+FAINT = 1e-9
+# On which the number of candidates is counted before all rows are quantised: a fraction within 4 %.
+TRIAL_ROWS = 500
 
 
 class LloydPasses:

@@ -33,7 +33,9 @@ TREE_ROWS = 300
 # queries, 0.6 to 1.4 for four (5 000 x 10 to 20 000 x 200).
 FEW = 4
 DOUBT = 2**20  # last digits of the squares of two rows: within them their distance is in doubt
-SPARE = 8  # rows beyond the k nearest, where rounding hides which these are
+# Rows beyond the k nearest, where rounding hides which these are; more near ties are found out and
+# repeated.
+SPARE = 8
 
 
 class Neighbours(NamedTuple):

@@ -24,9 +24,9 @@ from kilogram.arrays.namespace import is_sparse, like, namespace, to_numpy
 from kilogram.functions.clipped_loss import ClippedLoss
 from kilogram.statistics import JointMoments
 
-FALL = 1e-5  # fraction of the predicted fall that a step must bring
+FALL = 1e-5  # fraction of the predicted fall that a step must bring: any small one
 LEAST, MOST = 1e-13, 1e10  # damping
-NOISE = 1e-9  # part of a gradient that may be rounding
+NOISE = 1e-9  # part of a gradient that may be rounding: sums of 10 million rows
 SHRINK = 0.3  # of kappa is left after a step at least
 
 

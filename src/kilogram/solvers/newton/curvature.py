@@ -22,7 +22,9 @@ from kilogram.arrays.linalg import NotPositiveDefinite, cholesky, cholesky_solve
 from kilogram.functions.hinge_losses import PiecewiseQuadraticLoss
 from kilogram.solvers.newton.design import Array, RowDesign
 
-SMALL = 300  # order up to which a plain LAPACK call is faster than the blocked factor
+# Order up to which a plain LAPACK call is faster than the blocked factor: measured by 8 to 15 %
+# from 100 to 300, 16 % slower at 500.
+SMALL = 300
 
 
 class Task(NamedTuple):

@@ -28,8 +28,10 @@ from kilogram.solvers.newton.curvature import (
 from kilogram.solvers.newton.design import Array, RowDesign
 from kilogram.solvers.solution import Solution
 
-DIRECT = 3000  # columns up to which the Hessian is formed and factored
-SMALL = 20_000  # rows from which a sample is solved first
+DIRECT = 3000  # columns up to which the Hessian is formed and factored: 72 MB, 9e9 operations
+# Rows from which a sample is solved first: measured for 40 000 to 200 000, 1.0 to 1.2 times faster
+# for the hinge, 0.8 to 1.0 for its square.
+SMALL = 20_000
 NARROWER = (1.0, 0.2, 0.04, 8e-3, 1.6e-3, 3e-4, 6e-5, 1e-5, 2e-6, 2e-7, 2e-8)  # smoothing widths
 TINY = 1e-9  # gain, relative to the objective, of a step that ends at the minimum
 IDLE = 8  # iterations without a smaller gap after which rounding errors are the limit

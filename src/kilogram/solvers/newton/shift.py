@@ -9,7 +9,7 @@ import numpy as np
 from kilogram.arrays.namespace import is_sparse, namespace, to_numpy
 from kilogram.arrays.rows import is_streamed, row_blocks
 
-SOME = 2048  # rows whose means are taken
+SOME = 2048  # rows whose means are taken: any point near the mean will do
 
 
 def shift_of(X: Any) -> np.ndarray:

@@ -26,7 +26,7 @@ from kilogram.functions.logistic import LogisticTerms, logistic_terms, softmax_t
 from kilogram.native.logistic import logistic_pass, logistic_sparse, softmax_rows, softmax_sparse
 
 Array = np.ndarray
-ROWS = 4096  # rows of which the products p_k x are formed at a time
+ROWS = 4096  # rows of which the products p_k x are formed at a time: 8 MB for 250 columns
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,14 @@ from kilogram.solvers.newton.lbfgs import GradientStop, kind_of, stop_message
 from kilogram.solvers.newton.softmax import Array, Problem, SoftmaxIterate
 from kilogram.solvers.solution import Solution
 
-WIDE = 64  # features from which a working set is used
-FULL = 1000  # t D up to which the whole Hessian is used: it needs far fewer iterations
-FIRST = 32  # features in the first working set
+# Coefficients t D up to which no working set is used. Measured on 500 to 20 000 rows: with 100 to
+# 200 coefficients 1.1 to 3.2 times faster for C = 0.1 and 1, 0.5 to 0.9 times for C = 0.01; with
+# 300 to 1 000 as fast for C = 0.1 and 1, 0.1 to 0.3 times for C = 0.01.
+FEW = 200
+# t D up to which the whole Hessian is used: up to 18 times faster for 4 to 10 classes, C = 1.
+FULL = 1000
+# Features in the first working set: with 8 to 128 of 2 000 a fit takes the same time.
+FIRST = 32
 
 
 def violation(problem: Problem, point: SoftmaxIterate) -> Array:
@@ -61,7 +66,7 @@ def minimise_elastic(
     problem: Problem, W: Array, stop: GradientStop, *, in_memory: bool
 ) -> Solution:
     """Minimise F from W; the value is a Point."""
-    if in_memory and problem.D > WIDE:
+    if in_memory and problem.t * problem.D > FEW:
         return _working_sets(problem, W, stop)
     return proximal_newton(problem, W, stop)
 

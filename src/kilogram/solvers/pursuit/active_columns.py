@@ -15,7 +15,8 @@ from kilogram.solvers.coordinate.designs import Design
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: What is left of a squared length, relative to it, that counts as dependent on the others.
+#: What is left of a squared length, relative to it, that counts as dependent on the others: six
+#: digits of the length.
 DEPENDENT = 1e-12
 
 

@@ -23,7 +23,8 @@ from kilogram.solvers.pursuit.active_columns import ActiveColumns
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: Steps below this part of the first lambda are ties: two events at one place.
+#: Steps below this part of the first lambda are ties, up to rounding (4 500 eps): two events at one
+#: place.
 TIE = 1e-12
 
 

@@ -24,8 +24,10 @@ from kilogram.solvers.smo.working_set import BlockOptions, Dual, solve_block
 from kilogram.solvers.solution import Solution
 
 ROUNDING = 2.0**-24  # of float32
-ROUNDING_FRACTION = 0.25  # fraction of tol that the rounding error of the rows may take
-SAMPLE = 256  # points on which the rounding error is measured
+# Fraction of tol that the rounding error of the rows may take: the rest is for the solver.
+ROUNDING_FRACTION = 0.25
+# Points on which the rounding error is measured: an estimate of a mean square within 10 %.
+SAMPLE = 256
 
 
 class BinaryMachine(NamedTuple):

@@ -31,12 +31,12 @@ from kilogram.solvers.smo.stored_rows import Array, KernelRows, affordable
 
 DISTANCE_KINDS = ("gaussian", "matern12", "matern32", "matern52", "rational_quadratic")
 PRODUCT_KINDS = ("linear", "polynomial")
-FIRST = 512  # rows kept before any was recomputed
+FIRST = 512  # rows kept before any was recomputed: half a block
 TOUCH = 200  # multiplications that take as long as the first write to their memory
 NARROW = 256  # features up to which computing a square is faster than gathering kept rows
 WIDE_WHOLE = 512  # with more features than that, points up to which K is computed at once,
 WIDE_BLOCK = 384  # and variables in a block: every kernel value is expensive
-FIRST_ROWS = 64  # rows checked for zeros and ones before all rows are
+FIRST_ROWS = 64  # rows checked for zeros and ones before all rows are: other tables show it there
 
 
 class Workspace:

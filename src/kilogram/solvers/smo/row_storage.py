@@ -23,7 +23,8 @@ from kilogram.solvers.smo.compiled_rows import NARROW, WIDE_WHOLE, compiled_rows
 from kilogram.solvers.smo.stored_rows import Array, KernelRows, StoredRows, affordable
 
 WHOLE = 2048  # points up to which K is computed at once: 32 MiB, and no row is computed twice
-ROWS_AT_ONCE = 1024  # rows computed at once outside the compiled kernels
+# Rows computed at once outside the compiled kernels: enough for the speed of products.
+ROWS_AT_ONCE = 1024
 
 
 class ArrayRows(KernelRows):

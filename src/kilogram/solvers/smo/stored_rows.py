@@ -16,7 +16,8 @@ import numpy as np
 from kilogram.native.svm import add_rows, square_of
 
 Array = np.ndarray
-FEW_RUNS = 4  # runs of consecutive points up to which a square is copied block by block
+# Runs of consecutive points up to which a square is copied block by block: 16 blocks at most.
+FEW_RUNS = 4
 
 
 class KernelRows(ABC):
