@@ -6,7 +6,7 @@ export function minus(text: string): string {
 /** Numbers and words as the page shows them. */
 export function show(value: unknown): string {
   if (value === null || value === undefined) return 'not defined';
-  if (typeof value !== 'number') return minus(String(value));
+  if (typeof value !== 'number') return minus(String(value)).replace(/ %$/, '\u00a0%');
   if (Number.isInteger(value)) return minus(value.toLocaleString('en-GB').replace(/,/g, ' '));
   const size = Math.abs(value);
   if (size >= 10000 || size < 0.001) return minus(value.toExponential(2)).replace('e', ' × 10^').replace('+', '').replace(/\^(-?\d+)/, (_, n: string) => superscript(n));

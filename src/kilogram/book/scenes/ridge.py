@@ -167,7 +167,7 @@ SCENES = (
     ),
     Scene(
         "kernel_ridge", "ridge", "Kernel ridge, taken apart",
-        "The fitted curve is a sum of bumps, one on each point. Their heights, the dual coefficients a, solve (K + αI) a = y.",
+        "The fitted curve is a sum of bumps, one on each point. Their heights, the dual coefficients a, solve (K\u00a0+\u00a0αI)\u00a0a\u00a0=\u00a0y.",
         _kernel_ridge, data="curve", presets=CURVES,
         controls=(choice("kernel", "kernel", KERNELS), log_slider("sigma", "width σ", 0.7, 0.05, 5.0), log_slider("alpha", "penalty α", 0.1, 1e-4, 100.0)),
         breaks=(Break("No penalty, narrow kernel: spikes", "sine", {"sigma": 0.08, "alpha": 0.0001}), Break("Linear kernel on a sine", "sine", {"kernel": "linear"})),
