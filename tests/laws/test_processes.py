@@ -1,5 +1,6 @@
 """Law: a fit gives its answer in processes made by fork, forkserver, spawn and joblib, after
-threads were used in the parent; GridSearchCV(n_jobs=2) as well.
+threads were used in the parent; GridSearchCV(n_jobs=2) as well. So do workers of a server that
+fits its models and then forks.
 
 GNU's OpenMP does not survive a fork: a fit in the child would wait for ever. A few estimators are
 fitted here, one of each kind of threaded loop; all of them with KILOGRAM_LIMITS=1.
@@ -22,7 +23,7 @@ FEW = (
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_fits_in_child_processes(method):
-    if method.startswith("fork") and not hasattr(os, "fork"):
+    if method in ("fork", "forkserver", "preload") and not hasattr(os, "fork"):
         pytest.skip("no fork on this system")
     names = () if "KILOGRAM_LIMITS" in os.environ else FEW
     ended = subprocess.run(

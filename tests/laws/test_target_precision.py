@@ -37,6 +37,27 @@ def test_targets_keep_their_precision(name):
     assert np.abs(got - wide).max() < 1e-2 * np.ptp(y)
 
 
+@pytest.mark.parametrize("targets", ["float64", "int64", "float32"])
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_predictions_of_float32_rows_have_the_type_of_the_targets(name, targets):
+    """One rule for all regressors: float32 only if rows and targets were."""
+    X, y = data(name=name, dtype=np.float32)
+    y = np.round(8 * target_for(make(name), y)).astype(targets)
+    want = np.float32 if targets == "float32" else np.float64
+    assert make(name).fit(X, y).predict(X).dtype == want
+
+
+@pytest.mark.parametrize("rows", ["float32", "float64"])
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_predictions_of_float32_rows_keep_the_digits_of_targets(name, rows):
+    """The same model, asked for rows of either type, whichever it was fitted on."""
+    X, y = data(name=name, dtype=np.float32)
+    far = target_for(make(name), y.astype(np.float64)) + 2.0**30
+    model = make(name).fit(X.astype(rows), far)
+    gap = np.abs(model.predict(X) - model.predict(X.astype(np.float64))).max()
+    assert gap < 1e-3 * np.ptp(far)
+
+
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_targets_beyond_the_range_of_float32(name):
     """Targets of 1e39 with float32 features: the right prediction or an error, not infinity."""

@@ -201,7 +201,7 @@ class LinearPredictor(MultiOutputMixin, RegressorMixin, Estimator):
             if is_sparse(block):  # sparse rows are on the host, wherever the fit was
                 return block @ to_numpy(W) + to_numpy(b)
             if _is_single(block) and not _is_single(W):
-                return _predict_wide(block, W, b)
+                return predict_wide(block, W, b)
             Z = wide_enough(block, W)
             return as_type_of_block(Z @ like(W, Z) + _offset_like(b, Z), block, Z)
 
@@ -248,9 +248,11 @@ def _offset_like(b: Any, ref: Any) -> Any:
     return b if isinstance(b, float) else like(b, ref)
 
 
-def _predict_wide(block: Any, W: Any, b: Any) -> Any:
-    """<x, W> + b of float32 rows in float64, some rows at a time."""
+def predict_wide(block: Any, W: Any, b: Any) -> Any:
+    """<x, W> + b of the rows in float64, some float32 rows at a time."""
     xp = namespace(block)
+    if not _is_single(block):
+        return block @ like(W, block) + _offset_like(b, block)
     found = []
     for rows in row_slices(block, block.shape[1], BLOCK_ENTRIES):
         Z = xp.astype(block[rows, :], sum_dtype(block, xp))

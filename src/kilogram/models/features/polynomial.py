@@ -201,7 +201,11 @@ class PolynomialFeatures(RowFeatures):
 
     def _dense(self, X: np.ndarray, scale: np.ndarray | None) -> np.ndarray:
         """Features of NumPy rows, a few at a time: they stay in the cache, and Ctrl-C is heard."""
-        out = np.empty((len(X), self.n_output_features_), dtype=X.dtype, order=self.order)
+        out = np.empty(
+            (len(X), self.n_output_features_),
+            dtype=X.dtype,
+            order="F" if self.order == "F" else "C",
+        )
         rows = max(1, CACHED_ENTRIES // self.n_output_features_)
         for at in range(0, len(X), rows):
             part = out[at : at + rows]

@@ -149,6 +149,9 @@ class MultilayerPerceptron(Estimator):
         "max_time": Real(0, closed="neither") | Null(),
     }
 
+    #: Whether float32 would lose digits of the targets, in training and in predictions.
+    _targets_need_float64: bool = False
+
     def _check_data(self, X: Any, y: Any, w: Any, *, reset: bool) -> ValidatedData:
         """Validated rows, targets and weights, which may still stream."""
         raise NotImplementedError
@@ -181,6 +184,8 @@ class MultilayerPerceptron(Estimator):
         fresh = not hasattr(self, "coefs_") or not (self.warm_start or incremental)
         X, y, w = self._in_memory(X, y, sample_weight, reset=fresh)
         Y = self._targets(y, fresh=fresh, classes=classes)
+        kept = not fresh and self._targets_need_float64  # by rows of an earlier call
+        self._targets_need_float64 = kept or not _fits_float32(Y)
         rows = training_rows(self, X, Y, w)
         sizes = (int(rows.X.shape[1]), *hidden, int(rows.Y.shape[1]))
         arch = Architecture(
@@ -344,6 +349,7 @@ class MultilayerPerceptron(Estimator):
         arch = Architecture(sizes, self.activation, self.out_activation_, self.loss)
 
         def rows(block: Any) -> Any:
+            block = as_wide(block) if self._targets_need_float64 else block
             ref = reference(block)
             coefs = [like(W, ref) for W in self.coefs_]
             return f(forward(arch, coefs, [like(b, ref) for b in self.intercepts_], block))
@@ -404,9 +410,7 @@ def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> Networ
         X = X.tocsr()
     elif is_numpy(X):
         X = np.ascontiguousarray(X)
-    if "float32" in str(X.dtype) and not _fits_float32(Y):  # the targets would lose their digits
-        xp = namespace(X)
-        X = X.astype(np.float64) if is_sparse(X) else xp.astype(X, sum_dtype(X, xp))
+    X = as_wide(X) if model._targets_need_float64 else X
     single = model.solver in STOCHASTIC and float32_suffices(X) and float32_suffices(Y)
     rows = NetworkRows(X, Y, w, single)
     ref = rows.reference
@@ -417,6 +421,14 @@ def training_rows(model: MultilayerPerceptron, X: Any, Y: Any, w: Any) -> Networ
     if w is not None and not np.all(to_numpy(w) > 0):
         rows = rows.subset(np.flatnonzero(to_numpy(w) > 0))
     return rows
+
+
+def as_wide(A: Any) -> Any:
+    """A in the widest float type of its device, if it is float32."""
+    if "float32" not in str(A.dtype):
+        return A
+    xp = namespace(A)
+    return A.astype(np.float64) if is_sparse(A) else xp.astype(A, sum_dtype(A, xp))
 
 
 def float32_suffices(A: Any) -> bool:

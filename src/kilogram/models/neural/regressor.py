@@ -23,7 +23,7 @@ from kilogram.base import ValidatedData
 from kilogram.base.constraints import Constraint, OneOf
 from kilogram.base.progress import with_callbacks
 from kilogram.models.neural.classifier import has_epochs
-from kilogram.models.neural.mlp import MultilayerPerceptron
+from kilogram.models.neural.mlp import MultilayerPerceptron, as_wide
 
 
 class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
@@ -147,6 +147,8 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
         "loss": OneOf("squared_error", "poisson"),
     }
 
+    _float64_target: bool = False
+
     def __init__(
         self,
         loss: str = "squared_error",
@@ -256,6 +258,8 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
     def _targets(self, y: Any, *, fresh: bool, classes: Any) -> Any:
         if self.loss == "poisson" and bool(namespace(y).any(y < 0)):
             raise ValueError("Some value(s) of y are negative: loss='poisson' needs counts.")
+        kept = not fresh and self._float64_target
+        self._float64_target = kept or y.dtype != namespace(y).float32
         return y[:, None] if y.ndim == 1 else y
 
     def _output(self) -> str:
@@ -274,5 +278,11 @@ class MLPRegressor(MultiOutputMixin, RegressorMixin, MultilayerPerceptron):
         Returns
         -------
         y : array of shape (m,) or (m, n_targets)
+            Float32 if the rows and the targets of `fit` were.
         """
-        return self._outputs(X, lambda F: F[:, 0] if F.shape[1] == 1 else F)
+
+        def targets(F: Any) -> Any:
+            F = as_wide(F) if self._float64_target else F
+            return F[:, 0] if F.shape[1] == 1 else F
+
+        return self._outputs(X, targets)

@@ -26,14 +26,13 @@ from kilogram.arrays.namespace import (
     is_array,
     is_sparse,
     like,
-    namespace,
-    sum_dtype,
     to_numpy,
     wide_enough,
 )
 from kilogram.base import Laws, Twin
 from kilogram.base.constraints import Constraint, OneOf, Real
 from kilogram.base.fitted import check_is_fitted
+from kilogram.base.linear import predict_wide
 from kilogram.base.regression_data import validate_regression_data
 from kilogram.functions.hinge_losses import Tube
 from kilogram.models.svm.linear_machine import LinearMachine, column
@@ -203,18 +202,17 @@ class LinearSVR(RegressorMixin, LinearMachine):
         return column(y, X), column(C, X)
 
     def _machine(self) -> Callable[[Any], Any]:
-        """Rows (m, d) -> their values (m, 1); the intercept is added in its own precision."""
+        """Rows (m, d) -> their values (m, 1), in float64 where the targets were."""
         w = to_numpy(self.coef_)
         b = np.atleast_1d(to_numpy(self.intercept_))
 
         def values(block: Any) -> Any:
-            block = wide_enough(block, w)
             if is_sparse(block):
-                return np.asarray(block @ w[:, None]) + b
-            f = block @ like(w[:, None], block)
+                return np.asarray(wide_enough(block, w) @ w[:, None]) + b
             if w.dtype == np.float64:
-                xp = namespace(f)
-                f = xp.astype(f, sum_dtype(f, xp), copy=False)
+                return predict_wide(block, w[:, None], b)
+            block = wide_enough(block, w)
+            f = block @ like(w[:, None], block)
             return f + like(b, f)
 
         return values
