@@ -178,11 +178,11 @@ def test_neighbours_of_new_rows(metric, weights):
     "model",
     [
         kg.KNeighborsClassifier(weights=np.exp), kg.KNeighborsClassifier(metric="cosine"),
-        kg.RandomForestClassifier(3, categorical_features=[0]),
+        kg.RadiusNeighborsClassifier(5.0, metric="chebyshev", outlier_label=0),
     ],
-    ids=["weights", "metric", "categories"],
+    ids=["weights", "metric", "radius"],
 )  # fmt: skip
-def test_neighbours_and_trees_without_a_graph(model):
+def test_neighbours_without_a_graph(model):
     with pytest.raises(KitchenError, match="cannot be written as ONNX"):
         export_estimator(model.fit(X.astype(int), TWO), X)
 
@@ -213,13 +213,6 @@ def test_missing_and_far_values_of_shape_functions(seen):
     model.fit(gaps if seen else X, THREE)
     found = run(export_estimator(model, gaps), {"X": gaps.astype(np.float32)})
     assert found["probabilities"] == pytest.approx(model.predict_proba(gaps), abs=1e-4)
-
-
-def test_shape_functions_of_categories_are_refused():
-    codes = np.c_[X[:, 0], np.round(X[:, 1])]
-    model = kg.AdditiveBoostingRegressor(categorical_features=[1], max_iter=5, n_bags=1)
-    with pytest.raises(KitchenError, match="AdditiveBoostingRegressor cannot be written"):
-        export_estimator(model.fit(codes, Y), codes)
 
 
 def test_single_precision_is_nearly_as_good():

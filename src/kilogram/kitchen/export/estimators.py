@@ -24,13 +24,14 @@ from kilogram.base.gaussian_rule import GaussianRule
 from kilogram.kitchen.export import bayes, boosting, neighbors
 from kilogram.kitchen.export.graph import Graph, no_graph
 from kilogram.kitchen.export.kernels import kernel
-from kilogram.kitchen.export.trees import leaf_means, tree_sums
+from kilogram.kitchen.export.trees import category_codes, leaf_means, tree_sums
 from kilogram.kitchen.measures import TINY
 from kilogram.kitchen.recipes.cumulative_logit import CumulativeLogit
 from kilogram.kitchen.recipes.ridge_search import RidgeSearch
 from kilogram.models.boosting.adaboost_classifier import AdaBoostClassifier
 from kilogram.models.boosting.adaboost_regressor import AdaBoostRegressor
 from kilogram.models.boosting.additive_model import AdditiveBoosting
+from kilogram.models.boosting.cascade import CascadeClassifier
 from kilogram.models.boosting.gradient_boosting import HistGradientBoosting
 from kilogram.models.discriminant.lda import LinearDiscriminantAnalysis
 from kilogram.models.discriminant.qda import QuadraticDiscriminantAnalysis
@@ -46,8 +47,9 @@ from kilogram.models.logistic.logistic_regression import LogisticRegression
 from kilogram.models.naive_bayes.bernoulli import BernoulliNB
 from kilogram.models.naive_bayes.gaussian import GaussianNB
 from kilogram.models.naive_bayes.multinomial import ComplementNB, MultinomialNB
-from kilogram.models.neighbors.classification import KNeighborsClassifier
-from kilogram.models.neighbors.regression import KNeighborsRegressor
+from kilogram.models.neighbors.classification import NeighborsClassifier
+from kilogram.models.neighbors.outliers import NeighborOutliers
+from kilogram.models.neighbors.regression import NeighborsRegressor
 from kilogram.models.neural.classifier import MLPClassifier
 from kilogram.models.neural.mlp import MultilayerPerceptron
 from kilogram.models.pca.pca import PCA
@@ -308,20 +310,28 @@ def _logarithms(g: Graph, fractions: str) -> str:
     return g.add("Log", g.add("Max", fractions, g.constant([LEAST_FRACTION])))
 
 
-def _class_votes(g: Graph, model: KNeighborsClassifier, x: str) -> Scores:
+def _class_votes(g: Graph, model: NeighborsClassifier, x: str) -> Scores:
     fractions = neighbors.class_fractions(g, model, x)
     return Scores(_logarithms(g, fractions), len(model.classes_), soft=True)
 
 
-def _neighbour_means(g: Graph, model: KNeighborsRegressor, x: str) -> Scores:
+def _neighbour_means(g: Graph, model: NeighborsRegressor, x: str) -> Scores:
     return Scores(*neighbors.neighbour_means(g, model, x))
+
+
+def _outliers(g: Graph, model: NeighborOutliers, x: str) -> Scores:
+    return Scores(neighbors.outlier_scores(g, model, x), 1)
+
+
+def _cascade(g: Graph, model: CascadeClassifier, x: str) -> Scores:
+    return Scores(boosting.cascade(g, model, x), 1)
 
 
 def _boosting(g: Graph, model: HistGradientBoosting, x: str) -> Scores:
     """Sums of leaves; exp of them for the losses with a logarithmic link."""
-    if model.is_categorical_ is not None:
-        raise no_graph(model)
-    found, columns = tree_sums(g, model.ensemble_.arrays(), x), model.ensemble_.n_outputs
+    trees, columns = model.ensemble_, model.ensemble_.n_outputs
+    x = category_codes(g, model, x)
+    found = tree_sums(g, trees.threshold_arrays(), x, trees.members())
     if model.loss in ("poisson", "gamma"):
         found = g.add("Exp", found)
     return Scores(found, columns, is_classifier(model))
@@ -415,7 +425,8 @@ _MODELS: dict[type, Callable[[Graph, Any, str], Scores]] = {
     MultinomialNB: _joint(bayes.counts_bayes), ComplementNB: _joint(bayes.complement_bayes),
     AdaBoostClassifier: _adaboost, AdaBoostRegressor: _adaboost_numbers,
     AdditiveBoosting: _additive, TreeModel: _leaves,
-    KNeighborsClassifier: _class_votes, KNeighborsRegressor: _neighbour_means,
+    NeighborsClassifier: _class_votes, NeighborsRegressor: _neighbour_means,
+    NeighborOutliers: _outliers, CascadeClassifier: _cascade,
     MultilayerPerceptron: _network, HistGradientBoosting: _boosting, DummyRegressor: _constant,
     DummyClassifier: _constant, TransformedTargetRegressor: _scaled_target,
     CumulativeLogit: _cumulative,

@@ -9,6 +9,7 @@ import numpy as np
 from kilogram.kitchen.errors import KitchenError
 
 OPSET, ML_OPSET, IR = 18, 3, 9
+SETS_ML_OPSET = 5  # the first in which trees ask for sets of categories
 ML, RUNTIME = "ai.onnx.ml", "com.microsoft"
 
 
@@ -23,7 +24,7 @@ class Graph:
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         self.texts: dict[int, str] = {}  # place among the cells -> input
-        self.opset = OPSET
+        self.opset, self.ml_opset = OPSET, ML_OPSET
 
     def add(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """One node with one output: its name."""
@@ -79,7 +80,7 @@ class Graph:
     def model(self, name: str, notes: dict[str, str]) -> Any:
         """The finished and checked ONNX model."""
         graph = self.helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.constants)
-        versions = {"": self.opset, ML: ML_OPSET} | ({RUNTIME: 1} if self.texts else {})
+        versions = {"": self.opset, ML: self.ml_opset} | ({RUNTIME: 1} if self.texts else {})
         opsets = [self.helper.make_opsetid(*one) for one in versions.items()]
         found = self.helper.make_model(graph, opset_imports=opsets, producer_name="kilogram",
                                        ir_version=IR)  # fmt: skip

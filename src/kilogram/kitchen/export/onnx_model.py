@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 
 from kilogram import __version__
 from kilogram.kitchen.artifact.example_rows import recall
@@ -251,7 +251,13 @@ def export_estimator(estimator: BaseEstimator, X: Any, *, dtype: Any = np.float3
     g = Graph(dtype)
     kind = "float" if g.dtype == np.float32 else "double"
     found = scores(g, estimator, g.input("X", f"{kind} {X.shape[1]}"))
-    if not is_classifier(estimator):
+    if is_outlier_detector(estimator):
+        negative = g.add("Less", found.name, g.constant([0.0]))
+        inside = g.add("Where", negative, *(g.constant([k], np.int64) for k in (-1, 1)))
+        flat = g.add("Squeeze", inside, g.constant([1], np.int64))
+        g.output(flat, "prediction", "int", [None])
+        g.output(found.name, "scores", kind, [None, 1])
+    elif not is_classifier(estimator):
         g.output(found.name, "prediction", kind, [None, found.columns])
     else:
         F = columns_of(g, found)
@@ -278,7 +284,7 @@ def _agree(
     estimator: BaseEstimator, X: np.ndarray, found: dict[str, np.ndarray], dtype: Any
 ) -> None:
     expected = np.asarray(estimator.predict(X))
-    if is_classifier(estimator):
+    if is_classifier(estimator) or is_outlier_detector(estimator):
         agreed = float(np.mean(expected.astype(str) == found["prediction"].astype(str)))
         if agreed < max(0.999, 1 - 1.5 / len(X)):
             raise KitchenError(f"The graph agrees on {agreed:.2%} of the classes only.")

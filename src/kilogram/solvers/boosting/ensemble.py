@@ -84,13 +84,27 @@ class BoostedTrees:
         """Trees of thresholds as plain arrays, the form of `models/trees/tree_arrays`."""
         if len(self.sets):
             raise ValueError("Trees with categorical splits have no form as thresholds.")
+        return self.threshold_arrays()
+
+    def members(self) -> np.ndarray | None:
+        """Which categories each node sends to the left, (nodes, 256); None: thresholds only."""
+        if not len(self.sets):
+            return None
+        bits = np.unpackbits(self.sets.astype("<u4").view(np.uint8), axis=1, bitorder="little")
+        split = self.nodes["categories"]
+        return np.where((split >= 0)[:, None], bits[np.maximum(split, 0)], 0).astype(bool)
+
+    def threshold_arrays(self) -> dict[str, Any]:
+        """As `arrays`; the threshold of nodes that split by categories is below all values."""
         nodes, sizes = self.nodes, np.diff(np.append(self.roots, len(self.nodes)))
         left = nodes["left"] + np.repeat(self.roots, sizes)
         leaf = left == np.arange(len(nodes))
         largest = np.finfo(np.float64).max  # finite, and still not below any value
         return {
             "feature": nodes["feature"].copy(),
-            "threshold": np.minimum(nodes["threshold"], largest),
+            "threshold": np.where(
+                nodes["categories"] >= 0, -largest, np.minimum(nodes["threshold"], largest)
+            ),
             "left": left.astype(np.int32),
             "right": np.where(leaf, left, left + 1).astype(np.int32),
             "missing_left": ~leaf & (nodes["missing_right"] == 0),
