@@ -87,7 +87,8 @@ def from_rows(
     if is_sparse(X):
         C = sp.csc_array(X).astype(np.float64, copy=False)
         mean = np.asarray(C.T @ proportions).ravel() if fit_intercept else np.zeros(X.shape[1])
-        scaled = sp.csc_array((C.data * root[C.indices], C.indices, C.indptr), shape=C.shape)
+        factors = root[0] if w is None else root[C.indices]
+        scaled = sp.csc_array((C.data * factors, C.indices, C.indptr), shape=C.shape)
         centring = Centring(mean, mean_y, fit_intercept, total)
         return SparseDesign(scaled, centred, mean, root), centring
     if w is None and X.dtype == np.float64 and X.size >= SHIFTED_SIZE:

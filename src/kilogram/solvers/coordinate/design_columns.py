@@ -62,13 +62,16 @@ class ResidualColumns(DesignColumns, Protocol):
         `once`: for one strength, not for a path.
         """
 
-    def gradient(self, b: Array) -> Array:
-        """X'r (m,) of these columns."""
+    def residual(self, b: Array) -> Array:
+        """y - X b (n,), not yet centred."""
+
+    def gradient(self, b: Array, r: Array) -> Array:
+        """X'r (m,) of these columns, r = residual(b) centred."""
 
     def descend(
-        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+        self, penalty: Penalty, b: Array, r: Array, *, tol: float, max_epochs: int
     ) -> tuple[Array, int, bool]:
-        """b, epochs and whether moves fell below tol."""
+        """b, epochs and whether moves fell below tol; r = residual(b) changes in place."""
 
     def support_gram(self, support: Array) -> Array | None:
         """Gram entries of some of these columns for a direct step, or None where they cost more."""
@@ -145,21 +148,23 @@ class _DenseColumns:
             found -= np.outer(mean, mean)
         return np.asarray(found)
 
-    def _float64_columns(self) -> tuple[Array, Array, Array]:
-        """The columns, their means and the residual of 0, in float64."""
+    def _float64_columns(self) -> tuple[Array, Array]:
+        """The columns and their means, in float64."""
         own = np.asfortranarray(self.buffer[:, : len(self.columns)], dtype=np.float64)
-        mean = np.zeros(own.shape[1]) if self.mean is None else self.mean[self.columns]
-        return own, mean, np.asarray(self.y, dtype=np.float64)
+        return own, np.zeros(own.shape[1]) if self.mean is None else self.mean[self.columns]
 
-    def gradient(self, b: Array) -> Array:
-        own, mean, y = self._float64_columns()
-        r = y - own @ b + mean @ b
+    def residual(self, b: Array) -> Array:
+        return np.ascontiguousarray(np.asarray(self.y, np.float64) - self._float64_columns()[0] @ b)
+
+    def gradient(self, b: Array, r: Array) -> Array:
+        own, mean = self._float64_columns()
+        r = r + mean @ b
         return np.asarray(own.T @ r - mean * r.sum()) * self.unit
 
     def descend(
-        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+        self, penalty: Penalty, b: Array, r: Array, *, tol: float, max_epochs: int
     ) -> tuple[Array, int, bool]:
-        own, mean, y = self._float64_columns()
+        own, mean = self._float64_columns()
         n, m = own.shape
         rows = 1.0 / self.unit  # the objective times this, for the columns as they are
         columns = SparseColumns(
@@ -171,7 +176,6 @@ class _DenseColumns:
         )
         stretched = penalty._replace(l1=penalty.l1 * rows, l2=penalty.l2 * rows)
         b, tol = b.copy(), tol * np.sqrt(rows)
-        r = np.ascontiguousarray(y - own @ b)
         epochs, change = column_descent(columns, stretched, b, r, tol=tol, max_epochs=max_epochs)
         return b, epochs, change <= tol
 
@@ -186,8 +190,10 @@ class _SparseColumns:
         self.X = design.X[:, :0]
 
     def append(self, new: Array) -> None:
-        own = self.design.X[:, new]
-        self.X = sp.csc_array(sp.hstack([self.X, own], format="csc"))
+        everything = np.array_equal(new, np.arange(self.design.X.shape[1]))
+        own = self.design.X if everything else self.design.X[:, new]
+        before = len(self.columns) > 0
+        self.X = sp.csc_array(sp.hstack([self.X, own], format="csc")) if before else own
         self.columns = np.concatenate([self.columns, new])
 
     def entries(self, k: int) -> Array:
@@ -199,12 +205,15 @@ class _SparseColumns:
     def shorter_than_gram(self, once: bool) -> bool:
         return (READS_ONCE if once else READS_PER_ENTRY) * self.X.nnz < len(self.columns) ** 2
 
-    def gradient(self, b: Array) -> Array:
-        design, mean = self.design, self.design.mean[self.columns]
-        return np.asarray(self.X.T @ (design.y - self.X @ b) + mean * (mean @ b))
+    def residual(self, b: Array) -> Array:
+        return np.ascontiguousarray(self.design.y - self.X @ b)
+
+    def gradient(self, b: Array, r: Array) -> Array:
+        mean = self.design.mean[self.columns]
+        return np.asarray(self.X.T @ r + mean * (mean @ b))
 
     def descend(
-        self, penalty: Penalty, b: Array, *, tol: float, max_epochs: int
+        self, penalty: Penalty, b: Array, r: Array, *, tol: float, max_epochs: int
     ) -> tuple[Array, int, bool]:
         design, X = self.design, self.X
         own = SparseColumns(
@@ -215,7 +224,6 @@ class _SparseColumns:
             design.norms[self.columns] ** 2,
         )
         b = b.copy()
-        r = np.ascontiguousarray(design.y - X @ b)
         epochs, change = column_descent(own, penalty, b, r, tol=tol, max_epochs=max_epochs)
         return b, epochs, change <= tol
 

@@ -99,8 +99,10 @@ class SparseDesign:
     def __post_init__(self) -> None:
         self.q = np.asarray(self.X.T @ self.y, dtype=np.float64)
         self.yy = float(np.vdot(self.y, self.y))
-        squared = sp.csc_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
-        squares = np.asarray(squared.sum(axis=0), dtype=np.float64).ravel()
+        squares = np.zeros(self.X.shape[1])
+        filled = np.flatnonzero(np.diff(self.X.indptr))
+        if len(filled):
+            squares[filled] = np.add.reduceat(self.X.data**2, self.X.indptr[filled])
         self.norms = np.sqrt(np.maximum(squares - self.mean**2, 0.0))
 
     def gram(self, old: Array, new: Array) -> Array:

@@ -40,7 +40,7 @@ PATIENCE = 30
 QUICK = 100
 #: The first moves that are small enough, relative to the root of the gap asked for; and the least,
 #: relative to |y|.
-FIRST_MOVE, FINEST = 0.1, 16.0 * float(np.finfo(float).eps)
+FIRST_MOVE, FINEST = 0.03, 16.0 * float(np.finfo(float).eps)
 #: Columns that may enter an empty working set at once: Gram entries of more cost more than rounds.
 FIRST_COLUMNS = 100
 #: Strengths that are solved together, between two reads of all columns; the last is at least NEAR
@@ -128,7 +128,7 @@ class WorkingSet:
     def gradient(self, b: Array) -> Array:
         """h = q - G b."""
         if self.entries is not None:
-            return self.entries.gradient(b)
+            return self.entries.gradient(b, self.entries.residual(b))
         return np.asarray(self.design.q[self.columns] - self.gram @ b)
 
     def descend(
@@ -138,16 +138,18 @@ class WorkingSet:
         if self.entries is None:
             return descend_quadratic(self.gram, q, penalty, start, tol=tol, max_epochs=max_epochs)
         b, epochs, settled, patience = start[0], 0, False, PATIENCE
+        r = self.entries.residual(b)
         while epochs < max_epochs and not settled:
             # a direct step takes as long as some k / 8 epochs over its k columns
             most = min(max(patience, int(np.count_nonzero(b)) // 8), max_epochs - epochs)
-            b, taken, settled = self.entries.descend(penalty, b, tol=tol, max_epochs=most)
+            b, taken, settled = self.entries.descend(penalty, b, r, tol=tol, max_epochs=most)
             epochs, patience = epochs + taken, 2 * patience
             support = np.flatnonzero(b)
             G = None if settled or penalty.kind != "l1" else self.entries.support_gram(support)
             if G is not None:
                 b = _direct_step(G, q, penalty, b, support)
-        return b, self.gradient(b), epochs, settled
+                r = self.entries.residual(b)
+        return b, self.entries.gradient(b, r), epochs, settled
 
 
 def strength_max(design: Design, factors: Array | None, positive: bool) -> float:

@@ -33,8 +33,14 @@ double product(const ColumnProblem& p, i64 j, const double* r) {
   const double* x = p.entries + p.starts[j];
   double sum = 0;
   if (p.rows) {
-    for (i64 e = 0; e < p.starts[j + 1] - p.starts[j]; ++e) sum += x[e] * r[p.rows[p.starts[j] + e]];
-    return sum;
+    const auto* row = p.rows + p.starts[j];
+    const i64 count = p.starts[j + 1] - p.starts[j];
+    double part[4] = {};
+    i64 e = 0;
+    for (; e + 4 <= count; e += 4)
+      for (i64 k = 0; k < 4; ++k) part[k] += x[e + k] * r[row[e + k]];
+    for (; e < count; ++e) sum += x[e] * r[row[e]];
+    return sum + ((part[0] + part[1]) + (part[2] + part[3]));
   }
   double part[kSums] = {};
   i64 i = 0;
