@@ -16,10 +16,12 @@ LONG = """
 import signal
 import numpy as np
 from kilogram.native.linkage import link_rows
+from kilogram.native.kernels import kernel_matmul, kernel_normal_matmul
 from kilogram.native.kmeans_initialization import greedy_rows
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
 rng = np.random.default_rng(0)
 rows, wide, draws = rng.random((200_000, 4)), rng.random((50_000, 20)), rng.random((20_000, 8))
+ones = np.ones(200_000)
 try:
     print("begun", flush=True)
     {call}
@@ -31,6 +33,9 @@ CALLS = {
     "single": "link_rows(rows)",
     "ward": "link_rows(rows, ward=True)",
     "k-means++": "greedy_rows(wide, 0, draws)",
+    "kernel matrix times vector": 'kernel_matmul("gaussian", rows, None, (1.0,), ones)',
+    "predictions": 'kernel_matmul("gaussian", rows, rows.copy(), (1.0,), ones)',
+    "normal equations": 'kernel_normal_matmul("gaussian", rows, rows, (1.0,), ones)',
 }
 
 

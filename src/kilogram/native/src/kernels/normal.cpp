@@ -1,6 +1,7 @@
 // K' (w * (K V)), the product of the normal equations, reading or making K once: a chunk of rows
 // of K is used for u = w * (K V) and, still in cache, for K' u.
 // Row chunks are dealt to fixed lanes, and the lanes added in order: same result for any threads.
+#include "common/interrupt.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/tile.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr i64 kLanes = 16;
 constexpr i64 kChunkBytes = i64(1) << 19;
+constexpr i64 kEntriesAtOnce = i64(1) << 22;  // of a lane between two looks for Ctrl-C
 
 // Lane sums are float64: a float32 lane would lose digits over hundreds of thousands of rows.
 template <class T> struct Accumulator {
@@ -52,17 +54,22 @@ void accumulate(i64 n, i64 m, i64 rows, const T* V, i64 t, const T* w, T* out, i
   const Scratch<T> scratch(threads, (rows + m) * t);
   const Scratch<double> lanes(count, m * t);
   const Accumulator<T> accumulator{V, m, t, w};
+  const i64 step = std::max<i64>(1, kEntriesAtOnce / std::max<i64>(1, rows * m));
+  for (i64 first = 0; first <= chunks / count; first += step) {
+    check_interrupt();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (i64 lane = 0; lane < count; ++lane) {
-    const int thread = omp_get_thread_num();
-    T* u = scratch.block(thread);
-    double* sum = lanes.block(lane);
-    std::fill(sum, sum + m * t, 0.0);
-    for (i64 c = lane * chunks / count; c < (lane + 1) * chunks / count; ++c) {
-      const i64 r0 = c * rows, r1 = std::min(n, r0 + rows);
-      i64 ld = 0;
-      const T* K = chunk(r0, r1, thread, ld);
-      accumulator.add(K, r1 - r0, ld, r0, u, u + rows * t, sum);
+    for (i64 lane = 0; lane < count; ++lane) {
+      const int thread = omp_get_thread_num();
+      T* u = scratch.block(thread);
+      double* sum = lanes.block(lane);
+      if (first == 0) std::fill(sum, sum + m * t, 0.0);
+      const i64 begin = lane * chunks / count + first, end = (lane + 1) * chunks / count;
+      for (i64 c = begin; c < std::min(begin + step, end); ++c) {
+        const i64 r0 = c * rows, r1 = std::min(n, r0 + rows);
+        i64 ld = 0;
+        const T* K = chunk(r0, r1, thread, ld);
+        accumulator.add(K, r1 - r0, ld, r0, u, u + rows * t, sum);
+      }
     }
   }
   add_lanes(lanes, count, m * t, out);
