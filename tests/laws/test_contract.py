@@ -19,17 +19,12 @@ WEIGHTS_ARE_DRAWN = {
     f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn, a row of weight 2 as one"
     for kind in ("dense", "sparse")
 }
-FOLDS_OF_ROWS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "folds are cut between rows"
-    for kind in ("dense", "sparse")
-}
 ASKS_CLASSES = "asks whoever has a predict_proba for its number of classes; a mixture has none"
 EXPECTED: dict[str, dict[str, str]] = {
     "KLines": {
         "check_clustering": "finds lines, and the check has round blobs",
         "check_sample_weight_equivalence_on_dense_data": "starts are drawn among the rows given",
     },
-    "LassoCV": FOLDS_OF_ROWS,
     "OnlineClassifier": WEIGHTS_ARE_STEPS,
     "OnlineLasso": WEIGHTS_ARE_STEPS,
     "Perceptron": WEIGHTS_ARE_STEPS,

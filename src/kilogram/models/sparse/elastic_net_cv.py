@@ -110,6 +110,7 @@ class ElasticNetCV(SparseLinearModel):
         objective="the penalty is chosen by cross-validation, not by the objective it enters",
         budget="the paths of the folds are fitted to the end",
         textbook="ElasticNet's, once for every fold and alpha",
+        example={"tol": 1e-12, "max_iter": 10000},  # solutions of a larger tol are not unique
         rtol=1e-5,
     )
     path: ClassVar[Any] = staticmethod(enet_path)

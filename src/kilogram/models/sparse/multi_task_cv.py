@@ -69,7 +69,6 @@ random_state, selection
     laws: ClassVar[Laws] = replace(
         ElasticNetCV.laws,
         textbook="MultiTaskElasticNet's, once for every fold and alpha",
-        example={"tol": 1e-12, "max_iter": 10000},  # extrapolated iterates magnify rounding
     )
     path: ClassVar[Any] = staticmethod(enet_path)
     parameter_constraints: ClassVar = {
