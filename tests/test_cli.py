@@ -159,8 +159,13 @@ def test_predictions_need_the_columns(here):
 def test_explain_and_version():
     assert kg("version").stdout.startswith("kilogram ")
     ref = kg("explain", "ridge").stdout
-    assert "Objective" in ref
-    assert "Textbook version" in ref
+    assert ref.index("Objective") < ref.index("Parameters")  # what it is for comes first
+    assert "Textbook version:" not in ref
+    assert "kg explain Ridge --textbook" in ref
+    ref = kg("explain", "ridge", "--textbook").stdout
+    assert "Textbook version: Ridge by Cholesky" in ref
+    assert "    Printed  " in ref
+    assert "Machine Learning Cookbook, chapter 17" in ref
 
 
 def test_explain_breaks_long_calls_into_lines():

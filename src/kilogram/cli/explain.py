@@ -12,10 +12,11 @@ from kilogram.cli.common import user_errors
 def explain(
     name: Annotated[str, typer.Argument(help="A public name, such as KernelRidge.")],
     textbook: Annotated[
-        bool, typer.Option(help="Show the textbook version of the algorithm.")
-    ] = True,
+        bool,
+        typer.Option("--textbook", help="Add the algorithms of the texts and their errata."),
+    ] = False,
 ) -> None:
-    """Describe a method: objective, when to use it, cost, textbook version."""
+    """Describe a method: objective, when to use it, cost, limits, parameters."""
     with user_errors():
         from kilogram.kitchen.explain.registry import explained
 

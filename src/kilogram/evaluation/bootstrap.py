@@ -117,7 +117,15 @@ def bootstrap_error(
 
 
 def no_information_error(y: np.ndarray, f: np.ndarray, loss: Loss, seed: int = 0) -> float:
-    """No-information error rate: mean loss over all pairs of a target and a prediction."""
+    """No-information error rate: mean loss over all pairs of a target and a prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import no_information_error, zero_one
+    >>> no_information_error(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]), zero_one)
+    0.25
+    """
     most = int(np.sqrt(MAX_PAIRS))
     if len(y) > most:
         sample = np.random.default_rng(seed).choice(len(y), most, replace=False)

@@ -32,7 +32,16 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 
 def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
-    """The ceil(coverage (n + 1))-th smallest score; infinite where n is too small for it."""
+    """The ceil(coverage (n + 1))-th smallest score; infinite where n is too small for it.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import conformal_quantile
+    >>> conformal_quantile(range(1, 20), coverage=0.9)
+    18.0
+    >>> conformal_quantile([1.0, 2.0], coverage=0.9)  # two scores cannot vouch for 90 %
+    inf
+    """
     check_parameter("coverage", coverage, Real(0, 1, "neither"))
     s = np.sort(np.asarray(scores, dtype=float))
     k = math.ceil(coverage * (len(s) + 1) - 1e-9)

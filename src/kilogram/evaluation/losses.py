@@ -20,17 +20,38 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def zero_one(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """1 for every wrong prediction."""
+    """1 for every wrong prediction.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import zero_one
+    >>> zero_one(["a", "b", "b"], ["a", "a", "b"])
+    array([0., 1., 0.])
+    """
     return (np.asarray(y) != np.asarray(f)).astype(float)
 
 
 def squared(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """(y - f)^2."""
+    """(y - f)^2.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import squared
+    >>> squared([3.0, -1.0], [1.0, 0.0])
+    array([4., 1.])
+    """
     return (np.asarray(y, dtype=float) - np.asarray(f, dtype=float)) ** 2
 
 
 def absolute(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """|y - f|."""
+    """|y - f|.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import absolute
+    >>> absolute([3.0, -1.0], [1.0, 0.0])
+    array([2., 1.])
+    """
     return np.abs(np.asarray(y, dtype=float) - np.asarray(f, dtype=float))
 
 

@@ -90,7 +90,16 @@ def held_out_test(
     draws: int = 999,
     seed: int = 0,
 ) -> ChanceTest:
-    """Shuffle the truth inside each (truth, prediction) part; the score is the mean over parts."""
+    """Shuffle the truth inside each (truth, prediction) part; the score is the mean over parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import accuracy, held_out_test
+    >>> y = np.repeat([0, 1], 20)
+    >>> held_out_test([(y, y)], accuracy).p_value
+    0.001
+    """
     _check_draws(draws)
     pairs = [(np.asarray(y), np.asarray(f)) for y, f in parts]
     rng = np.random.default_rng(seed)
@@ -115,6 +124,15 @@ def exchange_test(
 
     If neither is better, exchanging them changes nothing but signs. Rows of one of the `units`
     (groups, stretches of time) are exchanged together; None: every row by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import accuracy, exchange_test
+    >>> y = np.repeat([0, 1], 20)
+    >>> good, poor = y.copy(), np.tile([0, 1], 20)
+    >>> exchange_test(y, good, poor, accuracy).p_value
+    0.001
     """
     _check_draws(draws)
     truth, ours, theirs = np.asarray(y), np.asarray(predictions), np.asarray(reference)

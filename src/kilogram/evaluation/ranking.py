@@ -154,7 +154,18 @@ def rows_interval(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Percentile interval of function(y, score) over rows drawn again, class by class."""
+    """Percentile interval of function(y, score) over rows drawn again, class by class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.evaluation import auc, rows_interval
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 50)
+    >>> found = rows_interval(auc, y, y + rng.normal(size=100))
+    >>> found.low < found.mean < found.high
+    True
+    """
     y, s = np.asarray(y), np.asarray(score)
     rng = np.random.default_rng(seed)
     parts = [np.flatnonzero(y == c) for c in np.unique(y)]

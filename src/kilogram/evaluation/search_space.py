@@ -22,7 +22,14 @@ Params = dict[str, Any]
 
 @dataclass(frozen=True)
 class RealRange:
-    """Numbers from `low` to `high`, with `log` evenly by their logarithm."""
+    """Numbers from `low` to `high`, with `log` evenly by their logarithm.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import RealRange
+    >>> [round(RealRange(0.01, 100.0, log=True).at(place), 2) for place in (0.0, 0.5, 1.0)]
+    [0.01, 1.0, 100.0]
+    """
 
     low: float
     high: float
@@ -54,7 +61,14 @@ class RealRange:
 
 @dataclass(frozen=True)
 class IntegerRange(RealRange):
-    """Whole numbers from `low` to `high`, both included."""
+    """Whole numbers from `low` to `high`, both included.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import IntegerRange
+    >>> [IntegerRange(1, 100, log=True).at(place) for place in (0.0, 0.5, 1.0)]
+    [1, 10, 100]
+    """
 
     def at(self, place: float) -> Any:
         return round(super().at(place))
@@ -69,7 +83,14 @@ class IntegerRange(RealRange):
 
 @dataclass(frozen=True)
 class Categorical:
-    """A list of values."""
+    """A list of values.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import Categorical
+    >>> Categorical((1, 2, 4)).ordered, Categorical(("rbf", "linear")).ordered
+    (True, False)
+    """
 
     values: tuple[Any, ...]
 
@@ -83,7 +104,14 @@ Axis = RealRange | Categorical
 
 
 class SearchSpace:
-    """Axes by name: `SearchSpace({"alpha": RealRange(0.1, 10, log=True), "kind": ["a", "b"]})`."""
+    """Axes by name: `SearchSpace({"alpha": RealRange(0.1, 10, log=True), "kind": ["a", "b"]})`.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import RealRange, SearchSpace
+    >>> SearchSpace({"alpha": RealRange(0.1, 10, log=True), "kind": ["a", "b"]}).axes["kind"]
+    Categorical(values=('a', 'b'))
+    """
 
     def __init__(self, axes: Mapping[str, Any]):
         if not axes:

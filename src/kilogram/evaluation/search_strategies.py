@@ -127,7 +127,18 @@ def expected_improvement(
     fresh: list[Params],
     xi: float = 0.0,
 ) -> np.ndarray:
-    """(m,) what each fresh point is expected to add to the best score of the points."""
+    """(m,) what each fresh point is expected to add to the best score of the points.
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import RealRange, SearchSpace, expected_improvement
+    >>> space = SearchSpace({"alpha": RealRange(0.01, 100, log=True)})
+    >>> points = [{"alpha": 0.01}, {"alpha": 1.0}, {"alpha": 100.0}]
+    >>> fresh = [{"alpha": 0.011}, {"alpha": 2.0}]
+    >>> found = expected_improvement(space, points, [0.2, 0.8, 0.3], fresh)
+    >>> bool(found[1] > found[0])
+    True
+    """
     X = np.array([space.place(p) for p in points])
     y = np.asarray(scores, dtype=float)
     # one wild trial must not flatten all the others

@@ -34,7 +34,16 @@ Kind = Literal["holdout", "random", "leave_one_out", "repeated", "reversed", "gr
 
 
 class ReversedFolds:
-    """A splitter that learns from what another would test on, and tests on the rest."""
+    """A splitter that learns from what another would test on, and tests on the rest.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold
+    >>> from kilogram.evaluation import ReversedFolds
+    >>> train, test = next(ReversedFolds(KFold(5)).split(range(10)))
+    >>> len(train), len(test)
+    (2, 8)
+    """
 
     def __init__(self, cv: Any):
         self.cv = cv
@@ -109,7 +118,17 @@ def _time_ordered(rows: int, folds: int, moments: ArrayLike | None) -> Splits:
 
 
 def fold_map(splits: Sequence[tuple[ArrayLike, ArrayLike]], rows: int) -> str:
-    """One line per split: # where a row is tested, . where it is learnt from, blank if unused."""
+    """One line per split: # where a row is tested, . where it is learnt from, blank if unused.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import KFold
+    >>> from kilogram.evaluation import fold_map
+    >>> print(fold_map(list(KFold(3).split(range(6))), rows=6))
+    ##....
+    ..##..
+    ....##
+    """
     lines = []
     for train, test in splits:
         line = np.full(rows, " ")

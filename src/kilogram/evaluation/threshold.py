@@ -43,7 +43,16 @@ def probability_threshold(false_alarm: float, miss: float) -> float:
 
 
 def likelihood_ratio_threshold(false_alarm: float, miss: float, prior: float) -> float:
-    """The ratio p(x|1) / p(x|0) above which to predict 1, `prior` being p(1)."""
+    """The ratio p(x|1) / p(x|0) above which to predict 1, `prior` being p(1).
+
+    Examples
+    --------
+    >>> from kilogram.evaluation import likelihood_ratio_threshold
+    >>> likelihood_ratio_threshold(false_alarm=1.0, miss=10.0, prior=0.5)
+    0.1
+    >>> likelihood_ratio_threshold(false_alarm=1.0, miss=1.0, prior=0.01)  # a rare class
+    99.0
+    """
     _positive(false_alarm, miss)
     if not 0 < prior < 1:
         raise ValueError(

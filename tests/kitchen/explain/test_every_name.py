@@ -12,14 +12,14 @@ from kilogram.kitchen.explain.registry import explained, public_names
     "name", ["TermCounts", "nested_cross_validate", "Cosine", "curve", "RocCurveDisplay", "NAMES"]
 )
 def test_a_name_of_a_package_is_explained(name):
-    text = explained(name, textbook=False)
+    text = explained(name)
     assert text.startswith(name)
     assert len(text.splitlines()) > 3
 
 
 def test_every_public_name_is_explained_with_its_documentation():
     for name in public_names():
-        text = explained(name, textbook=False)
+        text = explained(name)
         assert text.splitlines()[0].startswith(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from functools import cache
 from importlib import import_module
@@ -12,32 +13,41 @@ from kilogram.kitchen.errors import KitchenError, close_names
 from kilogram.kitchen.explain.plain_formula import plain_formula
 from kilogram.registry import PUBLIC, page_of
 from kilogram.textbook import ENTRIES
-from kilogram.textbook.errata import concerning
+from kilogram.textbook.errata import TEXTS, Erratum, concerning
 
 #: Packages whose public names are not attributes of `kilogram`.
 PACKAGES = ("kilogram.evaluation", "kilogram.kernels", "kilogram.kitchen.features")
 WIDTH = 96  # of a line: a terminal of 100 columns
+_SECTION = re.compile(r"^[A-Z][A-Za-z ]+\n-{3,}$", re.MULTILINE)
 
 
-def explained(name: str, *, textbook: bool = True) -> str:
-    """The page of a public name as plain text."""
+def explained(name: str, *, textbook: bool = False) -> str:
+    """The page of a public name as plain text, with `textbook` its algorithms and errata too.
+
+    What the method is for comes first, its parameters after that.
+    """
     name, module = _public(name)
     thing = getattr(import_module(module), name)
-    parts = [_heading(_call(name, thing)), _documentation(name, thing)]
-    page = page_of(name) if name in PUBLIC else None
-    if page is not None:
-        parts += [
-            _heading(page.title),
-            _wrapped(f"Objective   {plain_formula(page.objective)}", 12),
-            _derivation(page.derivation),
-            _wrapped(f"When        {page.when}", 12),
-            _wrapped(f"Cost        {page.cost}", 12),
-            _wrapped(f"Limits      {page.limits}", 12),
-            "Texts       " + "\n            ".join(page.sources),
-        ]
-    if textbook:
-        parts += _textbook(name)
+    summary, sections = _documentation(name, thing)
+    parts = [_heading(_call(name, thing)), summary, *_page(name), sections]
+    parts += _textbook(name) if textbook else [_mentioned(name)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _page(name: str) -> list[str]:
+    """What the book says of the method."""
+    page = page_of(name) if name in PUBLIC else None
+    if page is None:
+        return []
+    return [
+        _heading(page.title),
+        _wrapped(f"Objective   {plain_formula(page.objective)}", 12),
+        _derivation(page.derivation),
+        _wrapped(f"When        {page.when}", 12),
+        _wrapped(f"Cost        {page.cost}", 12),
+        _wrapped(f"Limits      {page.limits}", 12),
+        "Texts       " + "\n            ".join(page.sources),
+    ]
 
 
 def _derivation(steps: tuple[tuple[str, str], ...]) -> str:
@@ -70,12 +80,27 @@ def _public(name: str) -> tuple[str, str]:
     return found, known[found]
 
 
-def _documentation(name: str, thing: Any) -> str:
-    """Where a name of a package is imported from, and its docstring."""
+def _documentation(name: str, thing: Any) -> tuple[str, str]:
+    """The docstring up to its sections, with the import a package needs, and the sections."""
     doc = inspect.getdoc(thing) or "" if callable(thing) else f"{name} = {thing!r:.200}"
-    if name in PUBLIC:
-        return doc
-    return f"from {public_names()[name]} import {name}\n\n{doc}"
+    first = _SECTION.search(doc)
+    summary, sections = (doc[: first.start()], doc[first.start() :]) if first else (doc, "")
+    if name not in PUBLIC:
+        summary = f"from {public_names()[name]} import {name}\n\n{summary}"
+    return summary.strip(), sections.strip()
+
+
+def _mentioned(name: str) -> str:
+    """How much `textbook` would add."""
+    titles = [entry.title for entry in ENTRIES.values() if name in entry.explains]
+    errata = len(concerning(name))
+    if not titles and not errata:
+        return ""
+    lines = [f"- {title}" for title in titles]
+    if errata:
+        lines.append(f"- {errata} {'erratum' if errata == 1 else 'errata'} of the printed pages")
+    lines.append(f"`kg explain {name} --textbook` prints them.")
+    return _heading("In the textbooks") + "\n\n" + "\n".join(lines)
 
 
 def _textbook(name: str) -> list[str]:
@@ -83,14 +108,36 @@ def _textbook(name: str) -> list[str]:
     parts = []
     for entry in ENTRIES.values():
         if name in entry.explains:
-            where = "; ".join(entry.sources)
+            where = "; ".join(_place(words) for words in entry.sources)
             parts += [_heading(f"Textbook version: {entry.title}"), where]
-            parts.append(inspect.getsource(entry.function))
+            parts.append(inspect.getsource(entry.function).rstrip())
     found = concerning(name)
     if found:
         parts.append(_heading("Errata of the printed pages"))
-        parts += [_wrapped(f"{e.text} {e.where}: {e.printed}  Right: {e.right}", 4) for e in found]
+        parts += [_erratum(e) for e in found]
     return parts
+
+
+def _erratum(found: Erratum) -> str:
+    lines = [
+        f"{_title(found.text)}, {found.where}",
+        f"    Printed  {found.printed}",
+        f"    Right    {found.right}",
+    ]
+    return "\n".join(_wrapped(line, 13) for line in lines)
+
+
+def _place(words: str) -> str:
+    """A place in a text, with the title of the text in place of its key."""
+    key, _, place = words.partition(" ")
+    if key not in TEXTS:
+        return words
+    return ", ".join(filter(None, [_title(key), place]))
+
+
+def _title(text: str) -> str:
+    """The title of a text without its authors."""
+    return TEXTS[text].split(" (")[0]
 
 
 def _call(name: str, thing: Any) -> str:
