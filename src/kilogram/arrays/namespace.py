@@ -79,6 +79,18 @@ def to_numpy(x: Any) -> Any:
     return np.asarray(array_api_compat.to_device(x, default))
 
 
+def is_remote(x: Any) -> bool:
+    """True for an array on a device whose memory NumPy does not read."""
+    if not is_foreign(x) or isinstance(x, np.ndarray):
+        return False
+    if array_api_compat.is_torch_array(x):
+        return bool(x.device.type != "cpu")
+    if array_api_compat.is_cupy_array(x):
+        return True
+    default = array_api_compat.array_namespace(x).__array_namespace_info__().default_device()
+    return default is not None and array_api_compat.device(x) != default
+
+
 def like(x: Any, ref: Any) -> Any:
     """x in the library and on the device of ref; floats also take ref's float type."""
     if type(x) is np.ndarray and type(ref) is np.ndarray and x.dtype == ref.dtype:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kilogram.base.categories import CategoricalMixin
 from kilogram.kitchen.export.graph import ML, SETS_ML_OPSET, Graph, no_graph
 from kilogram.models.trees.tree_model import TreeModel
 from kilogram.solvers.trees.nodes import Trees
@@ -34,7 +35,7 @@ def tree_sums(
     return g.cast(g.add("Add", sums, g.constant(trees["start"][None, :], np.float64)), dtype)
 
 
-def category_codes(g: Graph, model: Any, x: str) -> str:
+def category_codes(g: Graph, model: CategoricalMixin, x: str) -> str:
     """x with positions among the categories of the fit; NaN for missing and unknown ones."""
     if model._codes is None:
         return x

@@ -29,6 +29,7 @@ from kilogram.base.fitted import check_is_fitted
 from kilogram.base.validation.validate import record_columns
 from kilogram.models.neighbors.mixed_columns import MixedColumns, is_table, place
 from kilogram.models.neighbors.search import (
+    EuclideanSearch,
     NeighborSearch,
     check_metric_params,
     has_pairwise,
@@ -179,15 +180,19 @@ class NeighborsBase(Estimator):
         state = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_made_search"}
 
-    def _queries(self, X: Any) -> Any:
-        """Queries on the host, checked."""
+    def _queries(self, X: Any, on_host: bool = True) -> Any:
+        """Queries on the host, or as the search for nearest rows reads them, checked."""
         X = self._validate(X, reset=False).X
         if is_streamed(X):
             parts = [block for (block,) in row_blocks(X)]
             X = stack_rows(parts)
             if isinstance(self.metric, str) and self.metric == "precomputed":
                 self._refuse_negative(X)
-        return X.tocsr() if is_sparse(X) else to_numpy(X)
+        return _on_host(X) if on_host else self._readable(X)
+
+    def _readable(self, block: Any) -> Any:
+        """Queries as the search reads them."""
+        return _on_host(block)
 
     def _neighbors(self, queries: Any, k: int) -> tuple[Array, Array]:
         """Of queries, or of the training rows without themselves if `queries` is None."""
@@ -238,6 +243,13 @@ class KNeighborsMixin:
 
     n_neighbors: int
 
+    def _readable(self: Any, block: Any) -> Any:
+        """As the search reads them: rows on a device stay there if it can search them."""
+        search = self._search
+        if isinstance(search, EuclideanSearch) and search.reads(block):
+            return block
+        return _on_host(block)
+
     def kneighbors(
         self: Any, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> Any:
@@ -247,7 +259,9 @@ class KNeighborsMixin:
         ----------
         X : array-like, sparse matrix, data frame, Dask or streaming rows (m, d), default=None
             The queries; None: the training rows, each without itself. Of a torch or CuPy array the
-            results are arrays of its library, on its device; the search is on the host.
+            results are arrays of its library, on its device. Euclidean neighbours of an array on a
+            GPU are searched there, beside a copy of the training rows that the model keeps for
+            further queries; other metrics, and few columns (k-d tree), are searched on the host.
         n_neighbors : int, default=None
             How many; None: the parameter of the same name.
         return_distance : bool, default=True
@@ -261,7 +275,8 @@ class KNeighborsMixin:
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_parameter("n_neighbors", k, Integer(1))
-        distances, indices = self._neighbors(None if X is None else self._queries(X), int(k))
+        queries = None if X is None else self._queries(X, on_host=False)
+        distances, indices = self._neighbors(queries, int(k))
         if is_array(X):  # the library and device of the queries
             distances, indices = like(distances, X), like(indices, X)
         return (distances, indices) if return_distance else indices
@@ -370,6 +385,10 @@ class RadiusNeighborsMixin:
         start, near, distances = self._rows_within(queries, float(reach), sort_results)
         values = distances if mode == "distance" else np.ones_like(distances)
         return sp.csr_matrix((values, near, start), (len(start) - 1, self.n_samples_fit_))
+
+
+def _on_host(block: Any) -> Any:
+    return block.tocsr() if is_sparse(block) else to_numpy(block)
 
 
 def vote_weights(weights: Any, distances: Array) -> Array | None:

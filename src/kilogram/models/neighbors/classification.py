@@ -104,7 +104,7 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
-            p = _normalised(self._scores(_host(block))[0])
+            p = _normalised(self._scores(self._readable(block))[0])
             return p if is_sparse(block) else like(p, block)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
@@ -129,7 +129,7 @@ class NeighborsClassifier(ClassifierMixin, NeighborsBase):
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
-            return self._named(self._scores(_host(block))[0], 0)
+            return self._named(self._scores(self._readable(block))[0], 0)
 
         return map_rows(rows, X) if is_streamed(X) else rows(X)
 
@@ -448,7 +448,3 @@ def _votes(codes: Array, votes: Array | None, classes: int) -> Array:
 def _normalised(scores: Array) -> Array:
     total = scores.sum(axis=1, keepdims=True)
     return scores / np.where(total != 0, total, 1.0)
-
-
-def _host(block: Any) -> Any:
-    return block.tocsr() if is_sparse(block) else to_numpy(block)

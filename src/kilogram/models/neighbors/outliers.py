@@ -23,7 +23,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from kilogram.arrays.namespace import is_sparse, like, to_numpy
+from kilogram.arrays.namespace import is_sparse, like
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Boolean, Integer, OneOf, Real
@@ -134,8 +134,7 @@ class NeighborOutliers(KNeighborsMixin, OutlierMixin, NeighborsBase):
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
-            queries = block.tocsr() if is_sparse(block) else to_numpy(block)
-            distances, places = self._neighbors(queries, self.n_neighbors_)
+            distances, places = self._neighbors(self._readable(block), self.n_neighbors_)
             found = f(self._factors(distances, places))
             return found if is_sparse(block) else like(found, block)
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
-from kilogram.arrays.namespace import is_sparse, to_numpy
+from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, map_rows
 from kilogram.base import Laws
 from kilogram.base.constraints import Function, Integer, Null, OneOf, Real
@@ -99,7 +99,7 @@ class NeighborsRegressor(MultiOutputMixin, RegressorMixin, NeighborsBase):
         X = self._validate(X, reset=False).X
 
         def rows(block: Any) -> Any:
-            found = self._means(block.tocsr() if is_sparse(block) else to_numpy(block), Y)
+            found = self._means(self._readable(block), Y)
             found = found[:, 0] if flat else found
             return like_rows(found, block, wide=self._y.dtype != np.float32)
 

@@ -20,13 +20,15 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import device
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import haversine_distances, nan_euclidean_distances
 
 from kilogram.arrays.memory import CACHED_ENTRIES
-from kilogram.arrays.namespace import is_sparse
+from kilogram.arrays.namespace import is_remote, is_sparse, namespace, sum_dtype, to_numpy
 from kilogram.base.constraints import Real, check_parameter
 from kilogram.native.neighbors import KDTree, RadiusNeighbours, metric_nearest, metric_within
+from kilogram.solvers.neighbors.device_rows import DeviceRows
 from kilogram.solvers.neighbors.nearest import TREE_ROWS, EuclideanIndex
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -60,17 +62,36 @@ class EuclideanSearch:
     def __init__(
         self,
         X: Any,
-        prepare: Callable[[Any], Any] = lambda Q: Q,
+        prepare: Callable[[Any], Any] | None = None,
         back: Callable[[Array], Array] = lambda d: d,
         forth: Callable[[float], float] = lambda r: r,
     ):
-        self.prepare, self.back, self.forth = prepare, back, forth
-        self.index = EuclideanIndex(prepare(X))
+        self.plain = prepare is None
+        self.prepare = (lambda Q: Q) if prepare is None else prepare
+        self.back, self.forth = back, forth
+        self.index = EuclideanIndex(self.prepare(X))
         self.n = self.index.n
+        self._on_device: dict[str, DeviceRows] = {}  # copies of the rows, by device
+
+    def reads(self, queries: Any) -> bool:
+        """Whether these queries are searched on their own device: many rows of moderate size."""
+        return self.plain and is_remote(queries) and self.index.suits_products(queries)
 
     def nearest(self, queries: Any, k: int, *, others: bool = False) -> tuple[Array, Array]:
+        if not others and is_remote(queries):
+            distances, places = self._rows_beside(queries).nearest(queries, k)
+            return to_numpy(distances), to_numpy(places).astype(np.int64)
         found = self.index.nearest(k, None if others else self.prepare(queries))
         return self.back(found.distances), found.indices.astype(np.int64)
+
+    def _rows_beside(self, queries: Any) -> DeviceRows:
+        xp, place = namespace(queries), device(queries)
+        key = f"{xp.__name__} {place}"
+        if key not in self._on_device:
+            single = self.index.X.dtype == np.float32 or sum_dtype(queries, xp) == xp.float32
+            rows = self.index.X.astype(np.float32 if single else np.float64, copy=False)
+            self._on_device[key] = DeviceRows(xp.asarray(rows, device=place))
+        return self._on_device[key]
 
     def within(
         self, queries: Any, radius: float, *, others: bool = False, by_distance: bool = False

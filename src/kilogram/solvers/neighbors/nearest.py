@@ -81,6 +81,11 @@ class EuclideanIndex:
             return self._scaled(k, new)
         return self._searched(k, new)
 
+    def suits_products(self, new: Any) -> bool:
+        """Whether products of these rows and new ones are in range, and no tree is quicker."""
+        plain = not is_sparse(self.X) and self._scale == 1.0 and not self._suits_tree()
+        return plain and common_scale(new) == 1.0
+
     def _suits_tree(self) -> bool:
         return self.n >= TREE_ROWS * 2.0**self.d
 
