@@ -114,6 +114,10 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
     def _joint_log_likelihood(self, block: Any) -> Any:
         """log p(x, c) up to one constant for each row, (m, K), in the library of the block."""
 
+    def _unrounded_joint(self, block: Any) -> Any:
+        """`_joint_log_likelihood` for the choice of a class, before it has the type of the rows."""
+        return self._joint_log_likelihood(block)
+
     @property
     @abstractmethod
     def _log_priors(self) -> Any:
@@ -221,7 +225,7 @@ class GenerativeClassifier(ClassifierMixin, Estimator):
         """The most probable class of each row."""
 
         def labels(block: Any) -> Any:
-            return self._labels_at(most_probable(self._resolved(self._joint_log_likelihood(block))))
+            return self._labels_at(most_probable(self._resolved(self._unrounded_joint(block))))
 
         return self._map_rows(labels, X)
 

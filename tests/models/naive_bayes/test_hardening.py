@@ -75,3 +75,26 @@ def test_parameters_that_are_no_numbers(name):
 def test_tolerances_of_discriminants(name, tol):
     with pytest.raises(ValueError, match="tol must be a float of at least 0"):
         getattr(kg, name)(tol=tol).fit(X, Y)
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("size", [300, 20])  # of few rows the scores are computed in another way
+def test_labels_of_float32_rows_near_a_tie_do_not_depend_on_the_library(library, size):
+    """Sums of 200 float32 terms differ in their last digits; rows at the border show it."""
+    asarray = pytest.importorskip(library).asarray
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 200)).astype(np.float32) + 30
+    model = kg.GaussianNB().fit(rows, np.arange(400) % 2)
+    ends = rows[rng.integers(0, 400, (size, 2))].astype(np.float64)
+    low, high = np.zeros(size), np.ones(size)
+    for _ in range(40):  # bisection between two rows, to where the scores meet
+        middle = (low + high) / 2
+        at = ends[:, 0] + middle[:, None] * (ends[:, 1] - ends[:, 0])
+        same = model.predict(at) == model.predict(ends[:, 0])
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    border = at.astype(np.float32)
+    want = model.predict(border.astype(np.float64))
+    np.testing.assert_array_equal(model.predict(border), want)
+    np.testing.assert_array_equal(np.asarray(model.predict(asarray(border))), want)
+    for method in ("predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        assert getattr(model, method)(border).dtype == np.float32

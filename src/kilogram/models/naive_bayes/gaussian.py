@@ -16,12 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kilogram.arrays.namespace import (
-    as_type_of_block,
     is_numpy,
     like,
     namespace,
+    sum_dtype,
     to_numpy,
-    wide_enough,
 )
 from kilogram.arrays.rows import is_streamed
 from kilogram.base import Laws
@@ -143,10 +142,13 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
     def _log_priors(self) -> Any:
         return np.log(np.maximum(to_numpy(self.class_prior_), 1e-300))
 
-    def _joint_log_likelihood(self, block: Any) -> Any:
+    def _unrounded_joint(self, block: Any) -> Any:
+        """In the widest type of the device: the sum over many columns of float32 rows would decide
+        near ties by its rounding, which differs between libraries.
+        """
         block = dense(block)
-        xp, rows = namespace(block), block
-        block = wide_enough(rows, self.theta_, self.var_, 1 / self.var_)
+        xp = namespace(block)
+        block = xp.astype(block, sum_dtype(block, xp), copy=False)
         theta, inverse = move_parameters(self.theta_, block), move_parameters(1 / self.var_, block)
         logs = move_parameters(namespace(self.var_).log(2 * np.pi * self.var_), block)
         lost = xp.isnan(block)
@@ -155,7 +157,7 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
             apart = block[:, None, :] - theta
             fixed = move_parameters(self._log_priors, block) - logs.sum(axis=1) / 2
             found = fixed - np.einsum("mkd,kd->mk", apart * apart, inverse) / 2
-            return as_type_of_block(found, rows, block)
+            return found
         there = xp.astype(~lost, block.dtype) if some else None
         prior, columns = move_parameters(self._log_priors, block), []
         for c in range(len(self.classes_)):
@@ -164,7 +166,11 @@ class GaussianNB(SamplingClassifier, NaiveBayesClassifier):
                 apart = xp.where(lost, xp.zeros_like(apart), apart)
             norm = xp.sum(logs[c, :]) if there is None else there @ logs[c, :]
             columns.append(prior[c] - (norm + (apart * apart) @ inverse[c, :]) / 2)
-        return as_type_of_block(xp.stack(columns, axis=1), rows, block)
+        return xp.stack(columns, axis=1)
+
+    def _joint_log_likelihood(self, block: Any) -> Any:
+        found = self._unrounded_joint(block)
+        return namespace(found).astype(found, block.dtype, copy=False)
 
     def _sample_class(self, c: int, m: int, rng: np.random.Generator) -> np.ndarray:
         mean, variance = to_numpy(self.theta_)[c], to_numpy(self.var_)[c]
