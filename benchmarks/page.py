@@ -57,17 +57,19 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
 
 
 def summary(found: Mapping[str, Any]) -> str:
-    """Every task in the order of the families."""
+    """Every task in the order of the families, each of which begins with a row of its name."""
     tasks = _compared(found["tasks"])
-    rows = [
-        (family, *_cells(row), _others(row))
-        for family in FAMILIES
-        for row in tasks.values()
-        if row["family"] == family
-    ]
-    return _markdown(
-        ("family", "task", "Kilogram", "best peer", "ratio", "quality", "others"), rows
-    )
+    rows = []
+    for family in FAMILIES:
+        members = [row for row in tasks.values() if row["family"] == family]
+        if members:
+            rows.append((f"**{family}**", "", "", "", ""))
+        for row in members:
+            title, ours, peer, ratio, quality = _cells(row)
+            rows.append(
+                (title, ours, ", ".join(filter(None, [peer, _others(row)])), ratio, quality)
+            )
+    return _markdown(("task", "Kilogram", "peers, the best first", "ratio", "quality"), rows)
 
 
 def slower(found: Mapping[str, Any]) -> str:
@@ -81,16 +83,23 @@ def slower(found: Mapping[str, Any]) -> str:
 
 
 def _others(row: Row) -> str:
-    """The contestants that are neither our first nor the best peer."""
+    """The other contestants by their time; ours and those that failed come last."""
     shown = {row["ours"][0], table.best_peer(row)}
-    parts = [
-        f"{who} {table.seconds(result['seconds'])}"
-        if "error" not in result
-        else f"{who}: {result['error']}"
+    others = {
+        who: result
         for who, result in row["contestants"].items()
         if who not in shown and "is not installed" not in result.get("error", "")
-    ]
-    return ", ".join(parts)
+    }
+
+    def place(who: str) -> tuple[bool, float]:
+        return who in row["ours"], others[who].get("seconds", float("inf"))
+
+    return ", ".join(
+        f"{who}: {others[who]['error']}"
+        if "error" in others[who]
+        else f"{who} {table.seconds(others[who]['seconds'])}"
+        for who in sorted(others, key=place)
+    )
 
 
 def conditions(found: Mapping[str, Any]) -> str:
