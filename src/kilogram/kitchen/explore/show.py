@@ -88,6 +88,8 @@ def show(found: Exploration, screen: Console) -> None:
     screen.print()
     screen.print(table)
     profiles = found.clusters.profiles if found.clusters is not None else ()
+    if profiles or found.outlying:
+        screen.print()
     for k, group in enumerate(profiles):
         marks = "; ".join(group.marks) or "near the mean in every column"
         screen.print(f"cluster {k + 1}, {group.rows:,} rows: {marks}", markup=False,
@@ -96,4 +98,5 @@ def show(found: Exploration, screen: Console) -> None:
         cells = "; ".join(row.cells) or "an unusual combination"
         screen.print(f"row {row.row}: {cells} (factor {figure(row.factor, 2)})", markup=False,
                      highlight=False, style="dim")  # fmt: skip
+    screen.print()
     screen.print(f"Computed in {seconds(found.seconds)}.", style="dim")
