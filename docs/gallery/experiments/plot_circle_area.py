@@ -31,6 +31,6 @@ for ax, (name, Z, units) in zip(
     ax.scatter(*Z.T, s=6, alpha=0.5)
     ax.add_patch(plt.Circle((0, 0), radius, fill=False, color="tab:red"))
     ax.plot(0, 0, "+", color="tab:red", ms=12)
-    ax.set(title=f"{name}: area {area:.0f} (99 %: {truth:.0f})", aspect="equal")
+    ax.set(title=f"{name}: circle {area:.0f}, ellipse of 99 % {truth:.0f}", aspect="equal")
     ax.set(xlim=(-1.1 * radius, 1.1 * radius), ylim=(-1.1 * radius, 1.1 * radius))
 plt.show()

@@ -45,5 +45,7 @@ for name, found in scores.items():
     axes[1].plot(sizes, found, "o-", label=name)
 axes[1].axvline(512, color="gray", lw=0.8, ls=":")
 axes[1].set(xscale="log", xlabel="training examples", ylabel="accuracy on 1 000 others")
+axes[1].set_xticks(sizes, [str(n) for n in sizes])
+axes[1].minorticks_off()
 axes[1].legend()
 plt.show()

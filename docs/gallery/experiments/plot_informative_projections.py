@@ -27,5 +27,6 @@ for ax, (name, index) in zip(axes, INDICES.items(), strict=True):
     source = int(np.abs(rotation.T @ s["w"]).argmax())
     print(f"{name:10s} {s.objective:6.2f} along hidden column {source}")
     ax.hist(s["y"], bins=60)
-    ax.set_title(f"{name}: {s.objective:.2f}, hidden column {source}")
+    ax.set(title=f"{name}: {s.objective:.2f}, hidden column {source}", xlabel="projection")
+axes[0].set_ylabel("rows")
 plt.show()
