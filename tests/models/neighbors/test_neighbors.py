@@ -428,3 +428,19 @@ def test_rows_without_entries_are_equal():
     zeros, y = np.zeros((5, 2)), np.arange(5.0)
     model = kg.RadiusNeighborsRegressor(radius=0.5, metric="braycurtis").fit(zeros, y)
     np.testing.assert_array_equal(model.predict(zeros[:1]), [2.0])
+
+
+@pytest.mark.parametrize(
+    "reduce", [kg.condensed_neighbors, kg.edited_neighbors, kg.class_prototypes]
+)
+def test_fewer_rows_of_bad_input_are_refused(reduce):
+    rows, labels = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+    for bad in (np.nan, np.inf):
+        broken = rows.copy()
+        broken[2, 1] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            reduce(broken, labels)
+    with pytest.raises(ValueError, match="label type"):
+        reduce(rows, rows[:, 0] + 0.5)
+    with pytest.raises(ValueError, match="must be"):
+        reduce(rows, labels[:5])

@@ -202,8 +202,8 @@ class NeighborsBase(Estimator):
             own = " other" if queries is None else ""
             raise ValueError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
-                f"{n}, n_samples = {n if queries is None else queries.shape[0]}: there are "
-                f"{most}{own} rows to choose from."
+                f"{n}, n_samples = {n if queries is None else queries.shape[0]}: the{own} rows to "
+                f"choose from are {most}."
             )
         others = queries is None
         rows = self._fit_X if others else queries

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial import Delaunay
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
 
 from kilogram.arrays.namespace import to_numpy
 from kilogram.base.constraints import Integer, OneOf, check_parameter
@@ -46,8 +48,7 @@ def condensed_neighbors(X: Any, y: Any, *, random_state: Any = None) -> Array:
     >>> len(condensed_neighbors(X, X[:, 0] > 9.5, random_state=0)) < 10
     True
     """
-    X, y = np.asarray(to_numpy(X), dtype=np.float64), np.asarray(to_numpy(y))
-    _check_pair(X, y)
+    X, y = _labelled_rows(X, y)
     order = as_generator(random_state).permutation(len(y))
     kept = [int(order[0])]
     gaps = np.sum((X - X[kept[0]]) ** 2, axis=1)
@@ -97,8 +98,7 @@ def edited_neighbors(X: Any, y: Any, *, n_neighbors: int = 3, method: str = "vot
     """
     check_parameter("n_neighbors", n_neighbors, Integer(1))
     check_parameter("method", method, OneOf("vote", "voronoi"))
-    X, y = np.asarray(to_numpy(X), dtype=np.float64), np.asarray(to_numpy(y))
-    _check_pair(X, y)
+    X, y = _labelled_rows(X, y)
     if method == "voronoi":
         return _beside_another_class(X, y)
     k = min(int(n_neighbors), len(y) - 1)
@@ -141,8 +141,7 @@ def class_prototypes(
     True
     """
     check_parameter("n_prototypes", n_prototypes, Integer(1))
-    X, y = np.asarray(to_numpy(X), dtype=np.float64), np.asarray(to_numpy(y))
-    _check_pair(X, y)
+    X, y = _labelled_rows(X, y)
     rng = as_generator(random_state)
     parts = [(_centers(X[y == c], int(n_prototypes), rng), c) for c in np.unique(y)]
     counts = [len(P) for P, _ in parts]
@@ -176,6 +175,11 @@ def _beside_another_class(X: Array, y: Array) -> Array:
     return np.sort(first[kept]) if len(kept) else np.sort(first[:1])  # one class: any row will do
 
 
-def _check_pair(X: Array, y: Array) -> None:
+def _labelled_rows(X: Any, y: Any) -> tuple[Array, Array]:
+    """Rows (n, d) of finite numbers and labels (n,) of classes."""
+    X, y = np.asarray(to_numpy(X), dtype=np.float64), np.asarray(to_numpy(y))
     if X.ndim != 2 or y.shape != (len(X),) or not len(y):
         raise ValueError(f"X must be (n, d) and y (n,) with n >= 1, got {X.shape} and {y.shape}.")
+    assert_all_finite(X, input_name="X")
+    check_classification_targets(y)
+    return X, y
