@@ -71,6 +71,11 @@ def test_T19_2_the_gradient_agrees_with_differences():
     W = np.random.default_rng(0).standard_normal((3, 3))
     numeric = numerical_gradient(lambda V: logistic.cost(X1, Y, V, 0.7), W)
     np.testing.assert_allclose(logistic.gradient(X1, Y, W, 0.7), numeric, rtol=1e-5, atol=1e-5)
+    # where the fast model ends, the cost of the book is flat
+    model = kg.LogisticRegression(C=1 / 0.7, tol=1e-8).fit(X, y)
+    ended = np.vstack([model.intercept_, model.coef_.T])
+    flat = logistic.gradient(X1, Y, ended, 0.7)
+    np.testing.assert_allclose(flat, 0, atol=1e-5)
     printed = X1.T @ (logistic.softmax(X1 @ W) + Y)
     assert not np.allclose(printed, numerical_gradient(lambda V: logistic.cost(X1, Y, V), W))
 

@@ -76,8 +76,12 @@ def test_FE1_8_steps_are_kept_in_order_and_undone(kind):
     X = RNG.normal(size=(60, 3)) + 4
     pipeline = Pipeline([("first", ColumnScaler("minmax")), ("second", ColumnScaler(kind))]).fit(X)
     assert np.allclose(pipeline.inverse_transform(pipeline.transform(X)), X)
+    first, second = (step for _, step in pipeline.steps)
+    assert np.array_equal(pipeline.transform(X), second.transform(first.transform(X)))
     swapped = Pipeline([("first", ColumnScaler(kind)), ("second", ColumnScaler("minmax"))]).fit(X)
     assert np.allclose(swapped.inverse_transform(swapped.transform(X)), X)
+    commutes = kind in ("minmax", "none")  # the same step twice, and no step
+    assert np.allclose(pipeline.transform(X), swapped.transform(X)) == commutes
 
 
 @covers("first_encounter FE1.9", "first_encounter FE1.10", "first_encounter FE1.11",

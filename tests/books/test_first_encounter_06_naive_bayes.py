@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from book_checks import SIDES, covers
 from sklearn.metrics import roc_auc_score
 
 import kilogram as kg
 from kilogram.functions.bayes import cost_threshold, least_cost
+from kilogram.kitchen.features import TermCounts
 from kilogram.textbook import naive_bayes
 from kilogram.textbook.state import run
 
@@ -148,6 +153,22 @@ def test_FE6_8_words_and_phrases_as_values():
     assert model.predict(new).tolist() == [1, 0]
     assert np.all(X[:, 0] >= X[:, 1])  # "buy now" cannot stand without "buy"
     assert np.corrcoef(X[:, 0], X[:, 1])[0, 1] > 0.8
+
+
+@covers("first_encounter X6.g")
+def test_X6_g_spam_among_real_messages():
+    path = Path(os.environ.get("KILOGRAM_DATA", "")) / "sms_spam.csv.gz"
+    if not path.is_file():
+        pytest.skip("KILOGRAM_DATA has no sms_spam.csv.gz")
+    table = pd.read_csv(path)
+    spam, train = np.array(table["label"] == "spam"), np.arange(len(table)) % 4 > 0
+    words = TermCounts().fit(table["text"][train])
+    model = kg.MultinomialNB().fit(words.transform(table["text"][train]), spam[train])
+    assert model.score(words.transform(table["text"][~train]), spam[~train]) > 0.97
+    assert np.mean(~spam[~train]) < 0.9  # what "never spam" would reach
+    weight = model.feature_log_prob_[1] - model.feature_log_prob_[0]
+    names = words.get_feature_names_out()
+    assert weight[names == "claim"] > 2 > -2 > weight[names == "lol"]
 
 
 @covers("first_encounter FE6.10", "first_encounter X6.a", "first_encounter X6.g")

@@ -78,6 +78,8 @@ def test_E8_5_alpha_is_C_by_the_third_condition():
     violating = 1 - y * f > 1e-4
     assert violating.any()
     assert np.allclose(s["alpha"][violating], C, atol=1e-6)
+    fast = alphas(kg.SVC(kernel="linear", C=C, tol=1e-6).fit(X, y), len(y))
+    assert np.allclose(fast[violating], C)
     report = svm_dual.conditions(X @ X.T, y, s["alpha"], float(s["b"]), C)
     assert {"alpha (y f - 1 + xi) = 0", "mu xi = 0", "mu = C - alpha >= 0"} <= set(report)
     # stationarity in w (the first condition) says nothing about C

@@ -139,6 +139,7 @@ def test_EB_3_pairs_are_counted_once():
     once = 1 + z.sum() + sum(z[i] * z[j] for i in range(3) for j in range(i + 1, 3)) + z.prod()
     twice = 1 + z.sum() + sum(z[i] * z[j] for i in range(3) for j in range(3)) + z.prod()
     assert np.isclose(once, value)
+    assert np.isclose(once, kg.AllSubsets()(x[None], y[None])[0, 0])
     assert not np.isclose(twice, value)
 
 

@@ -9,6 +9,7 @@ import pytest
 from book_checks import cloud, covers
 
 import kilogram as kg
+from kilogram.base import ConvergenceWarning
 from kilogram.textbook import nonlinear, sparse_regression
 from kilogram.textbook.state import run
 
@@ -253,6 +254,14 @@ def test_L14_T4_between_gauss_newton_and_the_gradient():
     assert np.sum((y - model(beta + 1e-3 * gradient)[0]) ** 2) < np.sum((y - f) ** 2)
     kept = [s for s in nonlinear.levenberg_marquardt(model, y, beta, 60) if "undone" not in s.step]
     assert (np.diff([s.objective for s in kept]) < 0).all()
+    for method in ("lm", "levenberg", "gauss-newton"):
+        fast = kg.NonlinearRegression(lambda x, a, b: a * np.exp(-b * x), beta, method=method)
+        assert np.allclose(fast.fit(x[:, None], y).params_, [5.0, 1.3])
+        sums = [np.sum((y - f) ** 2)]
+        for steps in (1, 2, 3):
+            with pytest.warns(ConvergenceWarning):
+                sums.append(fast.set_params(max_iter=steps).fit(x[:, None], y).objective_)
+        assert (np.diff(sums) < 0).all()
 
 
 @covers("lecture_notes L14.T5")

@@ -97,7 +97,30 @@ def test_L15_T4_limits_of_the_bandwidth(fit_kernel_ridge):
     assert np.allclose(narrow.predict(new[gap]), 0)
 
 
-@covers("lecture_notes L15.M2", "lecture_notes L15.G2")
+@covers("lecture_notes L15.G2")
+def test_L15_G2_penalty_and_width_are_tuned_and_many_features_take_ridge():
+    X, y = noisy_sine(4, 60)
+    new = np.linspace(0.2, 6, 100)[:, None]
+    widths, alphas = (0.01, 0.1, 1.0, 30.0), (1e-6, 1e-3, 0.1, 10.0, 1000.0)
+    tuned = kg.KernelRidgeCV(alphas, kernels=[kg.Gaussian(h) for h in widths]).fit(X, y)
+
+    def error(model):
+        return np.mean((model.predict(new) - np.sin(new[:, 0])) ** 2)
+
+    errors = [error(kg.KernelRidge(a, kernel=kg.Gaussian(h)).fit(X, y))
+              for h in widths for a in alphas]  # fmt: skip
+    assert error(tuned) < 2 * min(errors) < 0.2 * np.median(errors)
+    # more features than rows: least squares without a penalty fits the noise
+    rng = np.random.default_rng(0)
+    wide, beta = rng.standard_normal((260, 80)), rng.standard_normal(80)
+    target = wide @ beta + 4 * rng.standard_normal(260)
+    few, rest = slice(0, 60), slice(60, None)
+    ridge = kg.RidgeCV(np.geomspace(1e-3, 1e3, 13)).fit(wide[few], target[few])
+    plain = kg.LinearRegression().fit(wide[few], target[few])
+    assert ridge.score(wide[rest], target[rest]) > plain.score(wide[rest], target[rest]) + 0.05
+
+
+@covers("lecture_notes L15.M2")
 @kernel_ridge_sides
 def test_L15_M2_kernel_ridge_beats_the_line_on_a_sine(fit_kernel_ridge):
     X, y = noisy_sine(4, 60)

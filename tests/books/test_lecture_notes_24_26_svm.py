@@ -109,7 +109,12 @@ def test_L24_T2_lines_shatter_three_points_and_no_four():
     rng = np.random.default_rng(3)
     for _ in range(5):
         four = rng.standard_normal((4, 2))
-        assert not all(separable(four, np.array(y)) for y in product([-1.0, 1.0], repeat=4))
+        labels = [np.array(y) for y in product([-1.0, 1.0], repeat=4)]
+        apart = [separable(four, y) for y in labels]
+        assert not all(apart)
+        for y, possible in zip(labels[1:-1], apart[1:-1], strict=True):
+            fitted = kg.SVC(kernel="linear", C=1e6).fit(four, y)
+            assert possible == (fitted.score(four, y) == 1)
 
 
 @covers("lecture_notes L25.M1", "lecture_notes L25.T1", "lecture_notes L25.X2")
