@@ -155,6 +155,35 @@ def test_a_stale_request_is_dropped_and_a_long_one_stopped():
     assert replies == {"first": {"who": "first"}, "second": "superseded", "third": {"who": "third"}}
 
 
+def test_a_page_does_not_wait_for_small_pictures():
+    worker = Worker(time_limit=30)
+    running, release = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def slow(request):
+        running.set()
+        release.wait(10)
+        order.append(next(iter(request.values())))
+        return b""
+
+    worker._run = slow  # type: ignore[method-assign]
+    requests = [{"thumbnail": name} for name in "abcd"] + [{"page": "page"}, {"scene": "fit"}]
+    threads = []
+    for count, request in enumerate(requests, 1):
+        threads.append(threading.Thread(target=worker.run, args=(str(count), request)))
+        threads[-1].start()
+        assert running.wait(10)
+        while worker._count < count:
+            pass
+    while worker._turn._wanted < 2:
+        pass
+    release.set()
+    for thread in threads:
+        thread.join(10)
+    assert order[0] == "a"
+    assert set(order[1:3]) == {"page", "fit"}
+
+
 def test_the_worker_process_responds_and_keeps_its_time_limit():
     worker = Worker(time_limit=300)
     try:

@@ -11,7 +11,8 @@ import json
 import multiprocessing
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -88,12 +89,36 @@ def encode_reply(reply: Mapping[str, Any]) -> bytes:
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+class Turn:
+    """A lock that small pictures take only while nothing that a reader waits for wants it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy = False
+        self._wanted = 0
+
+    @contextmanager
+    def taken(self, background: bool) -> Iterator[None]:
+        """Hold the lock."""
+        with self._changed:
+            self._wanted += not background
+            self._changed.wait_for(lambda: not self._busy and not (background and self._wanted))
+            self._wanted -= not background
+            self._busy = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+
 class Worker:
     """One process that runs scenes, restarted when a fit exceeds the time limit."""
 
     def __init__(self, time_limit: float = TIME_LIMIT):
         self.time_limit = time_limit
-        self._turn = threading.Lock()
+        self._turn = Turn()
         self._latest: dict[str, int] = {}
         self._count = 0
         self._state = threading.Lock()
@@ -126,7 +151,7 @@ class Worker:
             mine = self._latest[tab] = self._count
             if len(self._latest) > 1000:
                 self._latest = {tab: mine}
-        with self._turn:
+        with self._turn.taken(background="thumbnail" in request):
             if self._latest.get(tab, mine) != mine:
                 raise Superseded
             return self._run(request)

@@ -46,7 +46,7 @@ def _page(name: str) -> list[str]:
         _wrapped(f"When        {page.when}", 12),
         _wrapped(f"Cost        {page.cost}", 12),
         _wrapped(f"Limits      {page.limits}", 12),
-        "Texts       " + "\n            ".join(page.sources),
+        "Texts       " + "\n            ".join(map(_place, page.sources)),
     ]
 
 
