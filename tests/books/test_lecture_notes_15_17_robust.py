@@ -288,3 +288,8 @@ def test_L17_M1_with_the_scale_of_the_median_deviation():
     model = kg.RobustRegressor("m", loss="huber").fit(X[:, :1], y)
     want = run(robust.huber(X, y, kappa=model.tuning_ * model.scale_, steps=300))["beta"]
     np.testing.assert_allclose([model.coef_[0], model.intercept_], want, atol=1e-6)
+
+
+def test_draws_of_no_row_are_refused():
+    with pytest.raises(ValueError, match="D must be at least 1"):
+        robust.draws(0.99, 0.5, 0)

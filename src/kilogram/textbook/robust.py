@@ -129,6 +129,8 @@ def draws(alpha: float, gamma: float, D: int) -> int:
         raise ValueError(f"alpha must be in [0, 1), got {alpha}. No number of draws is certain.")
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma must be in (0, 1], got {gamma}. Without inliers no draw is clean.")
+    if D < 1:
+        raise ValueError(f"D must be at least 1, got {D}.")
     if gamma == 1:
         return 1
     return max(1, int(np.ceil(np.log1p(-alpha) / np.log1p(-(gamma**D)))))

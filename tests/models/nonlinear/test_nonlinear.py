@@ -300,3 +300,62 @@ def test_squares_beyond_floats_are_refused():
         kg.NonlinearRegression(lambda x, a, b: a * np.exp(b * x), p0=[1.0, 1.0]).fit(
             x[:, None], 1e200 * (1 + x)
         )
+
+
+def decay(x, size, rate):
+    return size * np.exp(-rate * x)
+
+
+def decay_with_noise():
+    x = np.linspace(0, 4, 30)
+    noise = np.random.default_rng(0).normal(size=30)
+    return x[:, None], 2.0 * np.exp(-0.7 * x) + 0.02 * noise
+
+
+def test_a_parameter_at_its_bound_counts_as_known():
+    """Its error and the bands were those of a minimum that the bound excludes."""
+    x, y = decay_with_noise()
+    held = kg.NonlinearRegression(decay, [1.0, 1.0], bounds=([0, 0], [1.5, 5])).fit(x, y)
+    known = kg.NonlinearRegression(lambda x, rate: decay(x, 1.5, rate), [1.0]).fit(x, y)
+    np.testing.assert_array_equal(held.at_bound_, [True, False])
+    assert held.degrees_of_freedom_ == known.degrees_of_freedom_ == 29
+    np.testing.assert_allclose(held.covariance_[1, 1], known.covariance_[0, 0], rtol=1e-5)
+    assert not held.covariance_[0].any()
+    for band in ("confidence_band", "prediction_band"):
+        np.testing.assert_allclose(
+            getattr(held, band)(x), getattr(known, band)(x), rtol=1e-5, atol=1e-9
+        )
+    table = held.summary()
+    assert np.isnan([table.error[0], table.t[0], table.p[0], table.low[0], table.high[0]]).all()
+    np.testing.assert_allclose(table.error[1], known.summary().error[0], rtol=1e-5)
+    assert "size at a bound" in repr(table)
+
+
+def test_equal_bounds_hold_a_parameter_and_all_may_be_held():
+    x, y = decay_with_noise()
+    fixed = kg.NonlinearRegression(decay, [2.0, 1.0], bounds=([2, 0], [2, 5])).fit(x, y)
+    np.testing.assert_array_equal(fixed.at_bound_, [True, False])
+    both = kg.NonlinearRegression(decay, [1.0, 0.9], bounds=([0, 0.9], [1.0, 5])).fit(x, y)
+    assert both.at_bound_.all()
+    assert not both.covariance_.any()
+    low, high = both.confidence_band(x)
+    np.testing.assert_array_equal(low, high)
+    assert (np.diff(both.prediction_band(x), axis=0) > 0).all()
+
+
+def test_a_bound_that_holds_nothing_changes_no_error():
+    x, y = decay_with_noise()
+    free = kg.NonlinearRegression(decay, [1.0, 1.0]).fit(x, y)
+    wide = kg.NonlinearRegression(decay, [1.0, 1.0], bounds=(0, [9.0, 9.0])).fit(x, y)
+    assert not free.at_bound_.any()
+    assert not wide.at_bound_.any()
+    np.testing.assert_allclose(wide.covariance_, free.covariance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"), [(([0], [3]), "one value for each of 2"), (([np.nan, 0], 3), "are NaN")]
+)
+def test_bounds_of_another_length_and_nan_are_refused(bounds, words):
+    x, y = decay_with_noise()
+    with pytest.raises(ValueError, match=words):
+        kg.NonlinearRegression(decay, [1.0, 1.0], bounds=bounds).fit(x, y)

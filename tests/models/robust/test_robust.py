@@ -193,3 +193,11 @@ def test_quantile_regression_of_huge_targets_under_any_penalty():
     model = kg.QuantileRegressor(alpha=1e300).fit(X, y)
     assert not model.coef_.any()
     assert np.abs(model.intercept_ - np.median(y)) < 1e-3 * np.ptp(y)
+
+
+def test_ransac_of_a_constant_target_of_equal_rows():
+    """The threshold is 0 then, and the rounding of a fit was above it: no set was found."""
+    X, y = np.ones((40, 4)), np.full(40, 2.0)
+    model = kg.RANSACRegressor(random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y)
+    assert model.inlier_mask_.all()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -75,7 +76,9 @@ class NonlinearRegression(RegressorMixin, Estimator):
         The Jacobian: central or forward differences, complex steps (exact, if f takes complex
         parameters), or ``jac(x, a, b, ...)`` of shape (n, p).
     bounds : pair of array-like or None, default=None
-        Lower and upper bounds of the parameters; scalars apply to all.
+        Lower and upper bounds of the parameters; scalars apply to all. A parameter that the data
+        pull beyond its bound counts as known: it has no standard error, and those of the others,
+        like the bands, hold for this value of it.
     absolute_sigma : bool, default=False
         The weights are 1 / variance, not only proportional to it: the covariance is not scaled by
         the residuals.
@@ -92,11 +95,13 @@ class NonlinearRegression(RegressorMixin, Estimator):
     param_names_ : tuple of str
         Names of the parameters, from the signature of f.
     covariance_ : ndarray of shape (p, p)
-        Of the parameters; infinite where the data do not determine them.
+        Of the parameters; infinite where the data do not determine them, 0 for those at a bound.
+    at_bound_ : ndarray of shape (p,)
+        True for parameters held by a bound, or with one value between equal bounds.
     sigma_ : float
         Standard deviation of the residuals (of rows of weight 1).
     degrees_of_freedom_ : int
-        Degrees of freedom n - p.
+        Degrees of freedom: rows less parameters that no bound holds.
     objective_ : float
         The weighted sum of squares.
     n_iter_ : int
@@ -201,10 +206,11 @@ class NonlinearRegression(RegressorMixin, Estimator):
         value = float(found.residuals @ found.residuals)
         self._single = "float32" in str(rows.X.dtype) and "float32" in str(rows.Y.dtype)
         self.params_, self.param_names_ = found.params, names
-        self.degrees_of_freedom_ = len(t) - len(start)
+        self.at_bound_ = _held(found, low, high)
+        self.degrees_of_freedom_ = len(t) - int((~self.at_bound_).sum())
         free = max(self.degrees_of_freedom_, 1)
         self.sigma_ = 1.0 if self.absolute_sigma else float(np.sqrt(value / free))
-        self.covariance_ = self.sigma_**2 * _inverse_products(found.jacobian)
+        self.covariance_ = self.sigma_**2 * _inverse_products(found.jacobian, ~self.at_bound_)
         self.objective_, self.n_iter_ = value, found.n_iter
         self.n_evaluations_ = found.n_evaluations
         solution = Solution(None, found.n_iter, value, found.converged, found.message)
@@ -258,14 +264,15 @@ class NonlinearRegression(RegressorMixin, Estimator):
             return np.full(len(start), -np.inf), np.full(len(start), np.inf)
         if len(self.bounds) != 2:
             raise ValueError("bounds must be a pair (lower, upper).")
-        try:
-            pair = [np.broadcast_to(np.asarray(b, dtype=float), start.shape) for b in self.bounds]
-        except ValueError:
+        pair = [np.asarray(to_numpy(b), dtype=np.float64) for b in self.bounds]
+        if any(b.shape not in ((), start.shape) for b in pair):
             raise ValueError(
                 f"bounds must be scalars or have one value for each of {len(start)} parameters."
-            ) from None
-        low, high = pair
+            )
+        low, high = (np.broadcast_to(b, start.shape) for b in pair)
         for name, a, b, p in zip(names, low, high, start, strict=True):
+            if np.isnan(a) or np.isnan(b):
+                raise ValueError(f"bounds of {name} are NaN. Give -inf or inf where there is none.")
             if not a <= b:
                 raise ValueError(
                     f"bounds of {name} are contradictory: lower {a:g} is above upper {b:g}."
@@ -348,6 +355,8 @@ class NonlinearRegression(RegressorMixin, Estimator):
     def summary(self, level: float = 0.95) -> CoefficientTable:
         """Parameters with standard errors, t, p and confidence intervals.
 
+        Those of a parameter held by a bound are NaN.
+
         Parameters
         ----------
         level : float, default=0.95
@@ -360,11 +369,18 @@ class NonlinearRegression(RegressorMixin, Estimator):
         check_is_fitted(self)
         check_parameter("level", level, Real(0, 1, closed="neither"))
         self._ensure_freedom()
-        return table_of(
+        held = [name for name, at in zip(self.param_names_, self.at_bound_, strict=True) if at]
+        note = f", {', '.join(held)} at a bound" if held else ""
+        table = table_of(
             self.param_names_, self.params_[:, None], self.covariance_[None],
-            np.array([self.sigma_]), "non-linear least squares: classical", level,
+            np.array([self.sigma_]), f"non-linear least squares{note}: classical", level,
             self.degrees_of_freedom_,
         ).of_one_target()  # fmt: skip
+        columns = ("error", "t", "p", "low", "high")
+        known: dict[str, Any] = {
+            key: np.where(self.at_bound_, np.nan, getattr(table, key)) for key in columns
+        }
+        return replace(table, **known)
 
     def _ensure_freedom(self) -> None:
         if self.degrees_of_freedom_ < 1:
@@ -407,12 +423,28 @@ def _names(f: Any, count: int) -> tuple[str, ...]:
     return tuple(p.name for p in named[:count])
 
 
-def _inverse_products(J: Array) -> Array:
-    """(J'J)^-1 by the singular values of J; infinite for what J does not determine."""
+def _held(found: NonlinearFit, low: Array, high: Array) -> Array:
+    """Parameters that would decrease the sum of squares beyond their bounds, if they could."""
+    p, gradient = found.params, found.jacobian.T @ found.residuals
+    outwards = ((p <= low) & (gradient > 0)) | ((p >= high) & (gradient < 0))
+    return np.asarray(outwards | (low == high))
+
+
+def _inverse_products(J: Array, free: Array) -> Array:
+    """(J'J)^-1 of the free columns by their singular values, 0 for the others.
+
+    Infinite for all that are free if J does not determine one of them.
+    """
+    found = np.zeros((J.shape[1], J.shape[1]))
+    J = J[:, free]
+    if not J.shape[1]:
+        return found
     scale = np.linalg.norm(J, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     _, s, Vt = np.linalg.svd(J / scale, full_matrices=False)
     if s[-1] <= max(J.shape) * np.finfo(float).eps * s[0]:
-        return np.full((J.shape[1], J.shape[1]), np.inf)
+        found[np.ix_(free, free)] = np.inf
+        return found
     half = Vt.T / s
-    return half @ half.T / np.outer(scale, scale)
+    found[np.ix_(free, free)] = half @ half.T / np.outer(scale, scale)
+    return found

@@ -310,7 +310,9 @@ class _Search:
     def _threshold(self) -> float:
         if self.m.residual_threshold is not None:
             return float(self.m.residual_threshold)
-        return float(np.median(np.abs(self.y - np.median(self.y))))
+        # of rows with one target most residuals are rounding, and none of them need be exactly 0
+        rounding = 1e3 * np.finfo(float).eps * float(np.abs(self.y).max(initial=0.0))
+        return max(float(np.median(np.abs(self.y - np.median(self.y)))), rounding)
 
     def _loss(self, f: Array) -> Array:
         """Loss of predictions (n,) or (n, t), row by row."""

@@ -102,8 +102,17 @@ def from_rows(
     Z: Array = np.array(X, dtype=dtype, order="F")
     Z -= mean.astype(dtype)
     Z *= root.astype(dtype)[:, None]
+    if fit_intercept:
+        Z[:, _constant(X, Z, mean, root > 0)] = 0.0
     centring = Centring(mean, mean_y, fit_intercept, total)
     return DenseDesign(Z, np.ascontiguousarray(centred, dtype=dtype)), centring
+
+
+def _constant(X: Array, Z: Array, mean: Array, used: Array) -> Array:
+    """Columns of X whose rows in use are equal: what Z has of them is the rounding of the mean."""
+    rounding = len(X) * float(np.finfo(Z.dtype).eps) * np.abs(mean)  # bounds that of a sum
+    near = np.flatnonzero(column_squares(Z) <= rounding**2)
+    return near[np.ptp(X[used][:, near], axis=0) == 0] if len(near) else near
 
 
 def _shifted(X: Array, y: Array, mean_y: Any, fit_intercept: bool) -> ShiftedDesign | None:

@@ -103,7 +103,9 @@ class SparseDesign:
         filled = np.flatnonzero(np.diff(self.X.indptr))
         if len(filled):
             squares[filled] = np.add.reduceat(self.X.data**2, self.X.indptr[filled])
-        self.norms = np.sqrt(np.maximum(squares - self.mean**2, 0.0))
+        left = squares - self.mean**2
+        rounding = len(self.y) * float(np.finfo(float).eps) * squares  # of sums over the rows
+        self.norms = np.sqrt(np.where(left > rounding, left, 0.0))
 
     def gram(self, old: Array, new: Array) -> Array:
         plain = (self.X[:, old].T @ self.X[:, new]).toarray().astype(np.float64)

@@ -433,9 +433,7 @@ class ElasticNetPath:
                 iterate.gap = self._gap(iterate, c, columns, self.factors, iterate.rr)
                 iterate.done = iterate.gap <= self.goal
             else:
-                missing = self._violations([iterate])
-                missing[columns] = 0.0
-                iterate.done = iterate.settled and not bool(np.any(missing > 0))
+                iterate.done = iterate.settled and self._complete(iterate)
             if iterate.inner <= self.finest and not iterate.done and self._complete(iterate):
                 iterate.done = iterate.gap <= self.goal + self._rounding(iterate)
                 iterate.ended = not iterate.done

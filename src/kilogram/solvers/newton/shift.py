@@ -19,5 +19,7 @@ def shift_of(X: Any) -> np.ndarray:
     if is_sparse(X):
         return np.zeros(X.shape[1])
     some = X[:: max(1, X.shape[0] // SOME), :]
-    means = np.asarray(to_numpy(namespace(some).mean(some, axis=0)), dtype=np.float64)
+    first = some[:1, :]  # the mean of equal numbers is not quite the number, that of zeros is
+    steps = namespace(some).mean(some - first, axis=0)
+    means = np.asarray(to_numpy(first[0, :] + steps), dtype=np.float64)
     return np.where(np.isfinite(means), means, 0.0)
