@@ -374,3 +374,17 @@ def test_strings_are_reported_with_their_column():
         ValueError, match=r"strings .* row 1 of column 'colour', 2 of 3 rows.*'red'"
     ):
         kg.Ridge().fit(X, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("name", ["Ridge", "GaussianNB", "KMeans", "SVC"])
+def test_rows_of_different_lengths_are_named(name):
+    model = getattr(kg, name)()
+    with pytest.raises(ValueError, match="row 2 has 1 values, row 0 has 2"):
+        model.fit([[1.0, 2.0], [2.0, 3.0], [3.0]], [0, 1, 0])
+    with pytest.raises(ValueError, match="entries that are sequences"):
+        model.fit([[1.0, [2.0, 3.0]], [2.0, 3.0], [3.0, 4.0]], [0, 1, 0])
+
+
+def test_targets_that_are_sequences_are_named():
+    with pytest.raises(ValueError, match="entries that are sequences"):
+        kg.Ridge().fit([[1.0], [2.0], [3.0]], [1, [2, 3], 3])

@@ -12,6 +12,7 @@ from kilogram.arrays.frames import is_frame
 from kilogram.arrays.namespace import is_sparse
 
 NAN, WORDS = "Input X contains NaN", "could not convert string to float"
+RAGGED = "setting an array element with a sequence"
 
 
 def add_location(message: str, X: Any, estimator: BaseEstimator) -> str | None:
@@ -28,7 +29,26 @@ def add_location(message: str, X: Any, estimator: BaseEstimator) -> str | None:
             f"Input X has strings where {name} needs numbers{_place(X, _is_word, estimator)}: "
             f"{message}. Encode such columns (OneHotEncoder, OrdinalEncoder) or leave them out."
         )
+    if message.startswith(RAGGED):
+        return _unequal_rows(X) or (
+            "Input X or y has entries that are sequences: give one number for each feature of a "
+            "row, and one or the same number of targets for each row."
+        )
     return None
+
+
+def _unequal_rows(X: Any) -> str | None:
+    """What to say of the first row whose length is not that of row 0; None if there is none."""
+    if is_sparse(X) or is_frame(X):
+        return None
+    sizes = [len(row) if isinstance(row, list | tuple | np.ndarray) else 0 for row in X]
+    other = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+    if other is None:
+        return None
+    return (
+        f"The rows of X have different lengths: row {other} has {sizes[other]} values, row 0 has "
+        f"{sizes[0]}. Fill what is missing, or leave such rows out."
+    )
 
 
 def _place(X: Any, wrong: Any, estimator: BaseEstimator) -> str:
