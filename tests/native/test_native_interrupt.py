@@ -16,12 +16,15 @@ LONG = """
 import signal
 import numpy as np
 from kilogram.native.linkage import link_rows
+from kilogram.native.density import ColumnMajorRows, density_sums
 from kilogram.native.kernels import kernel_matmul, kernel_normal_matmul
 from kilogram.native.kmeans_initialization import greedy_rows
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
 rng = np.random.default_rng(0)
 rows, wide, draws = rng.random((200_000, 4)), rng.random((50_000, 20)), rng.random((20_000, 8))
 ones = np.ones(200_000)
+start, end = np.zeros((200_000, 1), np.int64), np.full((200_000, 1), 200_000)
+columns = ColumnMajorRows.of(rows, ones)
 try:
     print("begun", flush=True)
     {call}
@@ -35,6 +38,7 @@ CALLS = {
     "k-means++": "greedy_rows(wide, 0, draws)",
     "kernel matrix times vector": 'kernel_matmul("gaussian", rows, None, (1.0,), ones)',
     "predictions": 'kernel_matmul("gaussian", rows, rows.copy(), (1.0,), ones)',
+    "kernel density": 'density_sums("gaussian", columns, rows, start, end)',
     "normal equations": 'kernel_normal_matmul("gaussian", rows, rows, (1.0,), ones)',
 }
 
