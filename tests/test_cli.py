@@ -300,3 +300,28 @@ def test_predict_does_not_overwrite_its_input(here):
     assert done.exit_code == 1
     assert "would be overwritten" in done.stderr
     assert (here / "curved.csv").read_text() == before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="paths are bytes there")
+def test_a_folder_whose_name_is_no_text_and_a_terminal_of_ascii(tmp_path):
+    """Reports, recipes and messages name files whose names have bytes that are no UTF-8."""
+    folder = os.fsencode(tmp_path) + b"/no\xff text"
+    os.mkdir(folder)
+    where = os.fsdecode(folder)
+    curved().to_csv(f"{where}/t.csv", index=False)
+    ascii_only = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    start = [sys.executable, "-m", "kilogram"]
+    for arguments in (
+        ["cook", f"{where}/t.csv", "--target", "y", "--out", f"{where}/r", *map(str, QUICK)],
+        ["predict", f"{where}/r/model.skops", f"{where}/t.csv", "--out", f"{where}/p.csv"],
+        ["explain-model", f"{where}/r/model.skops", f"{where}/t.csv", "--out", f"{where}/e"],
+        ["explore", f"{where}/t.csv", "--out", f"{where}/x"],
+    ):
+        done = subprocess.run(
+            [*start, *arguments], env=ascii_only, capture_output=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+        assert b"Traceback" not in done.stderr
+    for name in (b"r/report.html", b"r/recipe.toml", b"r/report.json", b"p.csv"):
+        with open(folder + b"/" + name, "rb") as file:
+            file.read().decode("utf-8")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UserError(ValueError):
     """Something the user can mend: `kg` shows its sentence without a traceback."""
+
+
+def readable(path: str | Path) -> str:
+    """A path as text that any file may hold: bytes in it that are no UTF-8 are shown as U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def close_names(name: str, names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ message on standard error and exit status 1; Ctrl-C ends with 130 and nothing wr
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from kilogram.cli.accel import accel
 from kilogram.cli.audit import audit
 from kilogram.cli.book import book
 from kilogram.cli.choose import choose
-from kilogram.cli.common import Command, Group
+from kilogram.cli.common import Command, Group, write_any_text
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
 from kilogram.cli.explain_model import explain_model
@@ -77,4 +78,5 @@ def options(
 
 def main() -> None:
     """Entry point of `kg`."""
+    write_any_text(sys.stdout)
     app()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -89,6 +90,16 @@ def user_errors() -> Iterator[None]:
     except UserError as error:
         typer.echo(f"kg: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+def write_any_text(stream: Any) -> None:
+    """Let a text stream write characters that its encoding does not have: "?" in their place, and
+    file names that are no UTF-8 as they are. A report must not end at a dash on an ASCII terminal.
+    """
+    if not hasattr(stream, "reconfigure"):  # replaced by something else
+        return
+    utf8 = codecs.lookup(stream.encoding or "ascii").name == "utf-8"
+    stream.reconfigure(errors="surrogateescape" if utf8 else "replace")
 
 
 @contextmanager

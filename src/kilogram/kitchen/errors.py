@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from kilogram.base.constraints import Constraint, InvalidParameterError, check_parameter
-from kilogram.errors import UserError, close_names, quoted
+from kilogram.errors import UserError, close_names, quoted, readable
 
-__all__ = ["CannotWriteError", "KitchenError", "check_setting", "close_names", "lacking", "quoted"]
+__all__ = [
+    *("CannotWriteError", "KitchenError", "check_setting", "close_names", "lacking", "quoted"),
+    "readable",
+]
 
 
 class KitchenError(UserError):

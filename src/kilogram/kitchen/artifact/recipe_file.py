@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kilogram.kitchen.bundled import is_bundled
-from kilogram.kitchen.errors import KitchenError, quoted
+from kilogram.kitchen.errors import KitchenError, quoted, readable
 from kilogram.kitchen.read.table import Table
 from kilogram.kitchen.settings import Settings
 
@@ -78,7 +78,7 @@ def as_toml(
     if is_bundled(table.path):
         lines.append("bundled = true")
     elif table.path is not None:
-        lines.append(f"path = {_text(_relative(Path(table.path), folder))}")
+        lines.append(f"path = {_text(readable(_relative(Path(table.path), folder)))}")
         lines.append(f"sha256 = {_text(fingerprint(Path(table.path)))}")
     how = {"header": table.header, **reading}
     default = {"header": True}

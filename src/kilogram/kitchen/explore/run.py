@@ -21,7 +21,7 @@ from kilogram.arrays.threads import blas_threads, idle_threads, thread_limit
 from kilogram.base.budget import Budget
 from kilogram.base.constraints import Integer, Null, Real
 from kilogram.kitchen.audit import Audit, audit_table
-from kilogram.kitchen.errors import check_setting, quoted
+from kilogram.kitchen.errors import check_setting, quoted, readable
 from kilogram.kitchen.explore import structure as of
 from kilogram.kitchen.explore.dependence import Dependence, dependence
 from kilogram.kitchen.explore.exploration import Exploration, OutlyingRow
@@ -217,4 +217,4 @@ def _cell(value: Any) -> str:
 def _command(read: Table) -> str:
     if read.path is None:
         return "kilogram.explore(table)"
-    return f"kg explore {shlex.quote(read.path)}"
+    return f"kg explore {shlex.quote(readable(read.path))}"

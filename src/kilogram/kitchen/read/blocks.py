@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kilogram.kitchen.errors import KitchenError
+from kilogram.kitchen.errors import KitchenError, readable
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return readable(self.path.name)
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,11 @@ def table_blocks(source: Any, *, block_rows: int = 20_000, **how: Any) -> Iterat
             yield Table(whole.data.slice(start, block_rows), whole.name)
         return
     limit = memory_limit(how.pop("max_memory", None))
-    blocks = open_blocks(FileSource(Path(source), limit, **how))
+    origin = FileSource(Path(source), limit, **how)
+    blocks = open_blocks(origin)
     for block in blocks.run():
         for start in range(0, block.num_rows, block_rows):
-            yield Table(block.slice(start, block_rows), Path(source).name, path=str(source))
+            yield Table(block.slice(start, block_rows), origin.name, path=str(source))
 
 
 def _timed(blocks: RowBlocks, origin: FileSource) -> RowBlocks:

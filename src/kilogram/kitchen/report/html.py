@@ -14,6 +14,7 @@ import numpy as np
 
 from kilogram.kitchen import formatting
 from kilogram.kitchen.bundled import is_bundled
+from kilogram.kitchen.errors import readable
 from kilogram.kitchen.features.columns import Column
 from kilogram.kitchen.judge.compare import COARSE, EvaluatedRecipe
 from kilogram.kitchen.measures import MEASURES
@@ -278,7 +279,7 @@ def command(cooked: CookResult) -> str:
         extra = "".join(f", {name}={value!r}" for name, value in changed.items())
         return f"kilogram.cook(table, {cooked.question.target!r}{extra})"
     bundled = is_bundled(cooked.table.path)
-    parts = ["kg", "cook", *([] if bundled else [cooked.table.path])]
+    parts = ["kg", "cook", *([] if bundled else [readable(cooked.table.path)])]
     parts += ["--target", cooked.question.target]
     for name, value in changed.items():
         for one in value if isinstance(value, list) else [value]:
