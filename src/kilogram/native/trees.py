@@ -25,6 +25,7 @@ NO_CLASSES = np.empty(0, np.int64)
 NO_CATEGORIES = np.empty((0, CATEGORY_WORDS), np.uint64)
 INTERRUPTIBLE = 2**21  # values sorted in one call: about 0.1 s
 WORK_OF_ROW = 400.0  # multiplications that take as long as one row in one tree
+ROWS_AT_ONCE = 2**16  # rows predicted in one native call
 SHARED = 2**17  # values of a training set from which threads share one tree: some 0.1 ms a level
 
 
@@ -195,7 +196,11 @@ def sum_leaves(
     """
     X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
     out = np.zeros((len(X), width))
-    infinite = run(_core.sum_leaves, WORK_OF_ROW * len(X) * n_trees, trees, X, out)
+    infinite = False
+    for first in range(0, len(X), ROWS_AT_ONCE):  # between two calls Python handles signals
+        part = slice(first, first + ROWS_AT_ONCE)
+        work = WORK_OF_ROW * len(X[part]) * n_trees
+        infinite |= run(_core.sum_leaves, work, trees, X[part], out[part])
     return out, infinite
 
 

@@ -35,6 +35,7 @@ from kilogram.models.trees.constraints import monotone_directions
 from kilogram.native.trees import (
     MAX_CATEGORIES,
     NO_LIMIT,
+    ROWS_AT_ONCE,
     CodedColumns,
     GrowthLimits,
     SplitRules,
@@ -45,7 +46,6 @@ from kilogram.solvers.trees.nodes import InfiniteRows, Trees
 ALLOW_NAN = "allow-nan"
 SYNONYMS = {"log_loss": "entropy", "friedman_mse": "squared_error"}
 SPARSE_ROWS = 4096  # rows of a sparse matrix made dense at once
-DENSE_ROWS = 2**16  # rows predicted in one native call: Ctrl-C is handled in between
 
 
 class TreeModel(CategoricalMixin, Estimator):
@@ -179,8 +179,8 @@ class TreeModel(CategoricalMixin, Estimator):
             return like_rows(trees.mean(dense, finite=late), block, wide=wide)
 
         try:
-            if type(rows) is np.ndarray and rows.dtype == np.float64 and len(rows) <= DENSE_ROWS:
-                return trees.mean(rows, finite=late)
+            if type(rows) is np.ndarray:
+                return values(rows)
             return map_rows(values, rows, block_rows=_rows_at_once(rows))
         except InfiniteRows:
             self._validate(X, reset=False, finite=finite)  # the error that says where
@@ -204,5 +204,5 @@ class TreeModel(CategoricalMixin, Estimator):
 def _rows_at_once(X: Any) -> int | None:
     if is_streamed(X):
         return None
-    most = SPARSE_ROWS if is_sparse(X) else DENSE_ROWS
+    most = SPARSE_ROWS if is_sparse(X) else ROWS_AT_ONCE
     return most if X.shape[0] > most else None

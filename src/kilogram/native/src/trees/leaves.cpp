@@ -220,18 +220,31 @@ void TreePacking::keep_values(const TreeTable& t, const double* values, i64 widt
     std::memcpy(distinct.data() + r * width, values + kept[r] * width, bytes);
 }
 
+namespace {
+
+// `known` columns of values, or as many as `width` says.
+template <i64 known, class T>
+bool sum_packed(const PackedTrees& p, i64 width, const Rows<T>& X, double* out, int threads) {
+  const i64 columns = known ? known : width;
+  return all_blocks(p, X, threads, [=](i64 i, i64, i64 at) {
+    const double* value = p.values + p.nodes[at].value_row * columns;
+    for (i64 c = 0; c < columns; ++c) out[i * columns + c] += value[c];
+  });
+}
+
+}  // namespace
+
 template <class T>
 bool sum_leaves(const TreeTable& table, const PackedTrees& p, i64 width, const Rows<T>& X, double* out,
                 int threads) {
-  const auto add = [=](i64 i, std::int32_t row) {
-    const double* value = p.values + row * width;
-    for (i64 c = 0; c < width; ++c) out[i * width + c] += value[c];
-  };
   if (p.column_bits < 0)
-    return all_rows(table, X, threads, [&](i64 i, i64, i64 node) { add(i, p.value_row[node]); });
-  if (width == 1)
-    return all_blocks(p, X, threads, [=](i64 i, i64, i64 at) { out[i] += p.values[p.nodes[at].value_row]; });
-  return all_blocks(p, X, threads, [&](i64 i, i64, i64 at) { add(i, p.nodes[at].value_row); });
+    return all_rows(table, X, threads, [=](i64 i, i64, i64 node) {
+      const double* value = p.values + p.value_row[node] * width;
+      for (i64 c = 0; c < width; ++c) out[i * width + c] += value[c];
+    });
+  if (width == 1) return sum_packed<1>(p, width, X, out, threads);
+  if (width == 2) return sum_packed<2>(p, width, X, out, threads);
+  return sum_packed<0>(p, width, X, out, threads);
 }
 
 template bool sum_leaves(const TreeTable&, const PackedTrees&, i64, const Rows<float>&, double*, int);
