@@ -1,28 +1,17 @@
 // Bindings of additive boosting (boosting/additive.hpp).
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <stdexcept>
 
+#include "bindings/arrays.hpp"
 #include "boosting/additive.hpp"
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-template <class T, int k> using In = nb::ndarray<const T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T> using AnyRows = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
 
 void refuse(bool wrong, const char* why) {
   if (wrong) throw std::invalid_argument(why);
-}
-
-template <class T> Rows<T> view(const AnyRows<T>& X) {
-  return {X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
 }
 
 // (terms, 4): bins of both features, whether they are categories, the sign of a monotone feature
@@ -72,9 +61,9 @@ class AdditiveCells {
 };
 
 template <class T> void bind_rows(nb::module_& m) {
-  m.def("additive_bins", [](AnyRows<T> X, In<double, 1> limits, In<i64, 1> starts, In<std::int32_t, 1> counts,
+  m.def("additive_bins", [](Strided<T> X, In<double, 1> limits, In<i64, 1> starts, In<std::int32_t, 1> counts,
                             In<std::int8_t, 1> categorical, Out<Cell, 2> out, int threads) {
-    const Rows<T> x = view(X);
+    const Rows<T> x = rows_of(X);
     refuse(i64(starts.shape(0)) != x.d + 1 || i64(counts.shape(0)) != x.d || i64(categorical.shape(0)) != x.d ||
                starts.data()[x.d] != i64(limits.shape(0)) || i64(out.shape(0)) != x.d || i64(out.shape(1)) != x.n,
            "bins do not fit X");
@@ -83,10 +72,10 @@ template <class T> void bind_rows(nb::module_& m) {
                   reinterpret_cast<const char*>(categorical.data()), out.data(), x.n, threads);
   }, "X"_a.noconvert(), "limits"_a.noconvert(), "starts"_a.noconvert(), "counts"_a.noconvert(),
      "categorical"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
-  m.def("additive_values", [](AnyRows<T> X, In<double, 1> limits, In<i64, 1> starts, In<std::int32_t, 1> counts,
+  m.def("additive_values", [](Strided<T> X, In<double, 1> limits, In<i64, 1> starts, In<std::int32_t, 1> counts,
                               In<std::int8_t, 1> categorical, In<Cell, 1> coarse, In<i64, 1> coarse_starts,
                               In<i64, 2> terms, In<double, 2> tables, bool each, Out<double, 3> out, int threads) {
-    const Rows<T> x = view(X);
+    const Rows<T> x = rows_of(X);
     const i64 t = terms.shape(1), K = tables.shape(1);
     refuse(i64(starts.shape(0)) != x.d + 1 || i64(counts.shape(0)) != x.d || i64(categorical.shape(0)) != x.d ||
                i64(coarse_starts.shape(0)) != x.d + 1 || coarse_starts.data()[x.d] != i64(coarse.shape(0)) ||

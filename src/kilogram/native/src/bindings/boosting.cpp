@@ -1,22 +1,15 @@
 // Bindings of gradient boosting (boosting/).
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstring>
 #include <stdexcept>
 
+#include "bindings/arrays.hpp"
 #include "boosting/grower.hpp"
 #include "boosting/stumps.hpp"
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-template <class T, int k> using In = nb::ndarray<const T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T> using AnyRows = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
 
 void refuse(bool wrong, const char* why) {
@@ -35,10 +28,6 @@ SortedEntries entries(const In<std::int64_t, 1>& starts, const In<std::int32_t, 
   return {n, d, starts.data(), order.data(), values.data()};
 }
 
-template <class T> Rows<T> view(const AnyRows<T>& X) {
-  return {X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
-}
-
 template <class T> std::vector<T> copy_of(const In<T, 1>& a) {
   return {a.data(), a.data() + a.shape(0)};
 }
@@ -53,7 +42,7 @@ template <class T> nb::object bytes_of(const std::vector<T>& values) {
 }
 
 template <class T>
-BoostGrower* make_grower(const AnyRows<T>& X, const In<double, 1>& limits, const In<i64, 1>& starts,
+BoostGrower* make_grower(const Strided<T>& X, const In<double, 1>& limits, const In<i64, 1>& starts,
                          const In<std::int32_t, 1>& bins, const In<std::int8_t, 1>& categorical,
                          const In<std::int8_t, 1>& monotone, const In<i64, 1>& group_starts,
                          const In<i64, 1>& group_columns, int threads) {
@@ -77,7 +66,7 @@ BoostGrower* make_grower(const AnyRows<T>& X, const In<double, 1>& limits, const
   std::vector<double> edges = copy_of(limits);
   std::vector<i64> begins = copy_of(starts);
   std::vector<std::int8_t> signs = copy_of(monotone);
-  const Rows<T> values = view(X);
+  const Rows<T> values = rows_of(X);
   Release release;
   rows.by_row.resize(n * d);
   rows.by_column.resize(n * d);
@@ -87,7 +76,7 @@ BoostGrower* make_grower(const AnyRows<T>& X, const In<double, 1>& limits, const
 }
 
 template <class T> void bind_rows(nb::module_& m, nb::class_<BoostGrower>& grower) {
-  grower.def("__init__", [](BoostGrower* self, AnyRows<T> X, In<double, 1> limits, In<i64, 1> starts,
+  grower.def("__init__", [](BoostGrower* self, Strided<T> X, In<double, 1> limits, In<i64, 1> starts,
                             In<std::int32_t, 1> bins, In<std::int8_t, 1> categorical,
                             In<std::int8_t, 1> monotone, In<i64, 1> group_starts,
                             In<i64, 1> group_columns, int threads) {
@@ -97,9 +86,9 @@ template <class T> void bind_rows(nb::module_& m, nb::class_<BoostGrower>& growe
   }, "X"_a.noconvert(), "limits"_a.noconvert(), "starts"_a.noconvert(), "bins"_a.noconvert(),
      "categorical"_a.noconvert(), "monotone"_a.noconvert(), "group_starts"_a.noconvert(),
      "group_columns"_a.noconvert(), "threads"_a);
-  m.def("bin_limits", [](AnyRows<T> X, i64 max_bins, Out<double, 2> limits, Out<i64, 1> counts,
+  m.def("bin_limits", [](Strided<T> X, i64 max_bins, Out<double, 2> limits, Out<i64, 1> counts,
                          int threads) {
-    const Rows<T> x = view(X);
+    const Rows<T> x = rows_of(X);
     refuse(max_bins < 2 || i64(limits.shape(0)) != x.d ||
                i64(limits.shape(1)) < max_bins - 1 || i64(counts.shape(0)) != x.d,
            "limits and counts do not fit X");
@@ -119,13 +108,13 @@ template <class T> void bind_rows(nb::module_& m, nb::class_<BoostGrower>& growe
     }
   }, "X"_a.noconvert(), "max_bins"_a, "limits"_a.noconvert(), "counts"_a.noconvert(), "threads"_a);
   m.def("add_trees", [](In<std::uint8_t, 2> nodes, In<std::uint8_t, 2> sets, In<i64, 1> roots,
-                        In<std::int32_t, 1> depths, i64 first, i64 last, AnyRows<T> X,
+                        In<std::int32_t, 1> depths, i64 first, i64 last, Strided<T> X,
                         Out<double, 2> out, int threads) {
     refuse(nodes.shape(1) != sizeof(BoostNode) || sets.shape(1) != sizeof(CategorySet) ||
                depths.shape(0) != roots.shape(0) || first < 0 || last > i64(roots.shape(0)) ||
                out.shape(0) != X.shape(0) || out.shape(1) < 1,
            "nodes, rows and out do not fit together");
-    const Rows<T> x = view(X);
+    const Rows<T> x = rows_of(X);
     Release release;
     add_trees(reinterpret_cast<const BoostNode*>(nodes.data()),
               sets.shape(0) ? reinterpret_cast<const CategorySet*>(sets.data()) : nullptr,

@@ -1,25 +1,17 @@
 // Bindings of the sums over the rows of classes (statistics/class_sums.cpp).
+#include "bindings/arrays.hpp"
 #include "linalg/blas.hpp"
 #include "statistics/sums.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
 #include <array>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
 
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T, int k>
-using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
+using Release = nb::gil_scoped_release;
 
 // Codes index the sums: one that is out of range would write elsewhere.
 void refuse_unless(bool codes_are_classes) {
@@ -27,7 +19,7 @@ void refuse_unless(bool codes_are_classes) {
     throw std::invalid_argument("a class code is negative or not below the number of classes");
 }
 
-void check_codes(const InV<i64>& codes, i64 K) {
+void check_codes(const In<i64, 1>& codes, i64 K) {
   const auto* c = reinterpret_cast<const std::uint64_t*>(codes.data());
   const std::uint64_t most = K;
   std::uint64_t bad = 0;
@@ -37,7 +29,7 @@ void check_codes(const InV<i64>& codes, i64 K) {
 
 // X as rows, the others as long; the codes are not looked at
 template <class T>
-Rows<T> as_long(const In<T>& X, const InV<i64>& codes, const std::optional<InV<T>>& w) {
+Rows<T> as_long(const Strided<T>& X, const In<i64, 1>& codes, const std::optional<In<T, 1>>& w) {
   const i64 n = X.shape(0), d = X.shape(1);
   check_int(n, "the number of rows");
   check_int(d, "the number of columns");
@@ -47,12 +39,12 @@ Rows<T> as_long(const In<T>& X, const InV<i64>& codes, const std::optional<InV<T
 }
 
 template <class T>
-Rows<T> labelled(const In<T>& X, const InV<i64>& codes, i64 K, const std::optional<InV<T>>& w) {
+Rows<T> labelled(const Strided<T>& X, const In<i64, 1>& codes, i64 K, const std::optional<In<T, 1>>& w) {
   check_codes(codes, K);
   return as_long<T>(X, codes, w);
 }
 
-template <class T> void check_shifts(const In<T>& X, const InC<T>& shifts) {
+template <class T> void check_shifts(const Strided<T>& X, const In<T>& shifts) {
   refuse_unless(shifts.shape(0) > 0 || X.shape(0) == 0);
   if (shifts.shape(1) != X.shape(1)) throw std::invalid_argument("X and shifts do not fit together");
 }
@@ -62,12 +54,10 @@ template <class T, int k> void fits(const Out<T, k>& out, const std::array<i64, 
     if (i64(out.shape(a)) != shape[a]) throw std::invalid_argument("out is too small for the sums");
 }
 
-template <class T> const T* at(const std::optional<InV<T>>& w) { return w ? w->data() : nullptr; }
-
-using Release = nb::gil_scoped_release;
+template <class T> const T* at(const std::optional<In<T, 1>>& w) { return w ? w->data() : nullptr; }
 
 template <class T> void bind_counts(nb::module_& m) {
-  m.def("class_counts", [](In<T> X, InV<i64> codes, std::optional<InV<T>> w, Out<double, 2> out,
+  m.def("class_counts", [](Strided<T> X, In<i64, 1> codes, std::optional<In<T, 1>> w, Out<double, 2> out,
                            Out<T, 1> low, int threads) {
     const Rows<T> x = labelled<T>(X, codes, out.shape(0), w);
     fits<double, 2>(out, {i64(out.shape(0)), x.d});
@@ -76,7 +66,7 @@ template <class T> void bind_counts(nb::module_& m) {
     class_counts<T>(x, codes.data(), out.shape(0), at(w), out.data(), low.data(), threads);
   }, "X"_a.noconvert(), "codes"_a.noconvert(), "w"_a.noconvert().none(), "out"_a.noconvert(),
      "low"_a.noconvert(), "threads"_a);
-  m.def("class_presence", [](In<T> X, InV<i64> codes, double threshold, std::optional<InV<T>> w,
+  m.def("class_presence", [](Strided<T> X, In<i64, 1> codes, double threshold, std::optional<In<T, 1>> w,
                              Out<double, 3> out, int threads) {
     const Rows<T> x = labelled<T>(X, codes, out.shape(1), w);
     fits<double, 3>(out, {2, i64(out.shape(1)), x.d});
@@ -84,13 +74,13 @@ template <class T> void bind_counts(nb::module_& m) {
     class_presence<T>(x, codes.data(), out.shape(1), T(threshold), at(w), out.data(), threads);
   }, "X"_a.noconvert(), "codes"_a.noconvert(), "threshold"_a, "w"_a.noconvert().none(),
      "out"_a.noconvert(), "threads"_a);
-  m.def("column_ranges", [](In<T> X, double most, Out<T, 2> out, int threads) {
+  m.def("column_ranges", [](Strided<T> X, double most, Out<T, 2> out, int threads) {
     const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
     fits<T, 2>(out, {3, x.d});
     Release release;
     column_ranges<T>(x, T(most), out.data(), threads);
   }, "X"_a.noconvert(), "most"_a, "out"_a.noconvert(), "threads"_a);
-  m.def("class_categories", [](In<T> X, InV<i64> codes, InV<i64> offsets, std::optional<InV<T>> w,
+  m.def("class_categories", [](Strided<T> X, In<i64, 1> codes, In<i64, 1> offsets, std::optional<In<T, 1>> w,
                                Out<double, 2> out, int threads) {
     const Rows<T> x = labelled<T>(X, codes, out.shape(0), w);
     const i64* starts = offsets.data();
@@ -104,7 +94,7 @@ template <class T> void bind_counts(nb::module_& m) {
 }
 
 template <class T> void bind(nb::module_& m) {
-  m.def("class_scatter", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> root_w,
+  m.def("class_scatter", [](Strided<T> X, In<i64, 1> codes, In<T> shifts, std::optional<In<T, 1>> root_w,
                             Out<double, 3> S, int threads) {
     check_shifts<T>(X, shifts);
     const Rows<T> x = as_long<T>(X, codes, root_w);
@@ -116,7 +106,7 @@ template <class T> void bind(nb::module_& m) {
     refuse_unless(class_scatter<T>(x, codes.data(), K, shifts.data(), w, S.data(), ld, threads));
   }, "X"_a.noconvert(), "codes"_a.noconvert(), "shifts"_a.noconvert(),
      "root_w"_a.noconvert().none(), "S"_a.noconvert(), "threads"_a);
-  m.def("within_scatter", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> root_w,
+  m.def("within_scatter", [](Strided<T> X, In<i64, 1> codes, In<T> shifts, std::optional<In<T, 1>> root_w,
                              Out<double, 2> S, Out<double, 2> sums, Out<double, 1> counts,
                              int threads) {
     check_shifts<T>(X, shifts);
@@ -132,7 +122,7 @@ template <class T> void bind(nb::module_& m) {
   }, "X"_a.noconvert(), "codes"_a.noconvert(), "shifts"_a.noconvert(),
      "root_w"_a.noconvert().none(), "S"_a.noconvert(), "sums"_a.noconvert(), "counts"_a.noconvert(),
      "threads"_a);
-  m.def("class_powers", [](In<T> X, InV<i64> codes, InC<T> shifts, std::optional<InV<T>> w,
+  m.def("class_powers", [](Strided<T> X, In<i64, 1> codes, In<T> shifts, std::optional<In<T, 1>> w,
                            Out<double, 3> out, int threads) {
     check_shifts<T>(X, shifts);
     const i64 K = shifts.shape(0);
@@ -153,7 +143,7 @@ void bind_classes(nb::module_& m) {
   bind<double>(m);
   bind_counts<float>(m);
   bind_counts<double>(m);
-  m.def("labels_present", [](InV<i64> labels, Out<std::uint8_t, 1> present) {
+  m.def("labels_present", [](In<i64, 1> labels, Out<std::uint8_t, 1> present) {
     return labels_present(labels.data(), labels.shape(0), present.shape(0), present.data());
   }, "labels"_a.noconvert(), "present"_a.noconvert());
 }

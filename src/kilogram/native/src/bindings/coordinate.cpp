@@ -1,31 +1,17 @@
 // Coordinate descent in the module `kilogram.native._core`.
+#include "bindings/arrays.hpp"
 #include "coordinate/column_descent.hpp"
 #include "coordinate/column_products.hpp"
 #include "coordinate/gram_descent.hpp"
 #include "coordinate/group_descent.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Places = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using RowNumbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Square = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
-
-template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 template <class T> void bind_column_products(nb::module_& m) {
-  m.def("column_products", [](Matrix<T> Xt, Matrix<T> R, Out<T> out, int threads) {
+  m.def("column_products", [](In<T> Xt, In<T> R, Out<T> out, int threads) {
     const i64 p = i64(Xt.shape(0)), n = i64(Xt.shape(1));
     nb::gil_scoped_release release;
     column_products<T>(Xt.data(), n, p, n, R.data(), i64(R.shape(1)), out.data(), threads);
@@ -37,8 +23,8 @@ template <class T> void bind_column_products(nb::module_& m) {
 void bind_coordinate(nb::module_& m) {
   bind_column_products<float>(m);
   bind_column_products<double>(m);
-  m.def("gram_descent", [](Square G, Vector q, Vector l1, double l2, bool positive, int penalty,
-                           double gamma, OutVector b, OutVector h, double tol, i64 max_epochs) {
+  m.def("gram_descent", [](Strided<double> G, In<double, 1> q, In<double, 1> l1, double l2, bool positive, int penalty,
+                           double gamma, Out<double, 1> b, Out<double, 1> h, double tol, i64 max_epochs) {
     const GramProblem p{G.data(), i64(b.shape(0)), i64(G.stride(0)), q.data(),
                         {l1.data(), l2, positive, static_cast<Penalty>(penalty), gamma}};
     DescentState state;
@@ -49,9 +35,9 @@ void bind_coordinate(nb::module_& m) {
     return std::make_pair(state.epochs, state.change);
   }, "G"_a.noconvert(), "q"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a,
      "gamma"_a, "b"_a.noconvert(), "h"_a.noconvert(), "tol"_a, "max_epochs"_a);
-  m.def("gram_path", [](Square G, Vector q, double yy, bool positive, Vector l1, Vector l2, Vector start,
-                        double goal, double tol, double finest, i64 max_epochs, OutMatrix B,
-                        OutMatrix states) {
+  m.def("gram_path", [](Strided<double> G, In<double, 1> q, double yy, bool positive, In<double, 1> l1, In<double, 1> l2, In<double, 1> start,
+                        double goal, double tol, double finest, i64 max_epochs, Out<double> B,
+                        Out<double> states) {
     static_assert(sizeof(PathState) == 4 * sizeof(double));
     const GramProblem p{G.data(), i64(q.shape(0)), i64(G.stride(0)), q.data(),
                         {nullptr, 0.0, positive, Penalty::l1, 0.0}};
@@ -61,9 +47,9 @@ void bind_coordinate(nb::module_& m) {
   }, "G"_a.noconvert(), "q"_a.noconvert(), "yy"_a, "positive"_a, "l1"_a.noconvert(), "l2"_a.noconvert(),
      "start"_a.noconvert(), "goal"_a, "tol"_a, "finest"_a, "max_epochs"_a, "B"_a.noconvert(),
      "states"_a.noconvert());
-  m.def("column_descent", [](Vector entries, RowNumbers rows, Places starts, Vector mean, Vector curvature,
-                             Vector l1, double l2, bool positive, int penalty, double gamma,
-                             OutVector b, OutVector r, double tol, i64 max_epochs) {
+  m.def("column_descent", [](In<double, 1> entries, In<std::int32_t, 1> rows, In<i64, 1> starts, In<double, 1> mean, In<double, 1> curvature,
+                             In<double, 1> l1, double l2, bool positive, int penalty, double gamma,
+                             Out<double, 1> b, Out<double, 1> r, double tol, i64 max_epochs) {
     const std::int32_t* sparse = rows.shape(0) ? rows.data() : nullptr;
     const ColumnProblem p{entries.data(), sparse, starts.data(), i64(b.shape(0)),
                           i64(r.shape(0)), mean.data(), curvature.data(),
@@ -77,8 +63,8 @@ void bind_coordinate(nb::module_& m) {
   }, "entries"_a.noconvert(), "rows"_a.noconvert(), "starts"_a.noconvert(), "mean"_a.noconvert(),
      "curvature"_a.noconvert(), "l1"_a.noconvert(), "l2"_a, "positive"_a, "penalty"_a, "gamma"_a,
      "b"_a.noconvert(), "r"_a.noconvert(), "tol"_a, "max_epochs"_a);
-  m.def("group_descent", [](Square G, Places starts, Vector curvature, Vector strength, double l2,
-                            OutMatrix B, OutMatrix H, double tol, i64 max_epochs) {
+  m.def("group_descent", [](Strided<double> G, In<i64, 1> starts, In<double, 1> curvature, In<double, 1> strength, double l2,
+                            Out<double> B, Out<double> H, double tol, i64 max_epochs) {
     const GroupProblem p{G.data(), i64(B.shape(0)), i64(G.stride(0)), i64(B.shape(1)), starts.data(),
                          i64(curvature.shape(0)), curvature.data(), strength.data(), l2};
     DescentState state;

@@ -1,19 +1,12 @@
 // Bindings of densities (density/density.cpp, density/tree.cpp).
+#include "bindings/arrays.hpp"
 #include "density/density.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <stdexcept>
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-template <class T, int k> using In = nb::ndarray<const T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
 
 void refuse(bool wrong, const char* why) {

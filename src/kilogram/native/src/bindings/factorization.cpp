@@ -1,42 +1,29 @@
 // Bindings of the passes of matrix factors (factorization/dense.cpp, factorization/sparse.cpp).
+#include "bindings/arrays.hpp"
 #include "factorization/factorization.hpp"
 #include "factorization/loops.hpp"
 #include "linalg/blas.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-using Terms = std::pair<double, double>;
 using Release = nb::gil_scoped_release;
+
+using Terms = std::pair<double, double>;
 
 void fits(bool well) {
   if (!well) throw std::invalid_argument("the rows and the factors do not fit together");
 }
 
-template <class T> Rows<T> rows_of(const In<T>& X) {
-  check_int(X.shape(0), "the number of rows");
-  check_int(X.shape(1), "the number of columns");
-  return {X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
-}
-
 template <class T> void bind_dense(nb::module_& m) {
-  m.def("factor_pass", [](In<T> X, Out<T, 2> W, InC<T> H, InC<T> B, InV<T> c,
-                          std::optional<InV<T>> s, int update, i64 sweeps, double tol, double l1,
+  m.def("factor_pass", [](Strided<T> X, Out<T, 2> W, In<T> H, In<T> B, In<T, 1> c,
+                          std::optional<In<T, 1>> s, int update, i64 sweeps, double tol, double l1,
                           double l2, double floor, bool missing, bool measure,
                           std::optional<Out<T, 2>> A, Out<double, 2> gram, int threads) {
-    const Rows<T> x = rows_of<T>(X);
+    const Rows<T> x = rows_of(X);
     const i64 k = H.shape(0);
     fits(i64(W.shape(0)) == x.n && i64(W.shape(1)) == k && i64(H.shape(1)) == x.d &&
          i64(B.shape(0)) == k && i64(B.shape(1)) == k && i64(c.shape(0)) == k &&
@@ -51,7 +38,7 @@ template <class T> void bind_dense(nb::module_& m) {
   }, "X"_a.noconvert(), "W"_a.noconvert(), "H"_a.noconvert(), "B"_a.noconvert(), "c"_a.noconvert(),
      "s"_a.noconvert().none(), "update"_a, "sweeps"_a, "tol"_a, "l1"_a, "l2"_a, "floor"_a,
      "missing"_a, "measure"_a, "A"_a.noconvert().none(), "gram"_a.noconvert(), "threads"_a);
-  m.def("factor_sweep", [](Out<T, 2> H, InC<T> A, InC<T> B, i64 sweeps, double l1, int threads) {
+  m.def("factor_sweep", [](Out<T, 2> H, In<T> A, In<T> B, i64 sweeps, double l1, int threads) {
     const i64 k = H.shape(0), d = H.shape(1);
     fits(i64(A.shape(0)) == k && i64(A.shape(1)) == d && i64(B.shape(0)) == k && i64(B.shape(1)) == k);
     Release release;
@@ -59,21 +46,21 @@ template <class T> void bind_dense(nb::module_& m) {
         factor_sweep<T>(H.data(), A.data(), B.data(), k, d, sweeps, T(l1), threads);
     return Terms(found.violation, found.loss);
   }, "H"_a.noconvert(), "A"_a.noconvert(), "B"_a.noconvert(), "sweeps"_a, "l1"_a, "threads"_a);
-  m.def("factor_gram", [](InC<T> F, std::optional<InV<T>> s, Out<double, 2> gram, int threads) {
+  m.def("factor_gram", [](In<T> F, std::optional<In<T, 1>> s, Out<double, 2> gram, int threads) {
     const i64 n = F.shape(0), ld = F.shape(1), k = gram.shape(0);
     fits(k <= ld && i64(gram.shape(1)) == k + 1 && (!s || i64(s->shape(0)) == n));
     Release release;
     factor_gram<T>(F.data(), n, ld, k, s ? s->data() : nullptr, gram.data(), threads);
   }, "F"_a.noconvert(), "s"_a.noconvert().none(), "gram"_a.noconvert(), "threads"_a);
-  m.def("run_ahead", [](InC<T> now, InC<T> before, double b, Out<T, 2> out, int threads) {
+  m.def("run_ahead", [](In<T> now, In<T> before, double b, Out<T, 2> out, int threads) {
     fits(now.shape(0) == out.shape(0) && now.shape(1) == out.shape(1) &&
          before.shape(0) == out.shape(0) && before.shape(1) == out.shape(1));
     Release release;
     run_ahead<T>(now.data(), before.data(), T(b), i64(out.size()), out.data(), threads);
   }, "now"_a.noconvert(), "before"_a.noconvert(), "b"_a, "out"_a.noconvert(), "threads"_a);
-  m.def("contrast_pass", [](In<T> X, InC<T> M, int kind, double alpha, Out<T, 2> G,
+  m.def("contrast_pass", [](Strided<T> X, In<T> M, int kind, double alpha, Out<T, 2> G,
                             Out<double, 1> slope, Out<double, 1> value, int threads) {
-    const Rows<T> x = rows_of<T>(X);
+    const Rows<T> x = rows_of(X);
     const i64 k = M.shape(0);
     fits(i64(M.shape(1)) == x.d && i64(G.shape(0)) == k && i64(G.shape(1)) == x.d &&
          i64(slope.shape(0)) == k && i64(value.shape(0)) == k);
@@ -85,14 +72,14 @@ template <class T> void bind_dense(nb::module_& m) {
 
 // n rows in CSR
 template <class T, class I>
-bool holds(const InV<T>& entries, const InV<I>& columns, const InV<I>& starts, i64 n) {
+bool holds(const In<T, 1>& entries, const In<I, 1>& columns, const In<I, 1>& starts, i64 n) {
   return i64(starts.shape(0)) == n + 1 && starts.data()[n] <= i64(entries.shape(0)) &&
          entries.shape(0) == columns.shape(0);
 }
 
 template <class T, class I> void bind_sparse_rows(nb::module_& m) {
-  m.def("factor_sparse", [](InV<T> entries, InV<I> columns, InV<I> starts, InC<T> from, Out<T, 2> W,
-                            InC<T> F, InC<T> B, InV<T> c, int update, i64 sweeps, double tol,
+  m.def("factor_sparse", [](In<T, 1> entries, In<I, 1> columns, In<I, 1> starts, In<T> from, Out<T, 2> W,
+                            In<T> F, In<T> B, In<T, 1> c, int update, i64 sweeps, double tol,
                             double l1, double l2, double floor, bool measure, bool value,
                             int threads) {
     const i64 n = W.shape(0), k = B.shape(0), ld = W.shape(1);
@@ -110,7 +97,7 @@ template <class T, class I> void bind_sparse_rows(nb::module_& m) {
      "from_"_a.noconvert(), "W"_a.noconvert(), "F"_a.noconvert(), "B"_a.noconvert(),
      "c"_a.noconvert(), "update"_a, "sweeps"_a, "tol"_a, "l1"_a, "l2"_a, "floor"_a, "measure"_a,
      "value"_a, "threads"_a);
-  m.def("sparse_times", [](InV<T> entries, InV<I> columns, InV<I> starts, InC<T> F, Out<T, 2> out,
+  m.def("sparse_times", [](In<T, 1> entries, In<I, 1> columns, In<I, 1> starts, In<T> F, Out<T, 2> out,
                            int threads) {
     const i64 n = out.shape(0), ld = out.shape(1);
     fits(holds<T, I>(entries, columns, starts, n) && i64(F.shape(1)) == ld);

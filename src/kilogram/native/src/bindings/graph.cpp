@@ -1,24 +1,14 @@
 // Bindings of shortest paths (graph/graph.cpp).
+#include "bindings/arrays.hpp"
 #include "graph/graph.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <stdexcept>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
-namespace {
-
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-}  // namespace
 
 void bind_graph(nb::module_& m) {
-  m.def("shortest_paths", [](InV<i64> start, InV<std::int32_t> index, InV<double> length,
-                             InV<i64> sources, Out<double> out, int threads) {
+  m.def("shortest_paths", [](In<i64, 1> start, In<std::int32_t, 1> index, In<double, 1> length,
+                             In<i64, 1> sources, Out<double> out, int threads) {
     const i64 n = i64(start.shape(0)) - 1, entries = index.shape(0), count = sources.shape(0);
     if (n < 0 || start.data()[n] != entries || i64(length.shape(0)) != entries ||
         i64(out.shape(0)) != count || i64(out.shape(1)) != n)

@@ -1,41 +1,17 @@
 // Bindings of kernel matrices and their products (kernels/).
+#include "bindings/arrays.hpp"
 #include "common/interrupt.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/spec.hpp"
 #include "linalg/blas.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
-namespace {
-
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class A> auto view(const A& a) {
-  using T = std::remove_const_t<typename A::Scalar>;
-  const i64 n = a.shape(0), d = a.shape(1);
-  check_int(n, "the number of rows");
-  check_int(d, "the number of columns");
-  return Rows<T>{a.data(), n, d, a.stride(0), a.stride(1)};
-}
-
-template <class T> const T* pointer(const std::optional<InV<T>>& v) {
-  return v ? v->data() : nullptr;
-}
-
-}  // namespace
 
 // Also used by bindings/svm.cpp.
 Spec make_spec(const std::string& kind, const std::vector<double>& params) {
@@ -63,39 +39,39 @@ namespace {
 using Params = std::vector<double>;
 
 template <class T> void bind_kernels_of(nb::module_& m) {
-  m.def("kernel_block", [](const std::string& kind, In<T> X, In<T> Y, bool same, const Params& p,
+  m.def("kernel_block", [](const std::string& kind, Strided<T> X, Strided<T> Y, bool same, const Params& p,
                            Out<T> out, int threads) {
     const Spec spec = make_spec(kind, p);
-    const auto x = view(X), y = view(Y);
+    const auto x = rows_of(X), y = rows_of(Y);
     Release release;
     kernel_block<T>(spec, x, y, same, out.data(), std::max<i64>(y.n, 1), threads);
   }, "kind"_a, "X"_a.noconvert(), "Y"_a.noconvert(), "same"_a, "params"_a, "out"_a.noconvert(),
      "threads"_a);
-  m.def("half_matmul", [](InV<T> half, InC<T> V, Out<T> out, int threads) {
+  m.def("half_matmul", [](In<T, 1> half, In<T> V, Out<T> out, int threads) {
     const i64 n = static_cast<i64>(V.shape(0)), t = static_cast<i64>(V.shape(1));
     Release release;
     half_matmul<T>(half.data(), n, V.data(), t, out.data(), threads);
   }, "half"_a.noconvert(), "V"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
-  m.def("kernel_matmul", [](const std::string& kind, In<T> X, In<T> Y, bool same, const Params& p,
-                            InC<T> V, Out<T> out, int threads) {
+  m.def("kernel_matmul", [](const std::string& kind, Strided<T> X, Strided<T> Y, bool same, const Params& p,
+                            In<T> V, Out<T> out, int threads) {
     const Spec spec = make_spec(kind, p);
-    const auto x = view(X), y = view(Y);
+    const auto x = rows_of(X), y = rows_of(Y);
     Release release;
     kernel_matmul<T>(spec, x, y, same, V.data(), V.shape(1), out.data(), threads);
   }, "kind"_a, "X"_a.noconvert(), "Y"_a.noconvert(), "same"_a, "params"_a, "V"_a.noconvert(),
      "out"_a.noconvert(), "threads"_a);
-  m.def("kernel_normal_matmul", [](const std::string& kind, In<T> X, In<T> C, const Params& p,
-                                   InC<T> V, std::optional<InV<T>> w, Out<T> out, int threads) {
+  m.def("kernel_normal_matmul", [](const std::string& kind, Strided<T> X, Strided<T> C, const Params& p,
+                                   In<T> V, std::optional<In<T, 1>> w, Out<T> out, int threads) {
     const Spec spec = make_spec(kind, p);
-    const auto x = view(X), c = view(C);
-    const T* weights = pointer<T>(w);
+    const auto x = rows_of(X), c = rows_of(C);
+    const T* weights = pointer(w);
     Release release;
     kernel_normal_matmul<T>(spec, x, c, V.data(), V.shape(1), weights, out.data(), threads);
   }, "kind"_a, "X"_a.noconvert(), "C"_a.noconvert(), "params"_a, "V"_a.noconvert(),
      "w"_a.noconvert().none(), "out"_a.noconvert(), "threads"_a);
-  m.def("normal_matmul", [](InC<T> K, InC<T> V, std::optional<InV<T>> w, Out<T> out, int threads) {
-    const auto k = view(K);
-    const T* weights = pointer<T>(w);
+  m.def("normal_matmul", [](In<T> K, In<T> V, std::optional<In<T, 1>> w, Out<T> out, int threads) {
+    const auto k = rows_of(K);
+    const T* weights = pointer(w);
     Release release;
     normal_matmul<T>(k, V.data(), V.shape(1), weights, out.data(), threads);
   }, "K"_a.noconvert(), "V"_a.noconvert(), "w"_a.noconvert().none(), "out"_a.noconvert(),

@@ -1,12 +1,11 @@
 // Bindings of the step of k-means (kmeans/plain.cpp, kmeans/bounds.cpp, kmeans/candidate_filter.cpp,
 // kmeans/small_k.cpp, kmeans/filter_bounds.cpp, kmeans/initialization.cpp).
+#include "bindings/arrays.hpp"
 #include "kmeans/small_k_loops.hpp"
 #include "kmeans/kmeans.hpp"
 #include "kmeans/candidate_filter.hpp"
 #include "linalg/blas.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -14,19 +13,13 @@
 #include <tuple>
 #include <vector>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
 
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
+using Release = nb::gil_scoped_release;
 
 template <class T>
-Rows<T> checked(const In<T>& X, const std::optional<InV<T>>& shift, const InC<T>& C) {
+Rows<T> checked(const Strided<T>& X, const std::optional<In<T, 1>>& shift, const In<T>& C) {
   const i64 n = X.shape(0), d = X.shape(1);
   check_int(n, "the number of rows");
   if (i64(C.shape(1)) != d || C.shape(0) < 1 || (shift && i64(shift->shape(0)) != d))
@@ -34,12 +27,8 @@ Rows<T> checked(const In<T>& X, const std::optional<InV<T>>& shift, const InC<T>
   return {X.data(), n, d, X.stride(0), X.stride(1)};
 }
 
-template <class T> const T* pointer(const std::optional<InV<T>>& v) { return v ? v->data() : nullptr; }
-
-using Release = nb::gil_scoped_release;
-
 template <class T>
-ClusterPass<T> fitted(const Rows<T>& x, const std::optional<InV<T>>& w, const T* shift, const T* C,
+ClusterPass<T> fitted(const Rows<T>& x, const std::optional<In<T, 1>>& w, const T* shift, const T* C,
                       i64 k, const Out<std::int32_t, 1>& labels,
                       const std::optional<Out<T, 1>>& distances, const Out<double, 2>& sums,
                       bool follow, bool measure) {
@@ -51,20 +40,20 @@ ClusterPass<T> fitted(const Rows<T>& x, const std::optional<InV<T>>& w, const T*
   for (i64 i = 0; follow && i < x.n; ++i)
     outside |= static_cast<std::uint32_t>(labels.data()[i]) >= static_cast<std::uint32_t>(k);
   if (outside) throw std::invalid_argument("a label is negative or not below the number of centres");
-  return {x, pointer<T>(w), shift, C, k, labels.data(),
+  return {x, pointer(w), shift, C, k, labels.data(),
           distances ? distances->data() : nullptr, sums.data(), follow, measure};
 }
 
 template <class T>
-ClusterPass<T> made(const In<T>& X, const std::optional<InV<T>>& w,
-                    const std::optional<InV<T>>& shift, const InC<T>& C,
+ClusterPass<T> made(const Strided<T>& X, const std::optional<In<T, 1>>& w,
+                    const std::optional<In<T, 1>>& shift, const In<T>& C,
                     const Out<std::int32_t, 1>& labels, const std::optional<Out<T, 1>>& distances,
                     const Out<double, 2>& sums, bool follow, bool measure) {
-  return fitted<T>(checked<T>(X, shift, C), w, pointer<T>(shift), C.data(), C.shape(0), labels,
+  return fitted<T>(checked<T>(X, shift, C), w, pointer(shift), C.data(), C.shape(0), labels,
                    distances, sums, follow, measure);
 }
 
-void check_order(const InV<std::int32_t>& order, i64 k) {
+void check_order(const In<std::int32_t, 1>& order, i64 k) {
   if (i64(order.shape(0)) != k) throw std::invalid_argument("order does not fit the centres");
   for (i64 p = 0; p < k; ++p)
     if (order.data()[p] < 0 || order.data()[p] >= k)
@@ -72,7 +61,7 @@ void check_order(const InV<std::int32_t>& order, i64 k) {
 }
 
 // every centre at one place, -1 at the others; groups begin and end with whole blocks of four places
-void check_places(const InV<std::int32_t>& order, const std::optional<InV<std::int32_t>>& starts,
+void check_places(const In<std::int32_t, 1>& order, const std::optional<In<std::int32_t, 1>>& starts,
                   i64 k) {
   const i64 places = order.shape(0), groups = starts ? i64(starts->shape(0)) - 1 : 0;
   std::vector<bool> there(k, false);
@@ -102,22 +91,22 @@ template <class A, class B> void check_codes(const A& codes, const B& about, i64
 }
 
 template <class T> void bind_filter(nb::module_& m) {
-  m.def("encode_rows", [](In<T> X, std::optional<InV<T>> shift, double unit,
+  m.def("encode_rows", [](Strided<T> X, std::optional<In<T, 1>> shift, double unit,
                           Out<std::uint8_t, 1> codes, Out<float, 2> about, int threads) {
     const i64 n = X.shape(0), d = X.shape(1);
     check_codes(codes, about, n, d);
     if (shift && i64(shift->shape(0)) != d) throw std::invalid_argument("shift does not fit X");
-    const EncodedRows<T> rows{{X.data(), n, d, X.stride(0), X.stride(1)}, pointer<T>(shift), unit,
+    const EncodedRows<T> rows{{X.data(), n, d, X.stride(0), X.stride(1)}, pointer(shift), unit,
                               codes.data(), reinterpret_cast<QuantisedRow*>(about.data())};
     Release release;
     return encode_rows<T>(rows, threads);
   }, "X"_a.noconvert(), "shift"_a.noconvert().none(), "unit"_a, "codes"_a.noconvert(),
      "about"_a.noconvert(), "threads"_a);
-  m.def("filtered_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+  m.def("filtered_pass", [](Strided<T> X, std::optional<In<T, 1>> w, std::optional<In<T, 1>> shift, In<T> C,
                           Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
-                          bool measure, InV<std::int32_t> order,
-                          std::optional<InV<std::int32_t>> starts,
-                          std::optional<InV<float>> moved, double unit, double balance, InV<std::uint8_t> codes,
+                          bool measure, In<std::int32_t, 1> order,
+                          std::optional<In<std::int32_t, 1>> starts,
+                          std::optional<In<float, 1>> moved, double unit, double balance, In<std::uint8_t, 1> codes,
                           Out<float, 2> about, int threads) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
     check_places(order, starts, pass.k);
@@ -126,8 +115,8 @@ template <class T> void bind_filter(nb::module_& m) {
     if (moved && i64(moved->shape(0)) != pass.k)
       throw std::invalid_argument("moved does not fit the centres");
     const FilteredPass<T> filtered{pass, order.data(), i64(order.shape(0)),
-                               pointer<std::int32_t>(starts),
-                               starts ? i64(starts->shape(0)) - 1 : 0, pointer<float>(moved), unit,
+                               pointer(starts),
+                               starts ? i64(starts->shape(0)) - 1 : 0, pointer(moved), unit,
                                balance, codes.data(), reinterpret_cast<QuantisedRow*>(about.data())};
     Release release;
     const PassTerms terms = filtered_pass<T>(filtered, threads);
@@ -139,12 +128,12 @@ template <class T> void bind_filter(nb::module_& m) {
 }
 
 template <class T> void bind_filter_bounds(nb::module_& m) {
-  m.def("filtered_bounds_pass", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InC<T> C,
+  m.def("filtered_bounds_pass", [](Strided<T> X, std::optional<In<T, 1>> w, In<T, 1> shift, In<T> C,
                         Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow, bool measure,
-                        InV<std::int32_t> order, std::optional<InV<float>> moved, double unit,
-                        double balance, InV<std::uint8_t> codes, Out<float, 2> about,
-                        InV<float> drift, Out<float, 1> least, Out<float, 2> lower, int threads) {
-    const std::optional<InV<T>> from(shift);
+                        In<std::int32_t, 1> order, std::optional<In<float, 1>> moved, double unit,
+                        double balance, In<std::uint8_t, 1> codes, Out<float, 2> about,
+                        In<float, 1> drift, Out<float, 1> least, Out<float, 2> lower, int threads) {
+    const std::optional<In<T, 1>> from(shift);
     const auto pass = made<T>(X, w, from, C, labels, std::nullopt, sums, follow, measure);
     check_places(order, std::nullopt, pass.k);
     check_codes(codes, about, pass.X.n, pass.X.d);
@@ -153,7 +142,7 @@ template <class T> void bind_filter_bounds(nb::module_& m) {
         i64(lower.shape(0)) != pass.X.n || i64(lower.shape(1)) < blocks || lower.shape(1) % 16 ||
         (moved && (i64(moved->shape(0)) != pass.k || !follow)))
       throw std::invalid_argument("order, moves or bounds do not fit the rows and centres");
-    const FilteredPass<T> filtered{pass, order.data(), places, nullptr, 0, pointer<float>(moved), unit,
+    const FilteredPass<T> filtered{pass, order.data(), places, nullptr, 0, pointer(moved), unit,
                                balance, codes.data(), reinterpret_cast<QuantisedRow*>(about.data())};
     const FilteredBoundsPass<T> bounds{filtered,        bool(moved),  drift.data(),
                            least.data(), lower.data(), i64(lower.shape(1))};
@@ -168,9 +157,9 @@ template <class T> void bind_filter_bounds(nb::module_& m) {
 }
 
 template <class T> void bind_small_k(nb::module_& m) {
-  m.def("small_k_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+  m.def("small_k_pass", [](Strided<T> X, std::optional<In<T, 1>> w, std::optional<In<T, 1>> shift, In<T> C,
                        Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow, bool measure,
-                       std::optional<InV<T>> moved, InV<T> drift, bool coded, Out<std::int8_t, 1> codes,
+                       std::optional<In<T, 1>> moved, In<T, 1> drift, bool coded, Out<std::int8_t, 1> codes,
                        Out<T, 1> steps, Out<T, 1> left, Out<T, 1> norms, Out<T, 1> upper,
                        Out<T, 1> least, Out<T, 2> lower, int threads) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
@@ -182,7 +171,7 @@ template <class T> void bind_small_k(nb::module_& m) {
         i64(least.shape(0)) != n || i64(lower.shape(0)) != n || i64(lower.shape(1)) != small_k_padded(k) ||
         (moved && (i64(moved->shape(0)) != k || !follow)))
       throw std::invalid_argument("moves or bounds do not fit the rows and centres");
-    const SmallKPass<T> small_k{pass, pointer<T>(moved), drift.data(), coded, codes.data(), steps.data(),
+    const SmallKPass<T> small_k{pass, pointer(moved), drift.data(), coded, codes.data(), steps.data(),
                          left.data(), norms.data(), upper.data(), least.data(), lower.data()};
     Release release;
     const PassTerms terms = small_k_pass<T>(small_k, threads);
@@ -195,7 +184,7 @@ template <class T> void bind_small_k(nb::module_& m) {
 }
 
 template <class T> void bind(nb::module_& m) {
-  m.def("cluster_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+  m.def("cluster_pass", [](Strided<T> X, std::optional<In<T, 1>> w, std::optional<In<T, 1>> shift, In<T> C,
                            Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
                            bool measure, std::optional<Out<T, 1>> distances, int threads) {
     const ClusterPass<T> pass = made<T>(X, w, shift, C, labels, distances, sums, follow, measure);
@@ -204,10 +193,10 @@ template <class T> void bind(nb::module_& m) {
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "shift"_a.noconvert().none(), "C"_a.noconvert(),
      "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
      "distances"_a.noconvert().none(), "threads"_a);
-  m.def("bounded_pass", [](In<T> X, std::optional<InV<T>> w, std::optional<InV<T>> shift, InC<T> C,
+  m.def("bounded_pass", [](Strided<T> X, std::optional<In<T, 1>> w, std::optional<In<T, 1>> shift, In<T> C,
                            Out<std::int32_t, 1> labels, Out<double, 2> sums, bool follow,
-                           bool measure, InV<std::int32_t> order, i64 size,
-                           std::optional<InV<T>> moved, InV<T> drift, Out<T, 1> upper,
+                           bool measure, In<std::int32_t, 1> order, i64 size,
+                           std::optional<In<T, 1>> moved, In<T, 1> drift, Out<T, 1> upper,
                            Out<T, 1> least, Out<T, 2> lower, int threads) {
     const auto pass = made<T>(X, w, shift, C, labels, std::nullopt, sums, follow, measure);
     const i64 groups = size > 0 ? ceil_div(pass.k, size) : 0;
@@ -218,7 +207,7 @@ template <class T> void bind(nb::module_& m) {
         i64(upper.shape(0)) != pass.X.n || i64(least.shape(0)) != pass.X.n)
       throw std::invalid_argument("order, drift or bounds do not fit the rows and centres");
     check_order(order, pass.k);
-    const BoundedPass<T> bounded{pass, order.data(), size, pointer<T>(moved), drift.data(),
+    const BoundedPass<T> bounded{pass, order.data(), size, pointer(moved), drift.data(),
                                  upper.data(), least.data(), lower.data(), i64(lower.shape(1))};
     Release release;
     const PassTerms terms = bounded_pass<T>(bounded, threads);
@@ -227,20 +216,20 @@ template <class T> void bind(nb::module_& m) {
      "labels"_a.noconvert(), "sums"_a.noconvert(), "follow"_a, "measure"_a,
      "order"_a.noconvert(), "size"_a, "moved"_a.noconvert().none(), "drift"_a.noconvert(),
      "upper"_a.noconvert(), "least"_a.noconvert(), "lower"_a.noconvert(), "threads"_a);
-  m.def("distances_to", [](In<T> X, std::optional<InV<T>> shift, InC<T> C, InV<T> norms,
+  m.def("distances_to", [](Strided<T> X, std::optional<In<T, 1>> shift, In<T> C, In<T, 1> norms,
                            Out<T, 2> out, int threads) {
     const Rows<T> x = checked<T>(X, shift, C);
     const i64 k = C.shape(0);
     if (i64(norms.shape(0)) != x.n || i64(out.shape(0)) != k || i64(out.shape(1)) != x.n)
       throw std::invalid_argument("norms or out do not fit the rows");
     Release release;
-    distances_to<T>(x, pointer<T>(shift), C.data(), k, norms.data(), out.data(), threads);
+    distances_to<T>(x, pointer(shift), C.data(), k, norms.data(), out.data(), threads);
   }, "X"_a.noconvert(), "shift"_a.noconvert().none(), "C"_a.noconvert(), "norms"_a.noconvert(),
      "out"_a.noconvert(), "threads"_a);
 }
 
 template <class T> void bind_start(nb::module_& m) {
-  m.def("greedy_start", [](In<T> X, std::optional<InV<double>> w, InC<double> uniforms,
+  m.def("greedy_start", [](Strided<T> X, std::optional<In<double, 1>> w, In<double> uniforms,
                            double seconds, Out<i64, 1> chosen, int threads) {
     const i64 n = X.shape(0), k = chosen.shape(0), trials = uniforms.shape(1);
     check_int(n, "the number of rows");
@@ -248,12 +237,12 @@ template <class T> void bind_start(nb::module_& m) {
         chosen.data()[0] < 0 || chosen.data()[0] >= n)
       throw std::invalid_argument("rows, weights, draws and the first row do not fit together");
     const GreedyStart<T> start{{X.data(), n, i64(X.shape(1)), X.stride(0), X.stride(1)},
-                               pointer<double>(w), k, trials, uniforms.data(), seconds, chosen.data()};
+                               pointer(w), k, trials, uniforms.data(), seconds, chosen.data()};
     Release release;
     return greedy_start<T>(start, threads);
   }, "X"_a.noconvert(), "w"_a.noconvert().none(), "uniforms"_a.noconvert(), "seconds"_a,
      "chosen"_a.noconvert(), "threads"_a);
-  m.def("lloyd_iterations", [](In<T> X, std::optional<InV<T>> w, InV<T> shift, InV<double> origin,
+  m.def("lloyd_iterations", [](Strided<T> X, std::optional<In<T, 1>> w, In<T, 1> shift, In<double, 1> origin,
                           Out<double, 2> centres, Out<std::int32_t, 1> labels, Out<double, 2> sums,
                           bool follow, i64 most, double tol) {
     const i64 n = X.shape(0), d = X.shape(1), k = centres.shape(0);

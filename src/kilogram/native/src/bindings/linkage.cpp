@@ -1,10 +1,9 @@
 // Bindings of medoids and merge trees (linkage/medoids.cpp, linkage/from_rows.cpp).
+#include "bindings/arrays.hpp"
 #include "linalg/blas.hpp"
 #include "linkage/linkage.hpp"
 
 #include <algorithm>
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -12,22 +11,16 @@
 #include <tuple>
 #include <vector>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
 
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T> using InC = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
+
 using Children = Out<std::int64_t, 2>;
 using Heights = Out<double, 1>;
 
 template <class T>
-Medoids<T> checked(const InC<T>& D, const std::optional<InV<T>>& w, const Out<std::int32_t, 1>& m) {
+Medoids<T> checked(const In<T>& D, const std::optional<In<T, 1>>& w, const Out<std::int32_t, 1>& m) {
   const i64 n = D.shape(0);
   check_int(n, "the number of rows");
   if (i64(D.shape(1)) != n || (w && i64(w->shape(0)) != n) || m.shape(0) < 1)
@@ -56,13 +49,13 @@ void grow(i64 n, const Children& children, const Heights& heights, const Heights
   name_clusters(merges.data(), n, children.data(), weights.data());
 }
 
-template <class T> void check_square(i64 rows, i64 columns, const InV<T>& size) {
+template <class T> void check_square(i64 rows, i64 columns, const In<T, 1>& size) {
   if (rows != columns || i64(size.shape(0)) != rows)
     throw std::invalid_argument("distances and sizes do not fit together");
 }
 
 template <class T> void bind(nb::module_& m) {
-  m.def("medoid_sweep", [](InC<T> D, std::optional<InV<T>> w, Out<std::int32_t, 1> medoids,
+  m.def("medoid_sweep", [](In<T> D, std::optional<In<T, 1>> w, Out<std::int32_t, 1> medoids,
                            bool eager, std::int64_t quiet, int threads) {
     const Medoids<T> all = checked<T>(D, w, medoids);
     SweepEnd end;
@@ -73,13 +66,13 @@ template <class T> void bind(nb::module_& m) {
     return std::tuple<i64, i64, double>(end.swaps, end.quiet, end.total);
   }, "D"_a.noconvert(), "w"_a.noconvert().none(), "medoids"_a.noconvert(), "eager"_a, "quiet"_a,
      "threads"_a);
-  m.def("medoid_build", [](InC<T> D, std::optional<InV<T>> w, Out<std::int32_t, 1> medoids,
+  m.def("medoid_build", [](In<T> D, std::optional<In<T, 1>> w, Out<std::int32_t, 1> medoids,
                            int threads) {
     const Medoids<T> all = checked<T>(D, w, medoids);
     Release release;
     medoid_build<T>(all, threads);
   }, "D"_a.noconvert(), "w"_a.noconvert().none(), "medoids"_a.noconvert(), "threads"_a);
-  m.def("link_rows", [](In<T> X, InV<T> size, bool ward, Children children, Heights heights,
+  m.def("link_rows", [](Strided<T> X, In<T, 1> size, bool ward, Children children, Heights heights,
                         Heights weights) {
     const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
     check_square<T>(x.n, x.n, size);
@@ -91,7 +84,7 @@ template <class T> void bind(nb::module_& m) {
     });
   }, "X"_a.noconvert(), "size"_a.noconvert(), "ward"_a, "children"_a.noconvert(),
      "heights"_a.noconvert(), "weights"_a.noconvert());
-  m.def("link_cloud", [](In<T> X, InV<T> size, bool complete, std::int64_t memory_limit, Children children,
+  m.def("link_cloud", [](Strided<T> X, In<T, 1> size, bool complete, std::int64_t memory_limit, Children children,
                          Heights heights, Heights weights, int threads) {
     const Rows<T> x{X.data(), i64(X.shape(0)), i64(X.shape(1)), X.stride(0), X.stride(1)};
     check_square<T>(x.n, x.n, size);
@@ -100,7 +93,7 @@ template <class T> void bind(nb::module_& m) {
     });
   }, "X"_a.noconvert(), "size"_a.noconvert(), "complete"_a, "memory_limit"_a, "children"_a.noconvert(),
      "heights"_a.noconvert(), "weights"_a.noconvert(), "threads"_a);
-  m.def("link_matrix", [](Out<T, 2> D, InV<T> size, const std::string& linkage, Children children,
+  m.def("link_matrix", [](Out<T, 2> D, In<T, 1> size, const std::string& linkage, Children children,
                           Heights heights, Heights weights, int threads) {
     const i64 n = D.shape(0);
     check_square<T>(n, D.shape(1), size);

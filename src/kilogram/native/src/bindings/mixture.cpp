@@ -1,29 +1,19 @@
 // Bindings of the pass of a Gaussian mixture (mixture/mixture.cpp).
+#include "bindings/arrays.hpp"
 #include "mixture/mixture.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
 #include <stdexcept>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
-
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-template <class T, int k> using InC = nb::ndarray<const T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-
-template <class A> auto pointer(const std::optional<A>& a) { return a ? a->data() : nullptr; }
 
 using Release = nb::gil_scoped_release;
 
 template <class T> void bind(nb::module_& m) {
-  m.def("mixture_pass", [](In<T> X, std::optional<InC<T, 1>> w, InC<T, 1> shift, InC<T, 2> means,
-                           InC<T, 2> factors, InC<T, 1> constants, bool diagonal,
+  m.def("mixture_pass", [](Strided<T> X, std::optional<In<T, 1>> w, In<T, 1> shift, In<T, 2> means,
+                           In<T, 2> factors, In<T, 1> constants, bool diagonal,
                            std::optional<Out<T, 2>> responsibilities, bool joint,
                            std::optional<Out<T, 1>> norms, std::optional<Out<double, 2>> sums,
                            int threads) {

@@ -1,10 +1,9 @@
 // The Python module `kilogram.native._core`: NumPy buffers to raw views, nothing else.
 // Arguments never convert: a wrong type is an error here, and the wrappers in Python say which.
+#include "bindings/arrays.hpp"
 #include "linalg/blas.hpp"
 #include "simd/loops.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <omp.h>
 
@@ -38,11 +37,9 @@ void bind_boosting(nb::module_& m);  // boosting.cpp
 
 namespace {
 
-template <class T> using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // The vectorised functions by name, for the tests.
 template <class T> void bind_functions(nb::module_& m) {
-  m.def("elementwise", [](const std::string& name, Vector<const T> x, Vector<T> y) {
+  m.def("elementwise", [](const std::string& name, In<T, 1> x, Out<T, 1> y) {
     const Loops<T>& table = loops<T>();
     const auto f = name == "exp" ? table.exp : name == "cos" ? table.cos : table.log;
     f(x.data(), y.data(), static_cast<i64>(x.shape(0)));

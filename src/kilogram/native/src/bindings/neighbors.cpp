@@ -1,26 +1,19 @@
 // Bindings of exact and approximate neighbour search (neighbors/).
+#include "bindings/arrays.hpp"
 #include "linalg/blas.hpp"
 #include "neighbors/products.hpp"
 #include "neighbors/search.hpp"
 #include "neighbors/tree.hpp"
 
 #include <limits>
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 #include <stdexcept>
 #include <tuple>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
 
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InV = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Made = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T> DenseRows<T> view(const In<T>& X) {
   return {X.data(), static_cast<i64>(X.shape(0)), static_cast<i64>(X.shape(1))};
@@ -128,7 +121,7 @@ void bind_tree(nb::module_& m) {
 }
 
 template <class T> void bind(nb::module_& m) {
-  m.def("nearest_rows", [](In<T> X, In<T> Y, InV<T> shift, InV<T> norms, bool skip_self,
+  m.def("nearest_rows", [](In<T> X, In<T> Y, In<T, 1> shift, In<T, 1> norms, bool skip_self,
                            Out<std::int32_t> index, Out<T> squares, int threads) {
     const Rows<T> x = rows<T>(X), y = rows<T>(Y);
     const i64 k = index.shape(1);
@@ -141,7 +134,7 @@ template <class T> void bind(nb::module_& m) {
                     threads);
   }, "X"_a.noconvert(), "Y"_a.noconvert(), "shift"_a.noconvert(), "norms"_a.noconvert(),
      "skip_self"_a, "index"_a.noconvert(), "squares"_a.noconvert(), "threads"_a);
-  m.def("rows_within", [](In<T> X, In<T> Y, InV<T> shift, InV<T> norms, double radius, bool skip_self,
+  m.def("rows_within", [](In<T> X, In<T> Y, In<T, 1> shift, In<T, 1> norms, double radius, bool skip_self,
                           bool by_distance, int threads) {
     const Rows<T> x = rows<T>(X), y = rows<T>(Y);
     check_fit(x, y, shift.shape(0), norms.shape(0), skip_self);

@@ -1,28 +1,19 @@
 // Stochastic gradient steps on regressions in the module `kilogram.native._core`.
+#include "bindings/arrays.hpp"
 #include "stochastic/online_lasso.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-
-namespace nb = nanobind;
-using nb::literals::operator""_a;
 
 namespace kg {
 namespace {
 
-template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class T> auto* pointer(const std::optional<T>& v) { return v ? v->data() : nullptr; }
-
 template <class T> void bind_lasso(nb::module_& m) {
-  m.def("online_lasso_pass", [](Vector<T> data, std::optional<Vector<i64>> indices,
-                                std::optional<Vector<i64>> indptr, Vector<double> y,
-                                std::optional<Vector<double>> c, Vector<i64> order,
-                                Vector<double> pace, bool intercept, OutVector<double> w,
-                                OutVector<double> mean, OutVector<double> b, double steps) {
+  m.def("online_lasso_pass", [](In<T, 1> data, std::optional<In<i64, 1>> indices,
+                                std::optional<In<i64, 1>> indptr, In<double, 1> y,
+                                std::optional<In<double, 1>> c, In<i64, 1> order,
+                                In<double, 1> pace, bool intercept, Out<double, 1> w,
+                                Out<double, 1> mean, Out<double, 1> b, double steps) {
     const OnlineRows<T> x{data.data(), pointer(indices), pointer(indptr), i64(w.shape(0))};
     const double* p = pace.data();  // eta0, power, l1
     LassoState state{w.data(), mean.data(), b.data(), steps};

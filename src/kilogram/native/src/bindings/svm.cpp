@@ -1,11 +1,10 @@
 // Support vector machines in the module `kilogram.native._core`.
+#include "bindings/arrays.hpp"
 #include "svm/dual_coordinate.hpp"
 #include "svm/loops.hpp"
 #include "svm/one_vs_one.hpp"
 #include "svm/smo.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -17,31 +16,25 @@
 #include <tuple>
 #include <vector>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 
 Spec make_spec(const std::string& kind, const std::vector<double>& params);  // bindings/kernels.cpp
 
 namespace {
 
-template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using OutMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
+
 using Params = std::vector<double>;
 
-template <class T> Rows<T> rows(const Matrix<T>& a) {
+template <class T> Rows<T> rows(const In<T>& a) {
   const i64 n = a.shape(0), d = a.shape(1);
   return Rows<T>{a.data(), n, d, d, 1};
 }
 
 template <class T, class S> void bind_gradient(nb::module_& m) {
-  m.def("smo_gradient", [](const std::string& kind, Matrix<T> X, Matrix<T> A, const Params& p,
-                           Vector<i64> slot, Vector<double> delta, OutMatrix<S> cache,
-                           Vector<i64> old, Vector<double> old_delta, OutVector<double> g,
+  m.def("smo_gradient", [](const std::string& kind, In<T> X, In<T> A, const Params& p,
+                           In<i64, 1> slot, In<double, 1> delta, Out<S> cache,
+                           In<i64, 1> old, In<double, 1> old_delta, Out<double, 1> g,
                            int threads) {
     const Spec spec = make_spec(kind, p);
     Release release;
@@ -54,15 +47,15 @@ template <class T, class S> void bind_gradient(nb::module_& m) {
 }
 
 template <class S> void bind_add(nb::module_& m) {
-  m.def("smo_add", [](Matrix<S> cache, Vector<i64> slot, Vector<double> delta,
-                      OutVector<double> g, int threads) {
+  m.def("smo_add", [](In<S> cache, In<i64, 1> slot, In<double, 1> delta,
+                      Out<double, 1> g, int threads) {
     Release release;
     smo_add<S>(cache.data(), g.shape(0), cache.shape(1), slot.data(), delta.data(), slot.shape(0),
                g.data(), threads);
   }, "cache"_a.noconvert(), "slot"_a.noconvert(), "delta"_a.noconvert(), "g"_a.noconvert(),
      "threads"_a);
-  m.def("smo_square", [](Matrix<S> cache, Vector<i64> slot, Vector<i64> at, Matrix<S> made,
-                         OutMatrix<S> out, int threads) {
+  m.def("smo_square", [](In<S> cache, In<i64, 1> slot, In<i64, 1> at, In<S> made,
+                         Out<S> out, int threads) {
     Release release;
     smo_square<S>(cache.data(), cache.shape(1), slot.data(), at.data(), at.shape(0), made.data(),
                   out.data(), threads);
@@ -71,8 +64,8 @@ template <class S> void bind_add(nb::module_& m) {
 }
 
 template <class S> void bind_bits(nb::module_& m) {
-  m.def("smo_bit_square", [](Matrix<std::uint64_t> B, Vector<S> table, bool differing,
-                             OutMatrix<S> out, int threads) {
+  m.def("smo_bit_square", [](In<std::uint64_t> B, In<S, 1> table, bool differing,
+                             Out<S> out, int threads) {
     const i64 q = B.shape(0);
     const BitProblem problem{B.data(), B.data(), q, q, static_cast<i64>(B.shape(1)), differing};
     Release release;
@@ -81,8 +74,8 @@ template <class S> void bind_bits(nb::module_& m) {
 }
 
 void bind_add_bits(nb::module_& m) {
-  m.def("smo_add_bits", [](Matrix<std::uint64_t> B, Matrix<std::uint64_t> A, Vector<double> delta,
-                           Vector<double> table, bool differing, OutVector<double> g, int threads) {
+  m.def("smo_add_bits", [](In<std::uint64_t> B, In<std::uint64_t> A, In<double, 1> delta,
+                           In<double, 1> table, bool differing, Out<double, 1> g, int threads) {
     const BitProblem problem{A.data(), B.data(), static_cast<i64>(A.shape(0)),
                              static_cast<i64>(B.shape(0)), static_cast<i64>(B.shape(1)), differing};
     Release release;
@@ -92,8 +85,8 @@ void bind_add_bits(nb::module_& m) {
 }
 
 template <class S> void bind_pairs(nb::module_& m) {
-  m.def("smo_pairs", [](Matrix<S> K, Vector<double> s, Vector<double> lower, Vector<double> upper,
-                        OutVector<double> f, OutVector<double> b, double tol, i64 max_steps) {
+  m.def("smo_pairs", [](In<S> K, In<double, 1> s, In<double, 1> lower, In<double, 1> upper,
+                        Out<double, 1> f, Out<double, 1> b, double tol, i64 max_steps) {
     const i64 q = K.shape(0);
     const Scratch<double> work(1, 4 * q);
     Release release;
@@ -106,9 +99,9 @@ template <class S> void bind_pairs(nb::module_& m) {
 }
 
 template <class S> void bind_one_vs_one(nb::module_& m) {
-  m.def("smo_one_vs_one", [](Matrix<S> K, Vector<i64> at, Vector<i64> start, Vector<double> y,
-                        Vector<double> C, int slack, double tol, i64 visits, OutVector<double> b,
-                        OutMatrix<double> results, int threads) {
+  m.def("smo_one_vs_one", [](In<S> K, In<i64, 1> at, In<i64, 1> start, In<double, 1> y,
+                        In<double, 1> C, int slack, double tol, i64 visits, Out<double, 1> b,
+                        Out<double> results, int threads) {
     const OneVsOneProblems problems{static_cast<i64>(results.shape(0)), at.data(), start.data(), y.data(),
                       C.data()};
     Release release;
@@ -120,10 +113,10 @@ template <class S> void bind_one_vs_one(nb::module_& m) {
 }
 
 template <class T> void bind_coordinate(nb::module_& m) {
-  m.def("coordinate_passes", [](Vector<T> data, std::optional<Vector<i64>> indices,
-                                std::optional<Vector<i64>> indptr, i64 d, double scale, double eps,
-                                Matrix<double> terms, OutVector<double> b, OutVector<double> w,
-                                OutVector<i64> order, i64 active, double far, std::uint64_t seed,
+  m.def("coordinate_passes", [](In<T, 1> data, std::optional<In<i64, 1>> indices,
+                                std::optional<In<i64, 1>> indptr, i64 d, double scale, double eps,
+                                In<double> terms, Out<double, 1> b, Out<double, 1> w,
+                                Out<i64, 1> order, i64 active, double far, std::uint64_t seed,
                                 double goal, i64 visits) {
     const i64 n = b.shape(0);
     const double* r = terms.data();  // square, t, s, lower, upper: five rows of n
@@ -161,10 +154,10 @@ void bind_svm(nb::module_& m) {
   bind_one_vs_one<double>(m);
   bind_pairs<float>(m);
   bind_pairs<double>(m);
-  m.def("smo_select", [](Vector<i64> point, Vector<double> t, Vector<double> s,
-                         Vector<double> lower, Vector<double> upper, Vector<double> b,
-                         Vector<double> g, Vector<unsigned char> kept, i64 ask,
-                         OutVector<double> f, OutVector<i64> chosen, OutVector<double> extremes) {
+  m.def("smo_select", [](In<i64, 1> point, In<double, 1> t, In<double, 1> s,
+                         In<double, 1> lower, In<double, 1> upper, In<double, 1> b,
+                         In<double, 1> g, In<unsigned char, 1> kept, i64 ask,
+                         Out<double, 1> f, Out<i64, 1> chosen, Out<double, 1> extremes) {
     const Variables v{static_cast<i64>(point.shape(0)), point.data(), t.data(), s.data(),
                       lower.data(), upper.data(), b.data(), g.data()};
     Release release;

@@ -1,8 +1,6 @@
 // Bindings of decision trees (trees/).
+#include "bindings/arrays.hpp"
 #include "trees/trees.hpp"
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,14 +8,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace nb = nanobind;
-using nb::literals::operator""_a;
-
 namespace kg {
 namespace {
 
-template <class T, int k> using In = nb::ndarray<const T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
-template <class T, int k> using Out = nb::ndarray<T, nb::ndim<k>, nb::c_contig, nb::device::cpu>;
 using Release = nb::gil_scoped_release;
 
 void refuse(bool wrong, const char* why) {

@@ -1,4 +1,5 @@
-// A coordinate costs one product with the residual; a move costs another pass over its entries.
+// Coordinate descent on the columns of X themselves. A coordinate costs one product with the residual; a
+// move costs another pass over its entries.
 #include "coordinate/column_descent.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// BLAS packs both factors, which for a few vectors costs as much as the products themselves.
+// Products of all columns with a few vectors. BLAS packs both factors, which for a few vectors costs as
+// much as the products themselves.
 #include "coordinate/column_products.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Anderson extrapolation: weights of the steps, of sum 1, whose combination is shortest.
 #include "coordinate/extrapolation.hpp"
 
 #include <algorithm>

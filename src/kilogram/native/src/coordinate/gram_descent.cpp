@@ -1,5 +1,5 @@
-// A coordinate that stays where it is costs one comparison; a move costs one row of G. Slow epochs are
-// extrapolated (Anderson; Bertrand and Massias 2021).
+// Coordinate descent on a stored Gram matrix. A coordinate that stays where it is costs one comparison; a
+// move costs one row of G. Slow epochs are extrapolated (Anderson; Bertrand and Massias 2021).
 #include "coordinate/gram_descent.hpp"
 
 #include <algorithm>

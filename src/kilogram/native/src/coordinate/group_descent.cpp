@@ -1,4 +1,5 @@
-// A group is minimised over a quadratic of constant curvature that lies above the objective.
+// Coordinate descent over groups of coefficients. A group is minimised over a quadratic of constant
+// curvature that lies above the objective.
 #include "coordinate/group_descent.hpp"
 
 #include <algorithm>

@@ -8,7 +8,7 @@ constexpr int kOf = 5;  // 20 of 32 registers hold sums
 #else
 constexpr int kOf = 3;  // 12 of 16
 #endif
-constexpr int kFour = 4;
+constexpr int kRowsAtOnce = 4;
 
 template <class T, int R, int C>
 __attribute__((noinline)) void dot_block(const T* x, i64 ldx, const T* h, i64 ldh, i64 d, T* out) {
@@ -41,15 +41,15 @@ __attribute__((noinline)) void dot_block(const T* x, i64 ldx, const T* h, i64 ld
 template <class T, int C>
 KG_INLINE void dot_rows(const T* x, i64 ldx, i64 m, const T* h, i64 ldh, i64 d, T* out) {
   i64 i = 0;
-  for (; i + kFour <= m; i += kFour) dot_block<T, kFour, C>(x + i * ldx, ldx, h, ldh, d, out + i);
+  for (; i + kRowsAtOnce <= m; i += kRowsAtOnce) dot_block<T, kRowsAtOnce, C>(x + i * ldx, ldx, h, ldh, d, out + i);
   for (; i < m; ++i) dot_block<T, 1, C>(x + i * ldx, ldx, h, ldh, d, out + i);
 }
 
 template <class T>
 void tile_dots(const T* x, i64 ldx, i64 m, const T* H, i64 k, i64 d, T* out) {
   // few rows at a time against all components: the rows come from memory, H from the second cache
-  for (i64 i = 0; i < m; i += kFour) {
-    const i64 rows = m - i < kFour ? m - i : kFour;
+  for (i64 i = 0; i < m; i += kRowsAtOnce) {
+    const i64 rows = m - i < kRowsAtOnce ? m - i : kRowsAtOnce;
     i64 j = 0;
     for (; j + kOf <= k; j += kOf)
       dot_rows<T, kOf>(x + i * ldx, ldx, rows, H + j * d, d, d, out + j * kTile + i);
@@ -95,14 +95,14 @@ KG_INLINE void add_strip(const T* w, i64 k, const T* x, i64 ldx, i64 m, T* A, i6
 
 template <class T>
 void tile_add(const T* w, i64 k, const T* x, i64 ldx, i64 m, i64 d, T* A) {
-  constexpr i64 strip = kFour * kWide<T>;
+  constexpr i64 strip = kRowsAtOnce * kWide<T>;
   i64 t = 0;
   for (; t + strip <= d; t += strip) {
     if (t + 2 * strip <= d)
       for (i64 i = 0; i < m; ++i)
         for (i64 b = 0; b < strip * i64(sizeof(T)); b += 64)
           __builtin_prefetch(reinterpret_cast<const char*>(x + i * ldx + t + strip) + b);
-    add_strip<T, kFour>(w, k, x + t, ldx, m, A + t, d);
+    add_strip<T, kRowsAtOnce>(w, k, x + t, ldx, m, A + t, d);
   }
   for (; t + kWide<T> <= d; t += kWide<T>) add_strip<T, 1>(w, k, x + t, ldx, m, A + t, d);
   for (; t < d; ++t)

@@ -1,8 +1,9 @@
-// A V for a symmetric A of which only the lower half is stored: every entry is read once and serves
-// its row and its column. The half lies in bands of kHalfRows rows, one after another, each as long
-// as its last row: no memory is touched above the diagonal but within a band. Sums run in an order fixed by the sizes alone: the rows are cut into
-// parts of equal area, each part has its own sums, and they are added in order at the end.
-// The columns of V travel in groups of one vector: memory, not arithmetic, sets the pace.
+// A V for a symmetric A of which only the lower half is stored: every entry is read once and serves its
+// row and its column. The half lies in bands of kHalfRows rows, one after another, each as long as its
+// last row: no memory is touched above the diagonal but within a band. Sums run in an order fixed by the
+// sizes alone: the rows are cut into parts of equal area, each part has its own sums, and they are added
+// in order at the end. The columns of V travel in groups of one vector: memory, not arithmetic, sets the
+// pace.
 #include "kernels/kernels.hpp"
 #include "kernels/tile.hpp"
 

@@ -22,7 +22,6 @@
 namespace kg {
 namespace {
 
-constexpr i64 kFour = 4;
 constexpr i64 kPiece = 960;  // rows compared with their bounds at a time, by one thread
 constexpr i64 kStrips = 8;   // strips' worth of remaining rows that one thread takes at a time
 constexpr i64 kAhead = 12;   // rows that are called for while others are measured
@@ -32,9 +31,9 @@ template <class T> struct Groups {
   explicit Groups(const BoundedPass<T>& p)
       : d(p.pass.X.d), size(p.size), count(ceil_div(p.pass.k, p.size)), place(p.pass.k),
         packed(1, count * size * d), half(1, count * size) {
-    std::vector<T> four(kFour * d);
-    for (i64 b = 0; b < count * size; b += kFour) {
-      const i64 filled = std::clamp<i64>(p.pass.k - b, 0, kFour);
+    std::vector<T> four(kBlockCentres * d);
+    for (i64 b = 0; b < count * size; b += kBlockCentres) {
+      const i64 filled = std::clamp<i64>(p.pass.k - b, 0, kBlockCentres);
       for (i64 r = 0; r < filled; ++r) {
         const T* c = p.pass.C + i64(p.order[b + r]) * d;
         std::copy(c, c + d, four.data() + r * d);
@@ -191,7 +190,7 @@ template <class T> class Look {
     const i64 place0 = g * g_.size;
     for (i64 i = 0; i < strip_; ++i) own_[i] = place_[i] - static_cast<std::int32_t>(place0);
     loops<T>().two_nearest(packed_.block(0), d_, g_.packed.block(0) + place0 * d_,
-                           g_.half.block(0) + place0, g_.size / kFour, own_.data(), norms_.data(),
+                           g_.half.block(0) + place0, g_.size / kBlockCentres, own_.data(), norms_.data(),
                            slack_, first_.data(), second_.data(), at_.data());
     const T drift = b_.drift[g];
     for (i64 i = 0; i < m; ++i) {

@@ -23,11 +23,11 @@ namespace kg {
 
 namespace {
 
-constexpr float kMuch = 0.02f;  // of the distance from the own centre, for that centre to move
+constexpr float kLargeMove = 0.02f;  // of the distance from the own centre, for that centre to move
 constexpr i64 kFewBlocks = 48;  // of which all scores are kept
-constexpr i64 kSome = 2;        // else one of so many blocks tells a good guess where nothing is known
+constexpr i64 kSampledOneIn = 2;     // else one of so many blocks gives a first centre where none is known
 
-// One thread's strip of rows on its way.
+// One thread's strip of rows in a pass.
 template <class T> class Sift {
  public:
   Sift(const FilteredPass<T>& filtered, const CodedCentres<T>& centres, const std::int32_t* rows)
@@ -72,7 +72,7 @@ template <class T> class Sift {
   // the first blocks, whose scores are kept: all, or some to guess from, or none
   CodedBlocks first_of(CodedBlocks blocks) const {
     const bool few = blocks.blocks <= kFewBlocks && !s_.starts;
-    blocks.blocks = few ? blocks.blocks : p_.follow ? 0 : ceil_div(blocks.blocks, kSome);
+    blocks.blocks = few ? blocks.blocks : p_.follow ? 0 : ceil_div(blocks.blocks, kSampledOneIn);
     return blocks;
   }
 
@@ -126,14 +126,14 @@ template <class T> class Sift {
     float& upper = about(i).upper;
     const float moved = s_.moved[label_[i]];
     upper = (upper + moved) * 1.000001f;
-    return !scored_.blocks && moved > kMuch * upper;
+    return !scored_.blocks && moved > kLargeMove * upper;
   }
 
   // what another centre's score has to reach, over the row's step
   void limit(i64 i) {
     const QuantisedRow& row = about(i);
     const float away = row.upper * row.upper * half_;
-    const bool near = away < float(kFarOut);
+    const bool near = away < float(kLargestSquare);
     least_[i] = near ? row.half - away * row.inverse : -kAlways;
     upper_[i] = near ? row.upper * row.inverse : 0;
   }

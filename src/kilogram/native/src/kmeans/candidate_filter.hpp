@@ -7,8 +7,8 @@
 
 namespace kg {
 
-inline constexpr double kNothing = 1e-30;  // of the length of a row
-inline constexpr double kFarOut = 1e30;    // squared: rows and centres beyond are always looked at
+inline constexpr double kNegligible = 1e-30;  // of the length of a row
+inline constexpr double kLargestSquare = 1e30;  // of a distance: rows and centres beyond are always looked at
 inline constexpr float kAlways = 1e38f;
 
 // What float32 may lose in a sum of d products, relative to their size, several times over.

@@ -1,4 +1,5 @@
-// Centres of the candidate filter of k-means (kmeans/candidate_filter.cpp): exact, and as codes with what they may be off by.
+// Centres of the candidate filter of k-means (kmeans/candidate_filter.cpp): exact, and as codes with what
+// they may be off by.
 #pragma once
 #include "kmeans/candidate_filter.hpp"
 #include "simd/loops.hpp"
@@ -16,17 +17,17 @@ namespace kg {
 class Coded {
  public:
   Coded(i64 d, i64 places, double balance)
-      : d_(d), quads_(quads_of(d)), blocks_(ceil_div(places, kFour)),
-        balance_(balance), codes_(blocks_ * size(), 0), scale_(blocks_ * kFour, 0.0f),
+      : d_(d), quads_(quads_of(d)), blocks_(ceil_div(places, kBlockCentres)),
+        balance_(balance), codes_(blocks_ * size(), 0), scale_(blocks_ * kBlockCentres, 0.0f),
         half_(scale_.size(), std::numeric_limits<float>::infinity()), reach_(scale_),
-        radius_(scale_), squares_(scale_.size(), 0.0), parts_(2 * d * blocks_ * kFour, 0.0f) {}
+        radius_(scale_), squares_(scale_.size(), 0.0), parts_(2 * d * blocks_ * kBlockCentres, 0.0f) {}
 
   CodedBlocks blocks() const {
     return {codes_.data(), scale_.data(), reach_.data(), half_.data(), radius_.data(), quads_, blocks_};
   }
 
   CodedBlocks block(i64 b) const {
-    const i64 at = b * kFour;
+    const i64 at = b * kBlockCentres;
     return {codes_.data() + b * size(), scale_.data() + at, reach_.data() + at, half_.data() + at,
             radius_.data() + at, quads_, 1};
   }
@@ -57,7 +58,7 @@ class Coded {
     }
     put(at, one);
     const double slack = rounding(d_), left = std::sqrt(off) * step + slack * std::sqrt(squares);
-    const bool far_out = !(squares < kFarOut && radius * radius < kFarOut);
+    const bool far_out = !(squares < kLargestSquare && radius * radius < kLargestSquare);
     scale_[at] = far_out ? 0 : static_cast<float>(step);
     half_[at] =
         far_out ? 0 : static_cast<float>((squares - radius * radius) / 2 - slack * squares);
@@ -85,12 +86,11 @@ class Coded {
   }
 
  private:
-  static constexpr i64 kFour = 4;
 
-  i64 size() const { return 4 * kFour * (quads_ + ceil_div(quads_, grain_.chunk(quads_))); }
+  i64 size() const { return 4 * kBlockCentres * (quads_ + ceil_div(quads_, grain_.chunk(quads_))); }
 
   void put(i64 at, const std::int8_t* one) {
-    std::int8_t* to = codes_.data() + at / kFour * size() + at % kFour * 4;
+    std::int8_t* to = codes_.data() + at / kBlockCentres * size() + at % kBlockCentres * 4;
     for (i64 q0 = 0; q0 < quads_; q0 += grain_.chunk(quads_)) {
       const i64 q1 = std::min(quads_, q0 + grain_.chunk(quads_));
       std::uint32_t sums[2] = {0, 0};  // which may run over, as those of the loops
@@ -99,8 +99,8 @@ class Coded {
       const std::int16_t start[2] = {static_cast<std::int16_t>(sums[0]),
                                      static_cast<std::int16_t>(sums[1])};
       std::memcpy(to, grain_.wide ? static_cast<const void*>(&both) : start, 4);
-      to += 4 * kFour;
-      for (i64 q = q0; q < q1; ++q, to += 4 * kFour) std::memcpy(to, one + 4 * q, 4);
+      to += 4 * kBlockCentres;
+      for (i64 q = q0; q < q1; ++q, to += 4 * kBlockCentres) std::memcpy(to, one + 4 * q, 4);
     }
   }
 

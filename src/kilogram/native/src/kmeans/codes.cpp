@@ -1,4 +1,5 @@
-// The rows of the candidate filter of k-means (kmeans/candidate_filter.cpp) as bytes, and which loops of k-means this machine takes.
+// The rows of the candidate filter of k-means (kmeans/candidate_filter.cpp) as bytes, and which loops of
+// k-means this machine takes.
 #include "kmeans/small_k_loops.hpp"
 #include "kmeans/candidate_filter.hpp"
 #include "simd/dispatch.hpp"
@@ -50,14 +51,14 @@ template <class T> class Encoder {
   void put(i64 i, double balance) {
     const Code code = encode(i, e_.codes + i * lines_ * kLine);
     const double slack = rounding(d_), norm = code.norm, inverse = 1 / double(code.step);
-    const double off = code.left * (1 + slack) + slack * std::sqrt(norm) + kNothing;
+    const double off = code.left * (1 + slack) + slack * std::sqrt(norm) + kNegligible;
     const double spread = std::sqrt(balance * off * off + code.length * code.length / balance);
-    const bool far_out = !(norm < kFarOut);
+    const bool far_out = !(norm < kLargestSquare);
     QuantisedRow& to = e_.about[i];
     to.inverse = far_out ? 1 : static_cast<float>(inverse);
     to.spread = far_out ? 0 : static_cast<float>(spread * inverse * (1 + slack));
     to.half = far_out ? -kAlways
-                      : static_cast<float>((norm / 2 * (1 - slack) - kNothing) * inverse);
+                      : static_cast<float>((norm / 2 * (1 - slack) - kNegligible) * inverse);
     to.upper = 0;
   }
 

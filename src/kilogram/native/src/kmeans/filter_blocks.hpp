@@ -9,12 +9,11 @@ namespace kg {
 
 // Their places are counted among the blocks listed; `global` is the place among all.
 class ListedBlocks {
-  static constexpr i64 kFour = 4;  // centres of a block
 
  public:
   ListedBlocks(const Coded& coded, const std::int32_t* order, i64 places)
       : all(coded.blocks()), coded_(coded), order_(order), places_(places), listed_(all.blocks),
-        where_(all.blocks), reach_(kFour * all.blocks), apart_(kFour * all.blocks * kFour * all.blocks, -1.0f) {
+        where_(all.blocks), reach_(kBlockCentres * all.blocks), apart_(kBlockCentres * all.blocks * kBlockCentres * all.blocks, -1.0f) {
     clear();
   }
 
@@ -29,16 +28,16 @@ class ListedBlocks {
     const i64 j = some.blocks++;
     listed_[j] = b;
     where_[b] = j;
-    std::copy(all.reach + b * kFour, all.reach + (b + 1) * kFour, reach_.data() + j * kFour);
+    std::copy(all.reach + b * kBlockCentres, all.reach + (b + 1) * kBlockCentres, reach_.data() + j * kBlockCentres);
     return j;
   }
 
   i64 block(i64 j) const { return listed_[j]; }
   std::int32_t global(std::int32_t place) const {
-    return static_cast<std::int32_t>(listed_[place / kFour] * kFour + place % kFour);
+    return static_cast<std::int32_t>(listed_[place / kBlockCentres] * kBlockCentres + place % kBlockCentres);
   }
   std::int32_t local(std::int32_t place) const {
-    return static_cast<std::int32_t>(where_[place / kFour] * kFour + place % kFour);
+    return static_cast<std::int32_t>(where_[place / kBlockCentres] * kBlockCentres + place % kBlockCentres);
   }
   // the centre at a place, or -1
   std::int32_t centre(std::int32_t place) const {
@@ -49,7 +48,7 @@ class ListedBlocks {
 
   // `Coded::apart` of two places, remembered
   float apart(std::int32_t a, std::int32_t b) {
-    float& known = apart_[global(a) * kFour * all.blocks + global(b)];
+    float& known = apart_[global(a) * kBlockCentres * all.blocks + global(b)];
     if (known < 0) known = coded_.apart(global(a), global(b));
     return known;
   }

@@ -1,4 +1,5 @@
-// Lloyd's iteration with the candidate filter (kmeans/candidate_filter.cpp) with bounds from pass to pass (kmeans/bounds.cpp).
+// Lloyd's iteration with the candidate filter (kmeans/candidate_filter.cpp) with bounds from pass to pass
+// (kmeans/bounds.cpp).
 //
 // A row knows how far its own centre is at most and, for every block of four centres, how far the
 // nearest of them is at least, its own left out; both move with the centres. What happens to it:
@@ -16,7 +17,6 @@ namespace kg {
 
 namespace {
 
-constexpr i64 kFour = 4;
 constexpr i64 kPiece = 960;  // rows compared with their bounds at a time, by one thread
 constexpr i64 kStrips = 4;   // taken one after another
 
@@ -45,7 +45,7 @@ template <class T>
 std::vector<std::int32_t> listed(const FilteredBoundsPass<T>& h, const CodedCentres<T>& centres,
                                  const std::vector<std::uint64_t>& needed) {
   const ClusterPass<T>& p = h.filtered.pass;
-  const i64 n = p.X.n, blocks = ceil_div(h.filtered.places, kFour);
+  const i64 n = p.X.n, blocks = ceil_div(h.filtered.places, kBlockCentres);
   std::vector<std::int32_t> order;
   order.reserve(n);
   if (!h.known) {
@@ -58,7 +58,7 @@ std::vector<std::int32_t> listed(const FilteredBoundsPass<T>& h, const CodedCent
   rows.reserve(n);
   for (i64 i = 0; i < n; ++i) {
     if (!needed[i]) continue;
-    const std::uint64_t own = std::uint64_t(1) << centres.place[p.labels[i]] / kFour;
+    const std::uint64_t own = std::uint64_t(1) << centres.place[p.labels[i]] / kBlockCentres;
     wanted += __builtin_popcountll(needed[i]);
     rows.push_back({needed[i] | own, static_cast<std::int32_t>(i)});
   }

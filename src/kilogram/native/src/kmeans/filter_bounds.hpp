@@ -9,9 +9,8 @@
 
 namespace kg {
 
-// One thread's strip of rows on its way.
+// One thread's strip of rows in a pass.
 template <class T> class Hold {
-  static constexpr i64 kFour = 4;  // centres of a block
   static constexpr float kBelow = 1 - 2e-6f, kAbove = 1 + 2e-6f;  // what float32 loses, and more
 
  public:
@@ -65,7 +64,7 @@ template <class T> class Hold {
   }
 
  private:
-  i64 places() const { return kFour * all_.blocks; }
+  i64 places() const { return kBlockCentres * all_.blocks; }
   float* lower(i64 i) const { return h_.lower + i * h_.ld; }
   float largest() const { return *std::max_element(s_.moved, s_.moved + p_.k) * kAbove; }
   const T* load(i64 i, T* to) const {
@@ -105,7 +104,7 @@ template <class T> class Hold {
   // what the score of another centre has to reach, over the row's step
   float limit(const QuantisedRow& row) const {
     const float away = row.upper * row.upper * wide_;
-    return away < float(kFarOut) ? row.half - away * row.inverse : -kAlways;
+    return away < float(kLargestSquare) ? row.half - away * row.inverse : -kAlways;
   }
 
   // The blocks that some row needs, and those of the rows' own centres; the places among them.
@@ -113,7 +112,7 @@ template <class T> class Hold {
     std::uint64_t bits = 0;
     for (i64 i = 0; i < m_; ++i) {
       bits |= needed_[i];
-      if (p_.follow) bits |= std::uint64_t(1) << c_.place[p_.labels[at_[i]]] / kFour;
+      if (p_.follow) bits |= std::uint64_t(1) << c_.place[p_.labels[at_[i]]] / kBlockCentres;
     }
     blocks_.clear();
     std::fill(fresh_.begin(), fresh_.end(), -kAlways);
@@ -123,9 +122,9 @@ template <class T> class Hold {
       const i64 j = blocks_.add(b);
       while (called < more_ * (j + 1) / wanted) call(called++);
       f_.score(strip_.block(0), c_.coded.block(b), inverse_.data(),
-               scores_.block(0) + j * kFour * f_.rows);
+               scores_.block(0) + j * kBlockCentres * f_.rows);
     }
-    if (!p_.follow) f_.best(scores_.block(0), kFour * blocks_.some.blocks, own_.data());
+    if (!p_.follow) f_.best(scores_.block(0), kBlockCentres * blocks_.some.blocks, own_.data());
     for (i64 i = 0; i < f_.rows; ++i) {
       if (p_.follow) own_[i] = blocks_.local(c_.place[p_.labels[at_[i]]]);
       now_[i] = own_[i];
@@ -146,7 +145,7 @@ template <class T> class Hold {
       const Pair pair = found_[p];
       if (pair.row >= m_ || blocks_.centre(pair.place) < 0) continue;
       found_[kept] = pair;
-      const bool near = (needed_[pair.row] >> blocks_.block(pair.place / kFour) & 1) && !behind(pair);
+      const bool near = (needed_[pair.row] >> blocks_.block(pair.place / kBlockCentres) & 1) && !behind(pair);
       kept += near;
       if (near) fetch(at_[pair.row]);
     }
@@ -193,7 +192,7 @@ template <class T> class Hold {
       best_[row] = away_[p];
       now_[row] = place;
     }
-    for (const Pair& pair : pairs_) again(pair.row, pair.place / kFour);
+    for (const Pair& pair : pairs_) again(pair.row, pair.place / kBlockCentres);
     return rows + static_cast<i64>(pairs_.size());
   }
 
@@ -218,8 +217,8 @@ template <class T> class Hold {
   // the bound of row i to the j-th block listed, with what has been measured
   void again(i64 i, i64 j) {
     float nearest = std::numeric_limits<float>::infinity();
-    for (i64 r = 0; r < kFour; ++r) {
-      const Pair pair{static_cast<std::int32_t>(j * kFour + r), static_cast<std::int32_t>(i)};
+    for (i64 r = 0; r < kBlockCentres; ++r) {
+      const Pair pair{static_cast<std::int32_t>(j * kBlockCentres + r), static_cast<std::int32_t>(i)};
       if (pair.place == now_[i] || blocks_.centre(pair.place) < 0) continue;
       const float known = exact_[pair.place * f_.rows + i];
       const float left = std::max(0.0f, half_[i] - high(pair)) * 2 / inverse_[i];
@@ -237,22 +236,22 @@ template <class T> class Hold {
       if (p_.follow) add(x, -w, sums + i64(p_.labels[at]) * (d_ + 1));
       add(x, w, sums + i64(label) * (d_ + 1));
       p_.labels[at] = label;
-      again(i, own_[i] / kFour);  // the centre left behind counts again
+      again(i, own_[i] / kBlockCentres);  // the centre left behind counts again
     }
     if (read_[i])
       s_.about[at].upper = static_cast<float>(std::sqrt(double(best_[i])) * per_unit_);
     else
       tighten(i);
-    bound(i, moves ? blocks_.block(own_[i] / kFour) : -1);
+    bound(i, moves ? blocks_.block(own_[i] / kBlockCentres) : -1);
   }
 
   // The codes bound the distance from the own centre as well.
   void tighten(i64 i) const {
     const Pair pair{own_[i], static_cast<std::int32_t>(i)};
     const float low = high(pair) - 2 * blocks_.reach(pair.place) * spread_[i];
-    const float left = half_[i] * norms_ - low + margin_[i] + float(kNothing) * inverse_[i];
+    const float left = half_[i] * norms_ - low + margin_[i] + float(kNegligible) * inverse_[i];
     float& upper = s_.about[at_[i]].upper;
-    if (left > 0 && left < float(kFarOut))
+    if (left > 0 && left < float(kLargestSquare))
       upper = std::min(upper, std::sqrt(2 * left / inverse_[i]) * kAbove);
   }
 

@@ -3,6 +3,7 @@
 // to 16 bits (modulo 2^16: only the whole sum has to fit) and those to 32 bits once a chunk. Where the
 // machine sums four of them to 32 bits at once, there is one chunk, and codes have a bit more.
 #include "kmeans/filter_loops.hpp"
+#include "simd/loops.hpp"
 #include "simd/vectors.hpp"
 
 namespace kg {
@@ -13,7 +14,7 @@ constexpr Grain kGrain = kSums32;
 #else
 constexpr Grain kGrain = kSums16;
 #endif
-constexpr int kFour = 4, kTwo = 2;
+constexpr int kTwo = 2;  // vectors of rows of a strip
 constexpr i64 kLanes = kBytes / 4;  // rows of a vector
 constexpr i64 kRows = kTwo * kLanes;
 
@@ -75,72 +76,72 @@ KG_INLINE unsigned signs(Int32 mask) {
 // out[centre][vector] = <X, G> of one strip and one block of centres; kMany: more than one chunk
 #if defined(__AVX512VNNI__)
 template <bool kMany>
-KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
-  __m512i sum[kFour][kTwo];
+KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kBlockCentres][kTwo]) {
+  __m512i sum[kBlockCentres][kTwo];
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
     sum[r][0] = sum[r][1] = _mm512_set1_epi32(reinterpret_cast<const std::int32_t*>(c)[r]);
-  c += 4 * kFour;
-  for (i64 q = 0; q < quads; ++q, x += kTwo * kBytes, c += 4 * kFour) {
+  c += 4 * kBlockCentres;
+  for (i64 q = 0; q < quads; ++q, x += kTwo * kBytes, c += 4 * kBlockCentres) {
     const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + kBytes);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
+    for (int r = 0; r < kBlockCentres; ++r) {
       const __m512i quad = _mm512_set1_epi32(reinterpret_cast<const std::int32_t*>(c)[r]);
       sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x0, quad);
       sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x1, quad);
     }
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) out[r][v] = (Float)_mm512_cvtepi32_ps(sum[r][v]);
 }
 #else
 template <bool kMany>
-KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kFour][kTwo]) {
-  Int32 total[kFour][kTwo];
+KG_INLINE void products(const std::uint8_t* x, i64 quads, const std::int8_t* c, Float out[kBlockCentres][kTwo]) {
+  Int32 total[kBlockCentres][kTwo];
   for (i64 q0 = 0; q0 < (kMany ? quads : 1); q0 += kGrain.many_chunks) {
     const i64 q1 = kMany && quads - q0 > kGrain.many_chunks ? kGrain.many_chunks : quads - q0;
-    Int16 sum[kFour][kTwo];
+    Int16 sum[kBlockCentres][kTwo];
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r)
+    for (int r = 0; r < kBlockCentres; ++r)
       sum[r][0] = sum[r][1] = (Int16)(Int32{} + reinterpret_cast<const std::int32_t*>(c)[r]);
-    c += 4 * kFour;
-    for (i64 q = 0; q < q1; ++q, x += kTwo * kBytes, c += 4 * kFour) {
+    c += 4 * kBlockCentres;
+    for (i64 q = 0; q < q1; ++q, x += kTwo * kBytes, c += 4 * kBlockCentres) {
       const Int8 x0 = *reinterpret_cast<const Int8*>(x), x1 = *reinterpret_cast<const Int8*>(x + kBytes);
 #pragma GCC unroll 4
-      for (int r = 0; r < kFour; ++r) {
+      for (int r = 0; r < kBlockCentres; ++r) {
         const Int8 quad = (Int8)(Int32{} + reinterpret_cast<const std::int32_t*>(c)[r]);
         sum[r][0] += byte_products(x0, quad);
         sum[r][1] += byte_products(x1, quad);
       }
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r)
+    for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
       for (int v = 0; v < kTwo; ++v)
         total[r][v] = kMany && q0 ? total[r][v] + widened(sum[r][v]) : widened(sum[r][v]);
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) out[r][v] = __builtin_convertvector(total[r][v], Float);
 }
 #endif
 
 constexpr i64 block_bytes(i64 quads) {
-  return 4 * kFour * (quads + (quads + kGrain.chunk(quads) - 1) / kGrain.chunk(quads));
+  return 4 * kBlockCentres * (quads + (quads + kGrain.chunk(quads) - 1) / kGrain.chunk(quads));
 }
 
-constexpr int kWords = (kFour * kRows + 63) / 64;
+constexpr int kWords = (kBlockCentres * kRows + 63) / 64;
 constexpr unsigned kAll = (1u << kLanes) - 1;
 
 // Which pairs of a block are not below zero, as bits [centre][row]; all are numbers, so the signs tell.
-KG_INLINE void to_bits(const Float f[kFour][kTwo], std::uint64_t* found) {
+KG_INLINE void to_bits(const Float f[kBlockCentres][kTwo], std::uint64_t* found) {
 #pragma GCC unroll 2
   for (int w = 0; w < kWords; ++w) found[w] = 0;
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) {
       const i64 at = r * kRows + v * kLanes;
@@ -154,7 +155,7 @@ KG_INLINE i64 to_pairs(const std::uint64_t* found, i64 block, const std::int32_t
   for (int w = 0; w < kWords; ++w)
     for (std::uint64_t word = found[w]; word; word &= word - 1) {
       const i64 at = w * 64 + __builtin_ctzll(word), row = at % kRows;
-      const auto place = static_cast<std::int32_t>(block * kFour + at / kRows);
+      const auto place = static_cast<std::int32_t>(block * kBlockCentres + at / kRows);
       out[pairs] = {place, static_cast<std::int32_t>(row)};
       pairs += place != own[row];
     }
@@ -164,16 +165,16 @@ KG_INLINE i64 to_pairs(const std::uint64_t* found, i64 block, const std::int32_t
 // scale <X, G> + reach spread - half inverse - least of a strip and block b, plus radius upper of groups
 template <bool kMany, bool kGroups>
 KG_INLINE void reached(const std::uint8_t* x, const CodedBlocks& c, i64 quads, i64 size, i64 b,
-                       const StripLimits& l, Float f[kFour][kTwo]) {
+                       const StripLimits& l, Float f[kBlockCentres][kTwo]) {
   products<kMany>(x, quads, c.codes + b * size, f);
-  const float *scale = c.scale + b * kFour, *reach = c.reach + b * kFour, *half = c.half + b * kFour;
+  const float *scale = c.scale + b * kBlockCentres, *reach = c.reach + b * kBlockCentres, *half = c.half + b * kBlockCentres;
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kTwo; ++v) {
       const Float needed = half[r] * at(l.inverse, v) + at(l.least, v);
       f[r][v] = f[r][v] * scale[r] + (reach[r] * at(l.spread, v) - needed);
-      if (kGroups) f[r][v] += c.radius[b * kFour + r] * at(l.upper, v);
+      if (kGroups) f[r][v] += c.radius[b * kBlockCentres + r] * at(l.upper, v);
     }
 }
 
@@ -185,11 +186,11 @@ __attribute__((noinline)) i64 next_near(const std::uint8_t* __restrict x, const 
                                         const StripLimits& limits, std::uint64_t* __restrict found) {
   const i64 quads = c.quads, size = block_bytes(quads);
   for (; l < count; ++l) {
-    Float f[kFour][kTwo];
+    Float f[kBlockCentres][kTwo];
     Int32 below = Int32{} - 1;
     reached<kMany, false>(x, c, quads, size, listed[l], limits, f);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) below &= (Int32)f[r][0] & (Int32)f[r][1];
+    for (int r = 0; r < kBlockCentres; ++r) below &= (Int32)f[r][0] & (Int32)f[r][1];
     if (__builtin_expect(signs(below) == kAll, 1)) continue;
     to_bits(f, found);
     return l;
@@ -201,11 +202,11 @@ template <bool kMany>
 __attribute__((noinline)) void open_groups(const std::uint8_t* __restrict x, const CodedBlocks& c,
                                            const StripLimits& limits, std::uint8_t* __restrict open) {
   const i64 quads = c.quads, size = block_bytes(quads);
-  for (i64 b = 0; b < c.blocks; ++b, open += kFour) {
-    Float f[kFour][kTwo];
+  for (i64 b = 0; b < c.blocks; ++b, open += kBlockCentres) {
+    Float f[kBlockCentres][kTwo];
     reached<kMany, true>(x, c, quads, size, b, limits, f);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) open[r] = signs((Int32)f[r][0] & (Int32)f[r][1]) != kAll;
+    for (int r = 0; r < kBlockCentres; ++r) open[r] = signs((Int32)f[r][0] & (Int32)f[r][1]) != kAll;
   }
 }
 

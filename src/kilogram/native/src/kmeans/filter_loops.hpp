@@ -1,4 +1,5 @@
-// The loops of the candidate filter of k-means (kmeans/candidate_filter.cpp), one table per instruction set as in simd/loops.hpp.
+// The loops of the candidate filter of k-means (kmeans/candidate_filter.cpp), one table per instruction
+// set as in simd/loops.hpp.
 #pragma once
 #include <cstdint>
 

@@ -17,7 +17,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kKept = i64(1) << 23;  // bytes of rows that are packed once for all centres
-constexpr double kFaint = 1e-9;      // of the largest weight of a cluster: what rounding may leave
+constexpr double kNegligibleWeight = 1e-9;  // of the largest weight of a cluster: what rounding may leave
 
 // Rows lie in blocks of two panels. The mass of every block is kept, so that a draw looks at the
 // blocks and then at the rows of one; it is added up in order, whatever the threads.
@@ -196,7 +196,7 @@ template <class T> LloydTerms lloyd_iterations(const LloydSteps<T>& l) {
     double most = 0;
     for (i64 c = 0; pass.w && c < k; ++c) most = std::max(most, pass.sums[c * (d + 1) + d]);
     for (i64 c = 0; c < k; ++c)
-      if (!(pass.sums[c * (d + 1) + d] > kFaint * most)) return terms;
+      if (!(pass.sums[c * (d + 1) + d] > kNegligibleWeight * most)) return terms;
     double moved = 0;
     for (i64 c = 0; c < k; ++c) {
       const double *sum = pass.sums + c * (d + 1), weight = sum[d];

@@ -139,7 +139,7 @@ Code encode(const float* __restrict x, i64 lines, std::uint8_t* __restrict codes
   float most = __builtin_sqrtf(longest) / kGrain.row_length;
   const float largest = folded<float>(top, [](auto a, auto b) { return a > b ? a : b; }) / kGrain.row_code;
   most = largest > most ? largest : most;
-  const float step = most > 1e-36f ? most : 1.0f;  // less is nothing (kNothing), and its inverse too large
+  const float step = most > 1e-36f ? most : 1.0f;  // less is nothing (kNegligible), and its inverse too large
   Float length{}, left{};
   for (i64 l = 0; l < lines; ++l) encode_line(x + l * kLine, step, codes + l * kLine, length, left);
   return {step, __builtin_sqrtf(sum_of<float>(length)) * step, __builtin_sqrtf(sum_of<float>(left)), norm};

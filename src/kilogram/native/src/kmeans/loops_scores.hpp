@@ -6,14 +6,14 @@ __attribute__((noinline)) void all_scores(const std::uint8_t* __restrict x, cons
                                           const float* __restrict inverse, float* __restrict out) {
   const i64 quads = c.quads, size = block_bytes(quads);
   for (i64 b = 0; b < c.blocks; ++b) {
-    Float f[kFour][kTwo];
+    Float f[kBlockCentres][kTwo];
     products<kMany>(x, quads, c.codes + b * size, f);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r, out += kRows)
+    for (int r = 0; r < kBlockCentres; ++r, out += kRows)
 #pragma GCC unroll 2
       for (int v = 0; v < kTwo; ++v)
         *reinterpret_cast<Float*>(out + v * kLanes) =
-            f[r][v] * c.scale[b * kFour + r] - c.half[b * kFour + r] * at(inverse, v);
+            f[r][v] * c.scale[b * kBlockCentres + r] - c.half[b * kBlockCentres + r] * at(inverse, v);
   }
 }
 
@@ -26,18 +26,18 @@ void score(const std::uint8_t* strip, const CodedBlocks& centres, const float* i
 void best(const float* scores, i64 places, std::int32_t* index) {
   const Float lowest = Float{} - __builtin_huge_valf();
   for (int v = 0; v < kTwo; ++v) {
-    Float top[kFour] = {lowest, lowest, lowest, lowest};
-    Int32 place[kFour] = {};
+    Float top[kBlockCentres] = {lowest, lowest, lowest, lowest};
+    Int32 place[kBlockCentres] = {};
     Int32 here = Int32{};
-    for (i64 p = 0; p < places; p += kFour, here += kFour)
+    for (i64 p = 0; p < places; p += kBlockCentres, here += kBlockCentres)
 #pragma GCC unroll 4
-      for (int r = 0; r < kFour; ++r) {
+      for (int r = 0; r < kBlockCentres; ++r) {
         const Float score = at(scores + (p + r) * kRows, v);
         const Int32 larger = score > top[r];
         top[r] = larger ? score : top[r];
         place[r] = larger ? here : place[r];
       }
-    for (int r = 1; r < kFour; ++r) {
+    for (int r = 1; r < kBlockCentres; ++r) {
       const Int32 larger = top[r] > top[0];
       top[0] = larger ? top[r] : top[0];
       place[0] = larger ? place[r] + r : place[0];
@@ -50,11 +50,11 @@ void sure(const float* scores, const CodedBlocks& centres, const float* spread, 
           float* least) {
   for (int v = 0; v < kTwo; ++v) {
     const Float off = at(spread, v);
-    Float top[kFour] = {};
-    for (int r = 0; r < kFour; ++r) top[r] -= __builtin_huge_valf();
-    for (i64 p = 0; p < centres.blocks * kFour; p += kFour)
+    Float top[kBlockCentres] = {};
+    for (int r = 0; r < kBlockCentres; ++r) top[r] -= __builtin_huge_valf();
+    for (i64 p = 0; p < centres.blocks * kBlockCentres; p += kBlockCentres)
 #pragma GCC unroll 4
-      for (int r = 0; r < kFour; ++r)
+      for (int r = 0; r < kBlockCentres; ++r)
         top[r] = greater(at(scores + (p + r) * kRows, v) - centres.reach[p + r] * off, top[r]);
     const Float low = greater(greater(top[0], top[1]), greater(top[2], top[3])) - at(margin, v);
     *reinterpret_cast<Float*>(least + v * kLanes) = greater(low, at(least, v));
@@ -66,13 +66,13 @@ __attribute__((noinline)) i64 next_pick(const float* __restrict scores, const Co
                                         const float* __restrict spread, const float* __restrict least,
                                         std::uint64_t* __restrict found) {
   for (; b < c.blocks; ++b) {
-    Float f[kFour][kTwo];
+    Float f[kBlockCentres][kTwo];
     Int32 below = Int32{} - 1;
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r)
+    for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 2
       for (int v = 0; v < kTwo; ++v) {
-        const i64 place = b * kFour + r;
+        const i64 place = b * kBlockCentres + r;
         f[r][v] = at(scores + place * kRows, v) + (c.reach[place] * at(spread, v) - at(least, v));
         below &= (Int32)f[r][v];
       }
@@ -100,7 +100,7 @@ void bounds(const float* scores, const CodedBlocks& centres, const float* spread
     for (int v = 0; v < kTwo; ++v) {
       const Int32 mine = *reinterpret_cast<const Int32*>(own + v * kLanes);
       Float top = lowest;
-      for (i64 p = b * kFour; p < (b + 1) * kFour; ++p) {
+      for (i64 p = b * kBlockCentres; p < (b + 1) * kBlockCentres; ++p) {
         const Float high = at(scores + p * kRows, v) + centres.reach[p] * at(spread, v);
         const Float other = mine == static_cast<std::int32_t>(p) ? lowest : high;
         top = other > top ? other : top;

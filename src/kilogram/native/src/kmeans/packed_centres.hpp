@@ -7,19 +7,18 @@
 
 namespace kg {
 
-inline constexpr i64 kFour = 4;
 
 // Centres in blocks of four.
 template <class T> class Blocks {
  public:
   Blocks(i64 k, i64 d)
-      : count(ceil_div(k, kFour)), k_(k), d_(d), packed_(1, count * kFour * d), half_(1, count * kFour) {}
+      : count(ceil_div(k, kBlockCentres)), k_(k), d_(d), packed_(1, count * kBlockCentres * d), half_(1, count * kBlockCentres) {}
   Blocks(const T* C, i64 k, i64 d) : Blocks(k, d) { set(C); }
 
   void set(const T* C) {
     for (i64 b = 0; b < count; ++b)
-      loops<T>().pack_four(C + b * kFour * d_, std::min(kFour, k_ - b * kFour), d_,
-                           centres() + b * kFour * d_, half() + b * kFour);
+      loops<T>().pack_four(C + b * kBlockCentres * d_, std::min(kBlockCentres, k_ - b * kBlockCentres), d_,
+                           centres() + b * kBlockCentres * d_, half() + b * kBlockCentres);
   }
   T* centres() const { return packed_.block(0); }
   T* half() const { return half_.block(0); }

@@ -13,7 +13,7 @@
 namespace kg {
 namespace {
 
-// One thread's strip of rows on its way.
+// One thread's strip of rows in a pass.
 template <class T> class Strip {
  public:
   static i64 buffer_size(i64 d) { return 2 * d * loops<T>().strip; }
@@ -95,7 +95,7 @@ void distances_to(const Rows<T>& X, const T* shift, const T* C, i64 k, const T* 
   const Loops<T>& f = loops<T>();
   const i64 n = X.n, d = X.d, strip = f.strip, strips = ceil_div(n, strip);
   const Blocks<T> blocks(C, k, d);
-  const Scratch<T> buffers(threads, strip * (2 * d + kFour));
+  const Scratch<T> buffers(threads, strip * (2 * d + kBlockCentres));
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (i64 s = 0; s < strips; ++s) {
     const i64 first = s * strip, m = std::min(strip, n - first);
@@ -104,12 +104,12 @@ void distances_to(const Rows<T>& X, const T* shift, const T* C, i64 k, const T* 
     std::fill(packed, packed + strip * d, T(0));
     f.pack_lanes(rows, m, d, d, packed);
     for (i64 b = 0; b < blocks.count; ++b) {
-      f.half_distances(packed, d, blocks.centres() + b * kFour * d, blocks.half() + b * kFour, found,
+      f.half_distances(packed, d, blocks.centres() + b * kBlockCentres * d, blocks.half() + b * kBlockCentres, found,
                        strip);
-      for (i64 c = b * kFour; c < std::min(k, (b + 1) * kFour); ++c)
+      for (i64 c = b * kBlockCentres; c < std::min(k, (b + 1) * kBlockCentres); ++c)
         for (i64 i = 0; i < m; ++i)
           out[c * n + first + i] =
-              std::max(T(0), norms[first + i] + 2 * found[(c % kFour) * strip + i]);
+              std::max(T(0), norms[first + i] + 2 * found[(c % kBlockCentres) * strip + i]);
     }
   }
 }

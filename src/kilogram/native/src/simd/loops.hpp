@@ -7,6 +7,10 @@
 
 namespace kg {
 
+// Centres with which the loops of k-means compare a strip of rows at a time: with three vectors of
+// rows twelve sums, as many as the registers of AVX2 leave room for.
+constexpr std::int64_t kBlockCentres = 4;
+
 // How a tile of inner products or distances becomes a tile of kernel values.
 enum Kind : int {
   kLinear,

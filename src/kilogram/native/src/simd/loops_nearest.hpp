@@ -1,11 +1,10 @@
 // The nearest of many centres for strips of rows, without a matrix of distances.
-// The lanes are rows in narrow strips (simd/loops_factor.hpp), three to a register block; kFour centres
+// The lanes are rows in narrow strips (simd/loops_factor.hpp), three to a register block; kBlockCentres centres
 // pass at a time, each with its numbers side by side, centres[k][four]. What is largest is
 //     <x, c> - |c|^2 / 2,      the sum begins at minus the half square;
 // the best so far and its index stay in the same lanes, so nothing is reduced across a register.
 // Included only by simd/loops.cpp, inside its anonymous namespace.
 
-constexpr int kFour = 4;
 
 template <class T> struct Best {
   typename Vector<T>::type value[3];
@@ -18,23 +17,23 @@ __attribute__((noinline)) void four_products(const T* __restrict x, const T* __r
                                              const T* __restrict half, i64 depth,
                                              typename Vector<T>::type (*__restrict out)[3]) {
   typedef typename Vector<T>::type V;
-  V sum[kFour][3];
+  V sum[kBlockCentres][3];
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
+  for (int r = 0; r < kBlockCentres; ++r) sum[r][0] = sum[r][1] = sum[r][2] = V{} - half[r];
   const V *x0 = reinterpret_cast<const V*>(x), *x1 = x0 + depth, *x2 = x1 + depth;
 #pragma GCC unroll 2
   for (i64 k = 0; k < depth; ++k) {
     const V v0 = x0[k], v1 = x1[k], v2 = x2[k];
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
-      const V c = centres[k * kFour + r] - V{};
+    for (int r = 0; r < kBlockCentres; ++r) {
+      const V c = centres[k * kBlockCentres + r] - V{};
       sum[r][0] += c * v0;
       sum[r][1] += c * v1;
       sum[r][2] += c * v2;
     }
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r)
+  for (int r = 0; r < kBlockCentres; ++r)
 #pragma GCC unroll 3
     for (int j = 0; j < 3; ++j) out[r][j] = sum[r][j];
 }
@@ -45,10 +44,10 @@ KG_INLINE void nearest_of_four(const T* x, const T* centres, const T* half, i64 
                                Best<T>& best) {
   typedef typename Vector<T>::type V;
   typedef typename Vector<T>::mask M;
-  V found[kFour][3];
+  V found[kBlockCentres][3];
   four_products<T>(x, centres, half, depth, found);
 #pragma GCC unroll 4
-  for (int r = 0; r < kFour; ++r) {
+  for (int r = 0; r < kBlockCentres; ++r) {
     const M at = M{} + static_cast<decltype(M{}[0] + 0)>(first + r);
 #pragma GCC unroll 3
     for (int j = 0; j < 3; ++j) {
@@ -70,7 +69,7 @@ void nearest(const T* strips, i64 depth, const T* centres, const T* half, const 
     best.index[j] = typename Vector<T>::mask{};
   }
   for (i64 g = 0; g < count; ++g) {
-    const i64 first = i64(listed[g]) * kFour;
+    const i64 first = i64(listed[g]) * kBlockCentres;
     nearest_of_four<T>(strips, centres + first * depth, half + first, depth, first, best);
   }
   for (i64 i = 0; i < 3 * W; ++i) index[i] = static_cast<std::int32_t>(best.index[i / W][i % W]);
@@ -78,11 +77,11 @@ void nearest(const T* strips, i64 depth, const T* centres, const T* half, const 
 
 // centres (four, depth; ld) as [k][four]; zeros, infinitely far, beyond the last
 template <class T> void pack_four(const T* c, i64 count, i64 depth, T* out, T* half) {
-  for (i64 r = 0; r < kFour; ++r) {
+  for (i64 r = 0; r < kBlockCentres; ++r) {
     T sum = 0;
     for (i64 k = 0; k < depth; ++k) {
       const T v = r < count ? c[r * depth + k] : T(0);
-      out[k * kFour + r] = v;
+      out[k * kBlockCentres + r] = v;
       sum += v * v;
     }
     half[r] = r < count ? sum / 2 : T(__builtin_huge_val());
@@ -95,15 +94,15 @@ void half_distances(const T* strips, i64 depth, const T* centres, const T* half,
   typedef typename Vector<T>::type V;
   const V* x = reinterpret_cast<const V*>(strips);
   for (int j = 0; j < 3; ++j, x += depth) {
-    V sum[kFour];
+    V sum[kBlockCentres];
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) sum[r] = V{} + half[r];
+    for (int r = 0; r < kBlockCentres; ++r) sum[r] = V{} + half[r];
     for (i64 k = 0; k < depth; ++k) {
 #pragma GCC unroll 4
-      for (int r = 0; r < kFour; ++r) sum[r] -= centres[k * kFour + r] * x[k];
+      for (int r = 0; r < kBlockCentres; ++r) sum[r] -= centres[k * kBlockCentres + r] * x[k];
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r)
+    for (int r = 0; r < kBlockCentres; ++r)
       *reinterpret_cast<V*>(out + r * ld + j * kLanes<T>) = sum[r];
   }
 }
@@ -145,14 +144,14 @@ void two_nearest(const T* strips, i64 depth, const T* centres, const T* half, i6
   typedef typename Vector<T>::mask M;
   constexpr i64 W = kLanes<T>;
   const V lowest = V{} - T(__builtin_huge_val());
-  V best[3] = {lowest, lowest, lowest}, next[3] = {lowest, lowest, lowest}, out[kFour][3];
+  V best[3] = {lowest, lowest, lowest}, next[3] = {lowest, lowest, lowest}, out[kBlockCentres][3];
   M place[3] = {M{}, M{}, M{}}, mine[3];
   for (i64 i = 0; i < 3 * W; ++i) mine[i / W][i % W] = own[i];
   for (i64 b = 0; b < blocks; ++b) {
-    four_products<T>(strips, centres + b * kFour * depth, half + b * kFour, depth, out);
+    four_products<T>(strips, centres + b * kBlockCentres * depth, half + b * kBlockCentres, depth, out);
 #pragma GCC unroll 4
-    for (int r = 0; r < kFour; ++r) {
-      const M here = M{} + static_cast<decltype(M{}[0] + 0)>(b * kFour + r);
+    for (int r = 0; r < kBlockCentres; ++r) {
+      const M here = M{} + static_cast<decltype(M{}[0] + 0)>(b * kBlockCentres + r);
 #pragma GCC unroll 3
       for (int j = 0; j < 3; ++j) {
         const V v = here == mine[j] ? lowest : out[r][j];
