@@ -35,9 +35,10 @@ def _hierarchical(data: Points, c: Mapping[str, Any]) -> Recording:
     model = AgglomerativeClustering(n_clusters=c["k"], linkage=c["linkage"]).fit(X)
     Z = hierarchy.linkage(X, c["linkage"])
     tree = hierarchy.dendrogram(Z, no_plot=True)
-    xs, ys = np.array(tree["icoord"]), np.array(tree["dcoord"])
+    xs, ys = np.array(tree["icoord"]) / 10, np.array(tree["dcoord"])  # a leaf every whole number
+    leaves = np.array(tree["leaves"])
     heights = Z[:, 2]
-    top = float(heights[-1]) * 1.05
+    top = float(heights[-1]) * 1.15  # with room for the name of the axis
     counts = thin_counts(len(X))
     frames = []
     for count in counts:
@@ -49,23 +50,42 @@ def _hierarchical(data: Points, c: Mapping[str, Any]) -> Recording:
         )
         edges = _cluster_links(X, D, labels)
         frames.append(Frame(
-            f"{count} cluster{'s' * (count != 1)}", {"data": [edges, data_points(c=labels)], "tree": [line([0, 10 * len(X)], [cut, cut], color="accent", dash=True)]},
+            f"{count} cluster{'s' * (count != 1)}", {"data": [edges, data_points(c=labels)], "tree": [*_links(xs, ys, labels[leaves], cut), line([0, len(X)], [cut, cut], color="accent", dash=True)]},
             None, [("clusters", int(labels.max()) + 1), ("height of the cut", short(cut))],
         ))  # fmt: skip
-    links = [line(x, y, color="ink", width=1) for x, y in zip(xs, ys, strict=True)]
     dendrogram = Panel(
         "tree",
         "Dendrogram",
-        (0, 10 * len(X)),
+        (0, len(X)),
         (0, top),
-        links,
-        describe="the tree of mergers with the cut",
+        x_label="points, by cluster",
+        y_label="distance",
+        describe="the tree of mergers with the cut; below it a colour for each cluster",
     )
     return Recording(
         [plane(data, "data", f"Clusters, {c['linkage']} linkage", describe="points by cluster"), dendrogram], frames,
         python=python_lines("cloud", f"model = kg.AgglomerativeClustering({c['k']}, linkage={c['linkage']!r}).fit(X)"),
         code="hierarchical", fitted={"n_clusters_": model.n_clusters_}, start=int(np.argmin([abs(count - c['k']) for count in counts])),
     )  # fmt: skip
+
+
+def _links(xs: np.ndarray, ys: np.ndarray, labels: np.ndarray, cut: float) -> list[dict[str, Any]]:
+    """The pieces of the tree: below the cut in the colours of their clusters, `labels` by place."""
+    color = np.where(ys.max(axis=1) <= cut, labels[xs[:, 0].astype(int)], -1)
+    found = []
+    for c in np.unique(color):
+        x, y = xs[color == c], ys[color == c]
+        found.append(
+            segments(
+                x[:, :3].ravel(),
+                y[:, :3].ravel(),
+                x[:, 1:].ravel(),
+                y[:, 1:].ravel(),
+                color="ink" if c < 0 else f"c{c % 8}",
+                width=1 if c < 0 else 1.6,
+            )
+        )
+    return found
 
 
 def thin_counts(n: int) -> list[int]:
