@@ -9,13 +9,12 @@ import io
 import json
 import runpy
 import sys
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import kilogram as kg
-from kilogram import evaluation
+from kilogram.kitchen.explain.registry import public_names
 from kilogram.registry import PUBLIC, page_of, pages
 from kilogram.textbook import ENTRIES
 from kilogram.textbook.errata import concerning
@@ -84,10 +83,10 @@ def test_a_page_has_its_classes_textbook_versions_and_errata(entry):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [*PUBLIC, *(f"evaluation.{name}" for name in evaluation.__all__)])
+@pytest.mark.parametrize("name", sorted(public_names()))
 def test_the_example_of_a_docstring_runs(name):
     runner, output = doctest.DocTestRunner(verbose=False), []
-    thing = attrgetter(name)(kg)
+    thing = getattr(importlib.import_module(public_names()[name]), name)
     for example in doctest.DocTestFinder(recurse=False).find(thing, name, globs={}):
         runner.run(example, out=output.append)
     assert runner.failures == 0, "".join(output)

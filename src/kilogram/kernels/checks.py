@@ -13,7 +13,16 @@ from kilogram.arrays.namespace import namespace
 
 
 def check_symmetric(K: Any, *, tol: float | None = None) -> Any:
-    """K itself, or a ValueError that names the most asymmetric pair."""
+    """K itself, or a ValueError that names the most asymmetric pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kernels import check_symmetric
+    >>> check_symmetric(np.ones((2, 2)))
+    array([[1., 1.],
+           [1., 1.]])
+    """
     xp = namespace(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"a Gram matrix is square, got shape {tuple(K.shape)}")
@@ -37,7 +46,15 @@ def smallest_eigenvalue(K: Any) -> tuple[float, float]:
 
 
 def is_psd(K: Any, *, tol: float | None = None) -> bool:
-    """Whether K is symmetric and positive semidefinite up to rounding (or tol times its norm)."""
+    """Whether K is symmetric and positive semidefinite up to rounding (or tol times its norm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kernels import is_psd
+    >>> is_psd(np.eye(2)), is_psd(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    (True, False)
+    """
     try:
         check_psd(K, tol=tol)
     except ValueError:
@@ -46,7 +63,16 @@ def is_psd(K: Any, *, tol: float | None = None) -> bool:
 
 
 def check_psd(K: Any, *, tol: float | None = None) -> Any:
-    """K itself, or a ValueError that gives the negative eigenvalue."""
+    """K itself, or a ValueError that gives the negative eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kernels import check_psd
+    >>> check_psd(np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     xp = namespace(K)
     check_symmetric(K, tol=tol)
     low, norm = smallest_eigenvalue(K)

@@ -66,7 +66,14 @@ class Chi2(Kernel):
 
 
 class AdditiveChi2(Kernel):
-    """Additive chi-squared kernel, minus the chi-squared distance."""
+    """Additive chi-squared kernel, minus the chi-squared distance.
+
+    Examples
+    --------
+    >>> from kilogram.kernels import AdditiveChi2
+    >>> AdditiveChi2()([[0.5, 0.5]], [[0.6, 0.4], [1.0, 0.0]]).round(3)  # of histograms
+    array([[-0.02 , -0.667]])
+    """
 
     def __init__(self) -> None:
         pass

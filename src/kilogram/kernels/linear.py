@@ -54,7 +54,14 @@ class Linear(Kernel):
 
 
 class Cosine(Kernel):
-    """Cosine of the angle between two rows; 0 where a row is zero."""
+    """Cosine of the angle between two rows; 0 where a row is zero.
+
+    Examples
+    --------
+    >>> from kilogram.kernels import Cosine
+    >>> Cosine()([[1.0, 0.0]], [[2.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.707]])
+    """
 
     has_features = True
 
@@ -87,6 +94,12 @@ class Sigmoid(Kernel):
         Slope; None is 1 / d.
     coef0 : float, default=1
         Offset.
+
+    Examples
+    --------
+    >>> from kilogram.kernels import Sigmoid
+    >>> Sigmoid(gamma=1.0)([[0.0, 0.0]], [[1.0, 2.0]]).round(3)  # tanh(1)
+    array([[0.762]])
     """
 
     def __init__(self, gamma: float | None = None, coef0: float = 1):

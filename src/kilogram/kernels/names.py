@@ -34,7 +34,14 @@ NAMES: dict[str, type[Kernel]] = {
 
 
 def is_precomputed(spec: Any) -> bool:
-    """Whether X holds kernel values, by the name or by the object."""
+    """Whether X holds kernel values, by the name or by the object.
+
+    Examples
+    --------
+    >>> from kilogram.kernels import is_precomputed
+    >>> is_precomputed("precomputed"), is_precomputed("rbf")
+    (True, False)
+    """
     return isinstance(spec, Precomputed) or (isinstance(spec, str) and spec == "precomputed")
 
 
@@ -50,6 +57,14 @@ def as_kernel(
 
     `gamma`, `degree` and `coef0` go to the named kernels that have them, `params` to a function
     or, as further constructor arguments, to a named kernel; a kernel object carries its own.
+
+    Examples
+    --------
+    >>> from kilogram.kernels import as_kernel
+    >>> as_kernel("rbf", gamma=0.5)
+    Gaussian(gamma=0.5)
+    >>> as_kernel(lambda x, y: float(x @ y))([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
     """
     if not (params is None or isinstance(params, Mapping)):
         raise TypeError(f"kernel_params must be a dict or None, got {params!r}.")

@@ -27,7 +27,16 @@ _QUANTILES = 1000  # scikit-learn's number
 
 
 class FloatColumns(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Cells of an object array as float64; stateless."""
+    """Cells of an object array as float64; stateless.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kitchen.features import FloatColumns
+    >>> FloatColumns().fit_transform(np.array([["1.5"], [2]], dtype=object))
+    array([[1.5],
+           [2. ]])
+    """
 
     def fit(self, X: Any, y: Any = None) -> Self:
         self.n_features_in_ = np.asarray(X).shape[1]

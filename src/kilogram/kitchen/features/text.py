@@ -55,6 +55,15 @@ class TermCounts(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     terms_ : the dictionary, one term per line; empty when hashing
+
+    Examples
+    --------
+    >>> from kilogram.kitchen.features import TermCounts
+    >>> counts = TermCounts().fit(["the cat", "the dog and the cat"])
+    >>> counts.get_feature_names_out()
+    array(['and', 'cat', 'dog', 'the'], dtype=object)
+    >>> counts.transform(["the cat and the cat"]).toarray()
+    array([[1., 2., 0., 2.]])
     """
 
     def __init__(
@@ -141,7 +150,23 @@ class TermCounts(TransformerMixin, BaseEstimator):
 
 
 class TermWeights(TransformerMixin, BaseEstimator):
-    """Counts to weights; `formula` is counts, binary, plain, smooth or sublinear (see above)."""
+    """Term counts to weights.
+
+    Parameters
+    ----------
+    formula : {"counts", "binary", "plain", "smooth", "sublinear"}, default="smooth"
+        "counts" keeps the counts c; "binary" has 1 where a term stands; "plain" is c ln(n / df) of
+        n documents, df of which have the term; "smooth" is c (ln((1 + n) / (1 + df)) + 1) with rows
+        of length 1, and "sublinear" the same with 1 + ln c in place of c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kilogram.kitchen.features import TermWeights
+    >>> TermWeights("binary").fit_transform(np.array([[2.0, 0.0], [1.0, 3.0]])).toarray()
+    array([[1., 0.],
+           [1., 1.]])
+    """
 
     def __init__(self, formula: str = "smooth"):
         self.formula = formula
