@@ -325,3 +325,27 @@ def test_a_folder_whose_name_is_no_text_and_a_terminal_of_ascii(tmp_path):
     for name in (b"r/report.html", b"r/recipe.toml", b"r/report.json", b"p.csv"):
         with open(folder + b"/" + name, "rb") as file:
             file.read().decode("utf-8")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell")
+@pytest.mark.parametrize("closed", ["1>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams(closed, here):
+    """As a service starts a command: what it writes must not go to files opened later."""
+    shell = f"{sys.executable} -m kilogram explore curved.csv --out report {closed}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (here / "report" / "exploration.html").read_bytes().startswith(b"<!")
+    shell = f"{sys.executable} -m kilogram predict none.skops curved.csv {closed}"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, timeout=120)
+    assert done.returncode == 1
+    assert b"Standard output is closed" in done.stderr or "2>&-" in closed
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+def test_a_pipe_is_refused_at_once(here):
+    """Its beginning could not be read again: kg waited for ever."""
+    os.mkfifo("pipe")
+    for command in (["audit"], ["cook", "--target", "y"], ["explore"], ["choose", "--target", "y"]):
+        done = kg(command[0], "pipe", *command[1:])
+        assert done.exit_code == 1
+        assert "write it to a file first" in done.stderr

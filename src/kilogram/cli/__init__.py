@@ -17,7 +17,7 @@ from kilogram.cli.accel import accel
 from kilogram.cli.audit import audit
 from kilogram.cli.book import book
 from kilogram.cli.choose import choose
-from kilogram.cli.common import Command, Group, write_any_text
+from kilogram.cli.common import Command, Group, open_closed_streams, write_any_text
 from kilogram.cli.cook import cook
 from kilogram.cli.explain import explain, version
 from kilogram.cli.explain_model import explain_model
@@ -78,5 +78,6 @@ def options(
 
 def main() -> None:
     """Entry point of `kg`."""
+    open_closed_streams()
     write_any_text(sys.stdout)
     app()

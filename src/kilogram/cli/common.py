@@ -92,6 +92,21 @@ def user_errors() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+def open_closed_streams() -> None:
+    """Standard streams that were closed by the caller, as services may, lead nowhere.
+
+    Their numbers would be given to the next files that are opened: a message would end in a model.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is not None:
+            continue
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != number:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+        setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def write_any_text(stream: Any) -> None:
     """Let a text stream write characters that its encoding does not have: "?" in their place, and
     file names that are no UTF-8 as they are. A report must not end at a dash on an ASCII terminal.

@@ -56,10 +56,13 @@ def predict(
             writing,
         )
         from kilogram.kitchen.artifact.uncertainty import cost_threshold, positive_class
+        from kilogram.kitchen.errors import KitchenError
 
         if out is not None:
             check_name(out)
             refuse_input(out, table, model)
+        elif sys.__stdout__ is None:  # closed by the caller
+            raise KitchenError("Standard output is closed: name a file with --out.")
         cooked, summary = load_model(model), PredictionSummary()
         if cost is not None:
             threshold = cost_threshold(cost, threshold)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -177,6 +178,10 @@ _READERS: dict[bytes, Callable[[FileSource], RowBlocks]] = {
 
 def _head(path: Path) -> bytes:
     try:
+        if stat.S_ISFIFO(path.stat().st_mode):  # its beginning could not be read again
+            raise KitchenError(
+                f"{path} is a pipe, and tables are read twice: write it to a file first."
+            )
         with path.open("rb") as file:
             return file.read(_HEAD)
     except FileNotFoundError:
