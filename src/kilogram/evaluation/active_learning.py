@@ -94,7 +94,7 @@ def most_uncertain(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learnt(ShortRepr):
-    """The last model, the rows asked for in their order, and a score after every question."""
+    """What `learn_actively` found: the model, the rows it asked about, and the scores."""
 
     model: Any
     asked: np.ndarray
@@ -112,7 +112,7 @@ def learn_actively(
     score: Callable[[Any], float] | None = None,
     random_state: Any = None,
 ) -> Learnt:
-    """Fit, ask for the label of the row that is least sure, and again.
+    """Active learning: fit, ask for the label of the least certain row, and again.
 
     Parameters
     ----------

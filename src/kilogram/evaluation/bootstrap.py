@@ -35,7 +35,7 @@ MAX_PAIRS = 4_000_000
 
 @dataclass(frozen=True, repr=False)
 class Bootstrap(ShortRepr):
-    """Errors of one estimator; `row_losses` is NaN for a row that was in every bag."""
+    """What `bootstrap_error` found; `row_losses` is NaN for a row that was in every bag."""
 
     training: float
     no_information: float

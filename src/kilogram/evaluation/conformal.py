@@ -50,7 +50,7 @@ def conformal_quantile(scores: ArrayLike, coverage: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class SplitConformal(ShortRepr):
-    """A fitted model and the sorted absolute errors of rows kept aside."""
+    """What `split_conformal` fitted: a model, and the sorted absolute errors of rows kept aside."""
 
     model: Any
     errors: np.ndarray
@@ -63,7 +63,7 @@ class SplitConformal(ShortRepr):
 def split_conformal(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> SplitConformal:
-    """Fit a regressor on one part of the rows and keep its errors on the other.
+    """Intervals from the errors on rows kept aside (split conformal).
 
     Examples
     --------
@@ -84,7 +84,7 @@ def split_conformal(
 
 @dataclass(frozen=True, repr=False)
 class CVPlus(ShortRepr):
-    """The models of the folds, the errors of the rows each held out, and the model of all rows."""
+    """What `cv_plus` fitted: models of the folds, their held-out errors, the model of all rows."""
 
     model: Any
     models: tuple[Any, ...]
@@ -108,7 +108,7 @@ class CVPlus(ShortRepr):
 def cv_plus(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, cv: Any = None, seed: int = 0
 ) -> CVPlus:
-    """Every row serves to fit and to measure errors; `cv` must hold each row out once.
+    """Intervals from the held-out errors of folds (CV+); `cv` must hold each row out once.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def cv_plus(
 
 @dataclass(frozen=True, repr=False)
 class ConformalSets(ShortRepr):
-    """A fitted classifier and 1 - p of the true class of rows kept aside."""
+    """What `conformal_sets` fitted: a classifier, and 1 - p of the true class of other rows."""
 
     model: Any
     scores: np.ndarray
@@ -145,7 +145,7 @@ class ConformalSets(ShortRepr):
 def conformal_sets(
     estimator: BaseEstimator, X: Any, y: ArrayLike, *, aside: float = 0.25, seed: int = 0
 ) -> ConformalSets:
-    """Fit a classifier with probabilities on one part, keep 1 - p of the truth on the other.
+    """A classifier whose sets of classes hold the truth as often as asked (split conformal).
 
     Examples
     --------

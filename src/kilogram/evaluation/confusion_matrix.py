@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of a binary classification.
+    """True and false positives and negatives, and the measures made of them.
 
     Examples
     --------
@@ -117,7 +117,8 @@ class Confusion:
 
 
 def confusion(*, truth: ArrayLike, prediction: ArrayLike, positive: Any = 1) -> Confusion:
-    """The four counts. By keyword only: swapped arguments swap precision and recall.
+    """True and false positives and negatives; keywords only, since swapped arguments would go
+    unnoticed.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class MoreRows:
 
 @dataclass(frozen=True, repr=False)
 class LearningCurve(ShortRepr):
-    """Mean rows learnt from (s,), scores (s, folds), and rows of a test part."""
+    """Scores (s, folds) for s numbers of training rows, and the rows of a test part."""
 
     sizes: np.ndarray
     scores: np.ndarray

@@ -20,7 +20,7 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def zero_one(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """1 for every wrong prediction.
+    """1 for every wrong prediction, 0 for every right one.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def zero_one(y: ArrayLike, f: ArrayLike) -> np.ndarray:
 
 
 def squared(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """(y - f)^2.
+    """Squared error (y - f)^2 of every row.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def squared(y: ArrayLike, f: ArrayLike) -> np.ndarray:
 
 
 def absolute(y: ArrayLike, f: ArrayLike) -> np.ndarray:
-    """|y - f|.
+    """Absolute error |y - f| of every row.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def nested_cross_validate(
     keep_models: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Nested:
-    """Judge `estimator` (a search, a CV class, a pipeline ending in one, or a plain model).
+    """Score `estimator` (a search, a CV class, a pipeline, a plain model) on rows unseen by tuning.
 
     `cv` is the outer splitter as scikit-learn takes it; `groups` are kept together by it, and by
     the folds inside `estimator` if its fit takes them. `scoring` is one scorer,

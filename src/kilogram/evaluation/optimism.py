@@ -35,7 +35,7 @@ from kilogram.evaluation.row_indexing import take
 
 @dataclass(frozen=True)
 class CorrectedError:
-    """Training error, mean held-out error, and training error plus the folds' optimism."""
+    """Training error, mean error on held-out rows, and training error plus the folds' optimism."""
 
     training: float
     plain: float
@@ -78,7 +78,7 @@ def corrected_cross_validate(
 
 @dataclass(frozen=True)
 class CovariancePenalty:
-    """Training error, what is to be added, and the degrees of freedom this amounts to."""
+    """Training error, the optimism to add to it, and the degrees of freedom this amounts to."""
 
     training: float
     penalty: float
@@ -101,7 +101,7 @@ def covariance_penalty(
     delta: float | None = None,
     seed: int = 0,
 ) -> CovariancePenalty:
-    """Err_in of any regressor by refitting it to changed targets; `sigma` is the noise of y.
+    """In-sample error of any regressor by refits to changed targets; `sigma` is the noise of y.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def covariance_penalty(
 
 
 def linear_penalty(degrees_of_freedom: float, sigma: float, rows: int) -> float:
-    """2 df sigma^2 / N, where the fit is linear in y.
+    """Optimism of the training error of a fit that is linear in y: 2 df sigma^2 / N.
 
     Examples
     --------
@@ -147,7 +147,10 @@ def linear_penalty(degrees_of_freedom: float, sigma: float, rows: int) -> float:
 
 
 def ridge_degrees_of_freedom(X: ArrayLike, alpha: float) -> float:
-    """sum_j s_j^2 / (s_j^2 + alpha) of the singular values of X as it is (centre it first).
+    """Effective degrees of freedom of ridge regression.
+
+    They are sum_j s_j^2 / (s_j^2 + alpha) of the singular values of X as it is: centre it first
+    where there is an intercept.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from kilogram.evaluation.short_repr import ShortRepr
 
 @dataclass(frozen=True, repr=False)
 class ChanceTest(ShortRepr):
-    """The score, the scores of the shuffles, and the fraction of them that is as good."""
+    """The score, the scores by chance, and the p-value: the fraction of them that is as good."""
 
     score: float
     shuffled: np.ndarray
@@ -57,7 +57,7 @@ def permutation_test(
     draws: int = 99,
     seed: int = 0,
 ) -> ChanceTest:
-    """Refit `estimator` to permuted targets `draws` times.
+    """Is the score better than chance? Refits `estimator` to permuted targets `draws` times.
 
     `groups` are for the folds; `within` names the groups that targets are permuted inside.
 
@@ -90,7 +90,9 @@ def held_out_test(
     draws: int = 999,
     seed: int = 0,
 ) -> ChanceTest:
-    """Shuffle the truth inside each (truth, prediction) part; the score is the mean over parts.
+    """Are predictions better than chance? Their truth is shuffled inside each of the parts.
+
+    A part is a pair (truth, prediction), and the score is the mean over parts.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from kilogram.evaluation.short_repr import ShortRepr
 
 @dataclass(frozen=True, repr=False)
 class TemperatureScaling(ShortRepr):
-    """Scale s and (classes,) shifts b.
+    """Probabilities of margins f as the softmax of s f + b, with a scale s and shifts b.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def as_columns(margins: ArrayLike) -> np.ndarray:
 
 
 def fit_scaling(margins: ArrayLike, y: ArrayLike, *, shifts: bool = False) -> TemperatureScaling:
-    """Scaling of held-out margins, `y` being positions of the classes.
+    """Turn margins of held-out rows into probabilities; `y` has the positions of the classes.
 
     Examples
     --------

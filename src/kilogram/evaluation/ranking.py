@@ -178,7 +178,7 @@ def rows_interval(
 
 
 def average_precision(y: ArrayLike, score: ArrayLike, *, positive: Any = 1) -> float:
-    """AP of one score; a random score has the proportion of positives.
+    """Average precision of a score; a random one has the fraction of positives.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def r_squared(y: ArrayLike, f: ArrayLike) -> float:
 
 
 def adjusted_r_squared(y: ArrayLike, f: ArrayLike, coefficients: int) -> float:
-    """R^2 with the degrees of freedom of `coefficients` slopes and an intercept taken off.
+    """R^2 corrected for the degrees of freedom of `coefficients` slopes and an intercept.
 
     Examples
     --------

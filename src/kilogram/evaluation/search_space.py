@@ -83,7 +83,7 @@ class IntegerRange(RealRange):
 
 @dataclass(frozen=True)
 class Categorical:
-    """A list of values.
+    """An axis of a search that takes one of a list of values.
 
     Examples
     --------
