@@ -30,9 +30,11 @@ EUCLIDEAN = Distance("euclidean")
 # Standard deviations of the references that a criterion must be away from them: by chance in 2.3 %
 # of normal ones.
 SPREADS = 2.0
-STABLE = 0.5  # fraction of their instability that a stable number of clusters may have
-RIDGE = 1e-6  # of the mean variance, on the diagonals of mixtures
-FLOOR = 1e-4  # of the mean variance, under the covariance of the code: rows are not known better
+STABLE = 0.5  # fraction of their instability that a stable number of clusters may have: our choice
+# Of the mean variance, on the diagonals of mixtures: scikit-learn's reg_covar for unit variance.
+RIDGE = 1e-6
+# Of the mean variance, under the covariance of the code: rows are known to 1 % of their spread.
+FLOOR = 1e-4
 
 
 @dataclass(frozen=True, eq=False)

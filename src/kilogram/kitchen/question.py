@@ -33,8 +33,8 @@ from kilogram.kitchen.read.table import Table
 Task = Literal["regression", "classification"]
 #: What can be asked for; ordinal is classification with ordered classes.
 TaskName = Literal["regression", "classification", "ordinal"]
-MIN_ROWS = 20  # two folds of ten rows are the least worth scoring
-FEW_VALUES = 10  # whole numbers that are read as classes: grades, stages
+MIN_ROWS = 20  # two folds of ten rows are the least worth scoring: our choice
+FEW_VALUES = 10  # whole numbers that are read as classes, grades and stages: our choice
 # Integers of a column with one of these words in its name may be classes, up to so many: our
 # choice.
 MAYBE_CLASSES = 100

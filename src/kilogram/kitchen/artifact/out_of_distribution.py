@@ -20,11 +20,11 @@ import numpy as np
 MAX_FEATURES = 300  # its square, in float32, is below 1 MB
 # Wider features are counts of words, whose distances say little; 80 MB for MAX_ROWS.
 MAX_WIDE = 2000
-MAX_ROWS = 5000  # the largest distance of so many rows hardly grows with more
+MAX_ROWS = 5000  # bounds the time; the largest distance of so many rows hardly grows with more
 # Of the identity: C stays invertible with dependent columns, its condition below 20 times their
 # number.
 MIX = 0.05
-MARGIN = 1.5  # beyond the farthest held-out row by half: few new rows are
+MARGIN = 1.5  # beyond the farthest held-out row by half, our choice: few new rows are
 FAR = 0.1  # of a column's range: new rows lie a little outside by chance; our choice
 FOLDS = 5  # distances are those of rows that did not make C; kg cook's number of folds
 

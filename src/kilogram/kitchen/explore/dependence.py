@@ -22,7 +22,7 @@ from kilogram.kitchen.features.columns import Column, Layout
 
 MAX_ROWS, MAX_COLUMNS, MAX_BENT = 500, 40, 16
 SIGNIFICANT = 0.05  # after Holm's correction for all pairs: the usual level
-# Ties of fewer distinct values leave a pattern of their own beside a trend.
+# Ties of fewer distinct values leave a pattern of their own beside a trend: our choice.
 FEWEST_VALUES = 12
 # Strength below which a dependence is not worth showing, however significant: 1 % of the variance.
 LEAST = 0.1

@@ -30,7 +30,8 @@ from kilogram.models.pca.kernel_pca import KernelPCA
 from kilogram.models.pca.pca import PCA
 from kilogram.models.robust.location_scale import robust_location, robust_scale
 
-CLIP = 4.0  # standard deviations: a few far rows must not be a component
+# Standard deviations, once in 16 000 normal cells: a few far rows must not be a component.
+CLIP = 4.0
 SHUFFLES = 9  # the largest of nine is exceeded by chance once in ten times
 MAX_COMPONENTS, FEWEST_COMPONENTS = 10, 2
 MAP_ROWS, CLUSTER_ROWS = 1000, 600
@@ -41,7 +42,7 @@ LEAST_GAIN = 0.02
 SAMPLES, BEYOND = 5, 1.1
 # Larger numbers would overflow when squared and summed: 1e308 is the end of float64.
 LARGEST = 1e100
-MAX_K = 8  # groups that one can still describe
+MAX_K = 8  # groups that one can still describe: our choice
 NEIGHBOURS = 20  # scikit-learn's number for the local outlier factor
 CRITERIA = ("gap", "silhouette", "instability", "compression")
 

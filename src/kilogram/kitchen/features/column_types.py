@@ -53,7 +53,7 @@ _GROUP_NAME = re.compile(
 )
 _DATE_NAME = re.compile(r"date|day|time|datum|_at$|_on$", re.I)
 _PICTURE = r"(?i)\.(png|jpe?g|bmp|gif|tiff?|webp)$"
-_FEW_ROWS = 20  # fewer distinct values mean nothing
+_FEW_ROWS = 20  # fewer distinct values mean nothing: our choice
 _LONG, _MANY = 25, 100
 
 

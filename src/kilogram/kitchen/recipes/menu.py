@@ -22,16 +22,15 @@ from kilogram.kitchen.features.columns import Kind, Layout
 from kilogram.kitchen.measures import ORDERED, Measure
 
 PLAIN: tuple[Kind, ...] = ("numeric", "ordinal", "categorical", "date", "time")
-# Boosting grows a tree per class and scans all columns for every split.
+# Columns times classes: boosting grows a tree per class and scans all columns for every split. Our
+# choice.
 MAX_TREE_WORK = 3000
 # Cells (times the logarithm of the rows) that a forest sorts; boosting bins them once.
 MAX_FOREST_CELLS = 2_000_000
-# With more classes a round of boosting grows more trees than a forest has.
-MANY_CLASSES = 30
-# Newton's method on all classes at once.
+MANY_CLASSES = 30  # With more classes a round of boosting grows more trees than a forest of 30 has.
+# Rows times columns times classes of Newton's method on all classes at once: our choice.
 MAX_LOGISTIC_WORK = 20_000_000
-# From so many columns a row on, most of them are likely to be of no use.
-WIDE = 1 / 3
+WIDE = 1 / 3  # From so many columns a row on, most of them are likely to be of no use: our choice.
 # Counts are small: the distribution of large ones is as good as continuous (a Poisson deviation of
 # 10 % at 100).
 MAX_COUNT = 100

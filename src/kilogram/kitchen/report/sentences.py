@@ -51,8 +51,7 @@ SURNAMES = ("Poisson", "Huber")
 SMALL = 0.005
 # Scores from which on leakage is more likely than skill.
 TOO_GOOD = {"regression": 0.99, "classification": 0.9985}
-# ... if the error is at most this part of the baseline's.
-NEAR_PERFECT = 0.05
+NEAR_PERFECT = 0.05  # ... if the error is at most this part of the baseline's: our choice.
 
 
 def verdict(

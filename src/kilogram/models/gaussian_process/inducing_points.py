@@ -24,9 +24,7 @@ from kilogram.solvers.gaussian_process.inducing import bound_and_slopes
 from kilogram.solvers.gaussian_process.maximise import maximise
 from kilogram.solvers.solution import Solution
 
-# Evaluations of the bound while the points move: bounds the time, a start near good points is
-# given.
-MOVES = 30
+MOVES = 30  # evaluations of the bound while the points move: bounds the time, our choice
 UNIT = 4.0  # standard deviations: the first step has length 1 and is spread over all points
 
 

@@ -26,9 +26,8 @@ NAMES = {
 }
 SOLVERS = ("auto", *NAMES)
 AUTO_TOL = 1e-6  # of Lanczos with svd_solver="auto": variances are then right to 1e-12
-# Gain in log-likelihood per value below which EM ends: far below any that changes a test.
-EM_TOL = 1e-9
-EM_ITERATIONS = 1000  # ends slow convergence with a warning; ten to a hundred are the rule
+EM_TOL = 1e-9  # gain in log-likelihood per value below which EM ends: our choice
+EM_ITERATIONS = 1000  # ends slow convergence with a warning: our choice
 
 
 @dataclass(frozen=True)

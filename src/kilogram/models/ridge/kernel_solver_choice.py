@@ -19,7 +19,7 @@ from kilogram.kernels import FromCallable, Kernel, Precomputed
 from kilogram.operators.memory_plan import StoragePlan, plan_storage
 
 FALKON_STEPS = 30  # iterations of Falkon that estimates assume; usual problems take 10 to 40
-PRODUCTS = 60  # products with K that estimates of "cg" assume: usual problems take 20 to 200
+PRODUCTS = 60  # products with K that estimates of "cg" assume: our choice, twice those of Falkon
 # Default number of landmarks or random features: 8 kB a row, 1e9 operations to factor.
 FEATURES = 1000
 # A factorisation, which cannot be stopped, must fit max_time this many times: estimates are right

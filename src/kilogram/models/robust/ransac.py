@@ -45,7 +45,7 @@ from kilogram.models.robust.in_memory_predictor import DRAWN
 from kilogram.models.robust.subsets import MOST_ENTRIES, draw_subsets
 
 Array = np.ndarray
-ROUNDS = 5  # refits of a local optimisation at most: the inliers hardly change after two
+ROUNDS = 5  # refits of a local optimisation at most: our choice; they end once the inliers stay
 INFINITE = OneOf(np.inf)
 
 

@@ -33,7 +33,8 @@ from kilogram.solvers.boosting.rounds import MIN_HESSIAN, TrainingRows
 # Rows on which pairs are screened: means of a table of 32 x 32 cells know 128 rows each.
 SCREENED_ROWS = 2**17
 FULL_ROUND = 16  # of so many rounds one visits all terms, the others those with large steps
-LARGE_STEP = 0.9  # of the largest step
+# Of the largest step: our choice; terms with smaller steps wait for the next full round.
+LARGE_STEP = 0.9
 PURE = 1e-12  # of a table: means of its lines below which they count as 0; some thousand eps
 MOST_SWEEPS = 100  # ends purification where rounding keeps means above PURE
 

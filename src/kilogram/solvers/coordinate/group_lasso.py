@@ -31,7 +31,7 @@ PATIENCE, ITERATES = 10, 5
 #: Moves, relative to the root of the gap allowed, at which it is first measured: with 0.1 it was
 #: mostly too large still, and measuring it costs a pass over all columns.
 FIRST_MOVE = 0.03
-#: Groups that may enter an empty working set at once.
+#: Groups that may enter an empty working set at once, which at most doubles later: our choice.
 FIRST_GROUPS = 50
 
 

@@ -45,7 +45,7 @@ from kilogram.solvers.gaussian_process.inverse import SAFE, inverse_from_factor,
 
 PANEL_ENTRIES = 2**19  # entries of K made at once: 4 MiB
 LOG_2PI = float(np.log(2.0 * np.pi))
-ROUGH = 1e-3  # relative miss of an inverse that is good enough for a gradient
+ROUGH = 1e-3  # relative miss of an inverse that is good enough for a gradient: three digits
 ROUGH_FROM = 500  # rows; below, float32 saves no time
 
 

@@ -34,7 +34,8 @@ from kilogram.solvers.linear.kernel_cg import default_rank, some_columns
 from kilogram.solvers.linear.nystroem_preconditioner import NystroemPreconditioner
 from kilogram.solvers.solution import Solution
 
-PROBES = 16  # random vectors: the error of a log determinant falls with their root
+# Random vectors: the error of a log determinant falls with their root, here to a quarter.
+PROBES = 16
 LANCZOS_STEPS = 30  # a preconditioned spectrum, within a few decades, needs no more for two digits
 TOLERANCE = 1e-8  # relative residual of the mean's coefficients: half the digits of float64
 VARIANCE_TOLERANCE = 1e-4  # of the columns of variances, whose error is of the order of its square

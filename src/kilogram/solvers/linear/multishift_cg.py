@@ -22,7 +22,7 @@ import numpy as np
 
 TOLERANCE = 1e-2  # leave-one-out scores order the penalties alike, see above
 MOST_STEPS = 60  # what text needs; a slower system is ill-conditioned
-_GONE = 1e-100  # a residual of zero, in any unit
+_GONE = 1e-100  # a residual of zero, in any unit: its square is above the smallest number
 
 
 def sparse_path(X: Any, Y: np.ndarray, test: Any, alphas: Any, weights: Any = None) -> np.ndarray:

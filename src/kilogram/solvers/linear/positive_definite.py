@@ -65,7 +65,8 @@ EIGEN_PER_ROW = 1 / 50
 SINGULAR = "K + alpha I is not positive definite"
 LOST = 0.01  # relative residual from which a factored solution is rounding: no two digits are left
 REFINED = 1e-13  # relative residual at which refinement ends: what a float64 factor gives
-WORTH = 1e-3  # reduction of the residual per iteration up to which plain refinement is used
+# Reduction of the residual per iteration up to which plain refinement is used: three digits each.
+WORTH = 1e-3
 PATIENCE = 40  # iterations of refinement after which "double" is cheaper
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from kilogram.arrays.namespace import like, to_numpy
 from kilogram.solvers.solution import Solution
 
-LANES = 4  # columns of products: whole vectors of float64
+LANES = 4  # columns of products: whole vectors of four float64
 # In multiplications of one coordinate: a kernel value beside its products, and an entry that is
 # written to fresh memory and read back. A start makes about PASSES n^2 values, most of them while
 # many rows still change. Below SMALL rows all of K stays in cache.

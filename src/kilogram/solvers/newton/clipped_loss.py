@@ -27,7 +27,7 @@ from kilogram.statistics import JointMoments
 FALL = 1e-5  # fraction of the predicted fall that a step must bring: any small one
 LEAST, MOST = 1e-13, 1e10  # damping
 NOISE = 1e-9  # part of a gradient that may be rounding: sums of 10 million rows
-SHRINK = 0.3  # of kappa is left after a step at least
+SHRINK = 0.3  # of kappa is left after a step at least: our choice
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,10 @@ DIRECT = 3000  # columns up to which the Hessian is formed and factored: 72 MB, 
 # for the hinge, 0.8 to 1.0 for its square.
 SMALL = 20_000
 NARROWER = (1.0, 0.2, 0.04, 8e-3, 1.6e-3, 3e-4, 6e-5, 1e-5, 2e-6, 2e-7, 2e-8)  # smoothing widths
-TINY = 1e-9  # gain, relative to the objective, of a step that ends at the minimum
+# Gain, relative to the objective, of a step that ends at the minimum: a few million eps.
+TINY = 1e-9
 IDLE = 8  # iterations without a smaller gap after which rounding errors are the limit
-INNER = 40  # most iterations on one smoothed hinge
+INNER = 40  # most iterations on one smoothed hinge: several times what one takes
 
 
 class GapStop(NamedTuple):
