@@ -248,7 +248,7 @@ def show(cooked: Cooked) -> None:
 
     from kilogram.kitchen.audit.show import summary
     from kilogram.kitchen.report.html import plain_line, recipe_rows
-    from kilogram.kitchen.report.sentences import trust_lines
+    from kilogram.kitchen.report.prediction_sentences import check_lines
 
     screen = console()
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -279,7 +279,7 @@ def show(cooked: Cooked) -> None:
         screen.print(sentence, markup=False, highlight=False)
     screen.print()
     checks = Table.grid(padding=(0, 2, 0, 0))
-    for what, sentence in trust_lines(cooked.evidence.trust, cooked.measure):
+    for what, sentence in check_lines(cooked.evidence.trust, cooked.measure):
         checks.add_row(Text(what), Text(sentence), style="dim")
     screen.print(checks)
     screen.print()

@@ -41,10 +41,11 @@ from kilogram.kitchen.features.columns import Layout, refuse_unusable
 from kilogram.kitchen.features.overrides import order_texts, orders
 from kilogram.kitchen.files import write_files
 from kilogram.kitchen.judge.collect_evidence import Evidence, collect_evidence, evidence_stops
-from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, judge
+from kilogram.kitchen.judge.compare import EvaluatedRecipe, judge
 from kilogram.kitchen.judge.ensembles import ensemble
 from kilogram.kitchen.judge.folds import rounds
 from kilogram.kitchen.judge.preparation import prepare_run
+from kilogram.kitchen.judge.selection import choose
 from kilogram.kitchen.measures import QUANTILE_LOSS, choose_measure
 from kilogram.kitchen.question import Question, TaskName, make_question
 from kilogram.kitchen.read.table import Table, read_table

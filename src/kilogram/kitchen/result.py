@@ -17,8 +17,9 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.partial_dependence import PartialDependence
 from kilogram.kitchen.audit import Audit
 from kilogram.kitchen.judge.collect_evidence import Evidence
-from kilogram.kitchen.judge.compare import EvaluatedRecipe, best_above_baseline
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.journal import Journal
+from kilogram.kitchen.judge.selection import best_above_baseline
 from kilogram.kitchen.measures import Measure
 from kilogram.kitchen.question import Question
 from kilogram.kitchen.read.table import Table

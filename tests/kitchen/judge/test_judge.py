@@ -13,9 +13,10 @@ from kilogram.evaluation.permutation_tests import ChanceTest
 from kilogram.kitchen import cook
 from kilogram.kitchen.features.columns import Column, Layout
 from kilogram.kitchen.formatting import figure
-from kilogram.kitchen.judge.compare import EvaluatedRecipe, choose, select
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import _with_fewer
 from kilogram.kitchen.judge.pooled_scores import PooledScore
+from kilogram.kitchen.judge.selection import choose, select
 from kilogram.kitchen.measures import MEASURES
 from kilogram.kitchen.recipes.recipe import SearchSettings
 from kilogram.kitchen.recipes.recipe import recipes as make_recipes

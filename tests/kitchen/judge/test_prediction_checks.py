@@ -13,7 +13,7 @@ from kilogram.kitchen.features.columns import Column
 from kilogram.kitchen.judge.prediction_checks import group_names
 from kilogram.kitchen.measures import MEASURES, quick
 from kilogram.kitchen.report.facts import as_json
-from kilogram.kitchen.report.sentences import trust_lines
+from kilogram.kitchen.report.prediction_sentences import check_lines
 from tests.kitchen.conftest import QUICK, curved
 
 
@@ -67,7 +67,7 @@ def test_three_classes_are_sure_of_their_prediction(sorted_classes):
 @pytest.mark.parametrize("which", ["cooked", "two_classes", "sorted_classes"])
 def test_it_is_reported_in_words_and_in_json(which, request):
     one = request.getfixturevalue(which)
-    lines = dict(trust_lines(one.evidence.trust, one.measure))
+    lines = dict(check_lines(one.evidence.trust, one.measure))
     assert {"significance", "subgroups"} <= set(lines)
     assert lines["significance"].startswith("Better than always predicting the m")
     reported = json.loads(as_json(one))["trust"]

@@ -10,7 +10,7 @@ import numpy as np
 from kilogram.base.budget import Budget
 from kilogram.evaluation.learning_curves import LearningCurve
 from kilogram.kitchen.features.columns import Layout
-from kilogram.kitchen.judge.compare import EvaluatedRecipe, best_above_baseline
+from kilogram.kitchen.judge.compare import EvaluatedRecipe
 from kilogram.kitchen.judge.evidence import (
     FRACTIONS,
     HeldOutImportance,
@@ -22,6 +22,7 @@ from kilogram.kitchen.judge.evidence import (
     tuning,
 )
 from kilogram.kitchen.judge.prediction_checks import PredictionChecks, check_predictions
+from kilogram.kitchen.judge.selection import best_above_baseline
 from kilogram.kitchen.settings import Settings
 
 # Names of evidence in `Settings.stopped_at`.

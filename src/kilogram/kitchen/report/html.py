@@ -18,6 +18,7 @@ from kilogram.kitchen.errors import readable
 from kilogram.kitchen.features.columns import Column
 from kilogram.kitchen.judge.compare import COARSE, EvaluatedRecipe
 from kilogram.kitchen.measures import MEASURES
+from kilogram.kitchen.report import prediction_sentences as checks
 from kilogram.kitchen.report import sentences as words
 from kilogram.kitchen.report.dependence_plots import dependence_plots
 from kilogram.kitchen.report.facts import candidates, versions
@@ -56,11 +57,11 @@ def _render(template: str, cooked: CookResult, **more: Any) -> bytes:
 
 def _context(cooked: CookResult) -> dict[str, Any]:
     columns = cooked.model.layout.columns
-    trusts = words.trust_lines(cooked.evidence.trust, cooked.measure)
+    trusts = checks.check_lines(cooked.evidence.trust, cooked.measure)
     return {
         "cooked": cooked,
         "measure": cooked.measure,
-        "loss_title": words.loss_title(cooked.measure),
+        "loss_title": checks.loss_title(cooked.measure),
         "coarse": cooked.measure.name in COARSE,
         "shown": words.in_words(cooked.shown),
         "question": cooked.question,
@@ -97,7 +98,7 @@ def _context(cooked: CookResult) -> dict[str, Any]:
 def plain_line(cooked: CookResult) -> str:
     """What the predictions are worth, in the units of the target; nothing for the baseline."""
     evidence = cooked.evidence
-    return words.plain_line(cooked.chosen, evidence.trust, evidence.held_out,
+    return checks.plain_line(cooked.chosen, evidence.trust, evidence.held_out,
                             cooked.question.target)  # fmt: skip
 
 

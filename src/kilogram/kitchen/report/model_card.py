@@ -18,6 +18,7 @@ from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.report import sentences as words
 from kilogram.kitchen.report.facts import versions
 from kilogram.kitchen.report.html import command, plain_line, recipe_rows, what_would_change
+from kilogram.kitchen.report.prediction_sentences import check_lines, loss_title
 from kilogram.kitchen.result import CookResult
 
 MAX_COLUMNS = 40  # listed in the card, which is to be read in full: a page
@@ -130,7 +131,7 @@ def _judged(cooked: CookResult) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     lines.append("")
     lines += [f"- {what}: {escaped(sentence)}"
-              for what, sentence in words.trust_lines(cooked.evidence.trust, measure)]  # fmt: skip
+              for what, sentence in check_lines(cooked.evidence.trust, measure)]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -138,7 +139,7 @@ def _groups(cooked: CookResult) -> str:
     groups = cooked.evidence.trust.groups
     if not groups:
         return "No column divides the rows into subgroups large enough to compare."
-    what = words.loss_title(cooked.measure)
+    what = loss_title(cooked.measure)
     lines = [f"| column | subgroup | rows | {what} | minus other rows | result |",
              "|---|---|---|---|---|---|"]  # fmt: skip
     for group in groups[:MAX_GROUPS]:
