@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from kilogram import cli
 from kilogram.cli import app
 from kilogram.kitchen.judge import compare
 from tests.kitchen.conftest import classes, curved
@@ -349,3 +350,13 @@ def test_a_pipe_is_refused_at_once(here):
         done = kg(command[0], "pipe", *command[1:])
         assert done.exit_code == 1
         assert "write it to a file first" in done.stderr
+
+
+def test_ctrl_c_before_a_command_runs(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130

@@ -80,4 +80,7 @@ def main() -> None:
     """Entry point of `kg`."""
     open_closed_streams()
     write_any_text(sys.stdout)
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before a command ran, which has a message of its own
+        sys.exit(130)
