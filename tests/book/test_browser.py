@@ -24,6 +24,7 @@ from kilogram.book.errors import BookError
 from kilogram.book.export import export_page, packed_page, recorded_grid
 from kilogram.book.scene import run_scene, scenes
 from kilogram.book.server import HOST, STATIC, _listen, make_app
+from kilogram.book.thumbnails import thumbnail
 from kilogram.book.worker import Worker
 
 FRONT_END = Path(__file__).parents[2] / "book" / "frontend"
@@ -316,3 +317,13 @@ def test_a_packed_page_replays_what_was_recorded():
     assert found["page"]["slug"] == "centroids"
     assert "centroids|three|printed=false|seed=0" in found["runs"]
     assert all("error" not in run for run in found["runs"].values())
+
+
+def test_pages_are_recorded_by_several_processes_in_their_order(monkeypatch):
+    monkeypatch.setattr(export, "n_threads", lambda: 2)
+    slugs = ("online", "centroids", "densities")
+    found = list(export._recorded(slugs))
+    assert tuple(slug for slug, _, _ in found) == slugs
+    for slug, packed, picture in found:
+        assert picture == thumbnail(slug)
+        assert len(packed) == pytest.approx(len(packed_page(slug)), rel=0.02)  # times differ

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import multiprocessing
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from kilogram.arrays.threads import blas_threads
 from kilogram.book.choose import choose_trees
 from kilogram.book.content import contents, find_page, page_content
 from kilogram.book.costs import page_costs
@@ -22,6 +25,7 @@ from kilogram.book.server import built
 from kilogram.book.thumbnails import thumbnail
 from kilogram.book.tours import tours
 from kilogram.book.worker import answer
+from kilogram.native.threads import n_threads
 from kilogram.registry import SLUGS
 
 #: Of the recordings of one page, in bytes after compression: with its text and code below 1 MB.
@@ -44,17 +48,33 @@ def export_book(folder: Path, notify: Callable[[str], None] = print) -> Path:
     (folder / "data").mkdir(parents=True, exist_ok=True)
     for name in ("app.js", "app.css"):
         (folder / name).write_bytes((static / name).read_bytes())
-    for i, slug in enumerate(SLUGS):
-        packed = packed_page(slug)
+    thumbnails = {}
+    for i, (slug, packed, picture) in enumerate(_recorded(SLUGS)):
         call = f"kilogramPage({json.dumps(slug)}, {json.dumps(packed)});\n"
         (folder / "data" / f"{slug}.js").write_text(call, "utf-8")
+        thumbnails[slug] = picture
         notify(f"{i + 1} of {len(SLUGS)}: {slug}, {len(packed) / 1e6:.2f} MB")
     index = (static / "index.html").read_text("utf-8")
-    book = _book(data={}, thumbnails={slug: thumbnail(slug) for slug in SLUGS})
+    book = _book(data={}, thumbnails=thumbnails)
     start = f"<script>window.KILOGRAM_EXPORT = {script(book)};</script>\n    "
     page = folder / "index.html"
     page.write_text(index.replace("<script src", start + "<script src"), "utf-8")
     return page
+
+
+def _recorded(slugs: Sequence[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Each page with its recordings and its small picture, made by a process for every thread."""
+    workers = min(n_threads(), len(slugs))
+    if workers < 2:
+        yield from map(_record, slugs)
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_record, slugs)
+
+
+def _record(slug: str) -> tuple[str, str, dict[str, Any]]:
+    with blas_threads(1):
+        return slug, packed_page(slug), thumbnail(slug)
 
 
 def export_page(name: str, file: Path) -> Path:
