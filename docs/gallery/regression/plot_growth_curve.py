@@ -21,5 +21,6 @@ def growth(x, size, shift, rate):
 
 model = kg.NonlinearRegression(growth, [100, 1, 0.1]).fit(time, yields)
 print(model.summary())
-kg.PredictionBandDisplay.from_estimator(model, time, yields, feature_names=["growing time"])
+bands = kg.PredictionBandDisplay.from_estimator(model, time, yields, feature_names=["growing time"])
+bands.ax_.set_ylabel("yield")
 plt.show()

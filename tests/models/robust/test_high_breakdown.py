@@ -367,3 +367,14 @@ def test_ransac_counts_its_draws_also_when_it_fails():
         model.set_params(max_trials=7, is_data_valid=lambda X, y: False).fit(X, y)
     assert model.n_skips_invalid_data_ == 7
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_numbers_of_outliers_stand_beside_their_points():
+    pytest.importorskip("matplotlib").use("Agg")
+    x = np.arange(20.0)[:, None]
+    y = 2 * x[:, 0] + 0.1 * (-1) ** np.arange(20)
+    y[7] = 50.0
+    report = kg.outlier_report(kg.LeastTrimmedSquares(random_state=0).fit(x, y), x, y)
+    (label,) = [t for t in report.plot().texts if t.get_text() == "7"]
+    assert label.xy == (report.distances[7], report.residuals[7])
+    assert label.xyann[0] > 0

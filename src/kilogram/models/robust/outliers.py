@@ -98,7 +98,10 @@ class OutlierReport:
         )
         for i in np.argsort(-far, kind="stable")[:names]:
             if far[i] > 1:
-                ax.annotate(str(i), (self.distances[i], self.residuals[i]), fontsize=8)
+                at = (self.distances[i], self.residuals[i])
+                # beside the point, as numbers on it cannot be read
+                ax.annotate(str(i), at, (5, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.margins(x=0.08)  # room for the numbers of the last points
         ax.set_xlabel("robust distance of the features")
         ax.set_ylabel("residual / scale")
         ax.legend(fontsize=8)
