@@ -83,7 +83,7 @@ def word_counts() -> Any:
 
         table = pd.read_csv(path)
         texts = table["text"].fillna("").astype(str)
-        return TfidfVectorizer(min_df=3, stopword_counts="english").fit_transform(texts)
+        return TfidfVectorizer(min_df=3, stop_words="english").fit_transform(texts)
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(8000), 80)
     columns = np.minimum(rng.zipf(1.3, rows.size) - 1, 29_999)
