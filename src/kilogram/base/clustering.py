@@ -12,17 +12,6 @@ from sklearn.utils.validation import check_consistent_length
 from kilogram.arrays.namespace import to_numpy
 from kilogram.arrays.rows import is_streamed, row_count
 from kilogram.base import ConvergenceWarning
-from kilogram.solvers.lloyd.containers import host, like_block, unit_rows
-
-__all__ = [
-    "CentreMixin",
-    "check_row_count",
-    "first_labels",
-    "host",
-    "like_block",
-    "unit_rows",
-    "warn_if_duplicates",
-]
 
 
 class CentreMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin):

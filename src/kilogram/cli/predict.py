@@ -51,7 +51,7 @@ def predict(
         from kilogram.kitchen.artifact.predictions import PredictionSummary, predict_blocks
         from kilogram.kitchen.artifact.table_writers import (
             CsvWriter,
-            check_name,
+            check_suffix,
             refuse_input,
             writing,
         )
@@ -59,7 +59,7 @@ def predict(
         from kilogram.kitchen.errors import KitchenError
 
         if out is not None:
-            check_name(out)
+            check_suffix(out)
             refuse_input(out, table, model)
         elif sys.__stdout__ is None:  # closed by the caller
             raise KitchenError("Standard output is closed: name a file with --out.")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 INK, QUIET, CURVE, CHOSEN = "#2b2b33", "#9a9aa6", "#1d4ed8", "#c2410c"
-MOST = 4  # panels side by side: of 3.1 inches each
-PER_INCH = 11  # letters of the verdict: 72 points / 11, a letter is 0.6 as wide as high
-SAYS = {
+PANELS_PER_ROW = 4  # of 3.1 inches each
+LETTERS_PER_INCH = 11  # letters of the verdict: 72 points / 11, a letter is 0.6 as wide as high
+CRITERION_TITLES = {
     "elbow": "fraction of the sum of squares left",
     "gap": "gap statistic (higher)",
     "silhouette": "mean silhouette (higher)",
@@ -27,7 +27,7 @@ def draw(found: Any, axes: Any = None) -> Any:
     if axes is None:
         from matplotlib.figure import Figure
 
-        rows = -(-len(names) // MOST)
+        rows = -(-len(names) // PANELS_PER_ROW)
         columns = -(-len(names) // rows) if names else 1  # no row much shorter than the others
         figure = Figure(figsize=(3.1 * columns, 2.5 * rows + 0.5), layout="constrained")
         axes = figure.subplots(max(rows, 1), columns, squeeze=False)
@@ -39,7 +39,7 @@ def draw(found: Any, axes: Any = None) -> Any:
     for ax in flat[len(names) :]:
         ax.set_visible(False)
     figure = flat[0].figure
-    verdict = fill(found.verdict, int(PER_INCH * figure.get_figwidth()))
+    verdict = fill(found.verdict, int(LETTERS_PER_INCH * figure.get_figwidth()))
     figure.suptitle(verdict, color=INK, fontsize=11, x=0.01, ha="left")
     return figure
 
@@ -54,7 +54,7 @@ def _curve(ax: Any, ks: np.ndarray, curve: Any, name: str) -> None:
     at = int(np.flatnonzero(ks == curve.choice)[0])
     if np.isfinite(curve.values[at]):
         ax.plot(ks[at], curve.values[at], "o", ms=10, mfc="none", mec=CHOSEN, mew=1.8)
-    ax.set_title(SAYS[name], fontsize=8.5, color=INK, loc="left")
+    ax.set_title(CRITERION_TITLES[name], fontsize=8.5, color=INK, loc="left")
     ax.set_title(f"k = {curve.choice}", fontsize=8.5, color=CHOSEN, loc="right", fontweight="bold")
     ax.set_xlabel("number of clusters", fontsize=8, color=INK)
     ax.set_xticks(ks if len(ks) <= 12 else ks[:: max(1, len(ks) // 10)])

@@ -34,7 +34,7 @@ class KernelMeans:
         """The means of a symmetric operator or matrix A, by one product."""
         n = A.shape[0]
         if weights is None:
-            w = like(_equal(n), A.diag() if isinstance(A, Operator) else A)
+            w = like(_equal_weights(n), A.diag() if isinstance(A, Operator) else A)
         else:
             xp = namespace(weights)
             w = weights / xp.sum(weights)
@@ -42,7 +42,7 @@ class KernelMeans:
         return cls(columns, float(namespace(w).sum(columns * w)), w)
 
 
-def _equal(n: int) -> Any:
+def _equal_weights(n: int) -> Any:
     xp = namespace()
     return xp.full(n, 1.0 / n)
 

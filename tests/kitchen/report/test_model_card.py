@@ -3,7 +3,7 @@
 import pytest
 
 from kilogram.kitchen import cook, load_model
-from kilogram.kitchen.artifact.example_rows import recall, sample
+from kilogram.kitchen.artifact.example_rows import sample, stored_examples
 from kilogram.kitchen.report.model_card import as_markdown, card_of, escaped
 from tests.kitchen.conftest import QUICK, classes, curved
 
@@ -45,12 +45,12 @@ def test_examples_are_a_bounded_sample_or_none():
     frame = curved(60)
     frame["story"] = [f"row {k} tells of many things " * 3 for k in range(60)]
     model = cook(frame, "y", **QUICK, text=["story"]).model
-    cells, y = recall(model.use)
+    cells, y = stored_examples(model.use)
     assert cells.shape == (59, 4)
     assert cells[0, 3].startswith("row 0")
     assert y[0] == frame["y"][0]
     bare = cook(curved(60), "y", **QUICK, examples=False)
-    assert recall(bare.model.use) is None
+    assert stored_examples(bare.model.use) is None
     assert "holds no rows" in as_markdown(bare)
     long = sample(frame[["story"]].to_numpy(object) * 200, frame["x"].to_numpy())
     assert len(long["y"]) < 30

@@ -433,7 +433,7 @@ def test_every_kind_of_column_has_an_example():
     again = CellParser(model.layout).cells([odd, row], Limits())
     assert list(map(str, again.ravel())) == list(map(str, X.ravel()))
     assert "properties" in openapi(model, Limits(), "1")["components"]["schemas"]["Row"]
-    assert describe_model(model)["columns"][6]["how"].endswith("…")
+    assert describe_model(model)["columns"][6]["format"].endswith("…")
     with pytest.raises(KitchenError, match="threads"):
         Limits(threads=0)
 

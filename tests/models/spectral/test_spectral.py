@@ -191,8 +191,9 @@ def test_a_rounding_names_one_cluster_for_each_eigenvector(assign):
     want = kg.SpectralClustering(3, assign_labels=assign, gamma=0.1).fit(rows)
     for m in (2, 5):
         model = kg.SpectralClustering(3, n_components=m, assign_labels=assign, gamma=0.1).fit(rows)
-        np.testing.assert_array_equal(model.labels_, want.labels_)
-        np.testing.assert_array_equal(model.predict(rows), want.labels_)
+        # which cluster is the first depends on rounding: rows of length 1 tie for the first pivot
+        assert adjusted_rand_score(model.labels_, want.labels_) == 1.0
+        np.testing.assert_array_equal(model.predict(rows), model.labels_)
         assert model.embedding_.shape == (90, max(m, 3))
 
 

@@ -37,7 +37,7 @@ def _posterior(
     return mean, np.sqrt(np.maximum(np.diag(covariance), 0)), draws
 
 
-def _process(data: Points, c: Mapping[str, Any]) -> Recording:
+def _gaussian_process(data: Points, c: Mapping[str, Any]) -> Recording:
     X, y = data.x[:, None], data.y
     kernel, words = kernel_of(c)
     places = curve_places(data, 80)
@@ -98,7 +98,7 @@ SCENES = (
     Scene(
         "gaussian_process", "gaussian_process", "Gaussian process",
         "A distribution over functions, conditioned on one point after the other. The band is narrow near points and returns to the prior away from them.",
-        _process, data="curve", presets=("gap", "few", "sine", "line"),
+        _gaussian_process, data="curve", presets=("gap", "few", "sine", "line"),
         controls=(choice("kernel", "kernel", KERNELS[:3]), log_slider("sigma", "width σ", 0.8, 0.1, 4.0), log_slider("noise", "noise of y", 0.2, 0.01, 1.0), switch("printed", "as printed: a band without the noise"), switch("optimise", "choose the width by marginal likelihood")),
         breaks=(Break("Far from the points: only the prior", "gap", {"sigma": 0.3}), Break("Noise set too low: it chases points", "sine", {"noise": 0.01, "sigma": 0.3}), Break("What the printed page gets wrong: points outside their own band", "sine", {"printed": True, "noise": 0.25, "sigma": 1.0})),
         question="Drag a point up. Does the band around it grow?",

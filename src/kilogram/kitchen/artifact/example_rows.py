@@ -28,7 +28,7 @@ def sample(X: np.ndarray, y: np.ndarray, *, seed: int = 0) -> dict[str, Any]:
     return {"cells": cells.astype(np.float64), "words": json.dumps(words), "y": y[rows]}
 
 
-def recall(use: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+def stored_examples(use: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """The cells and targets that were kept, or None."""
     if "examples" not in use:
         return None

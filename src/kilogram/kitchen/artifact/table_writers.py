@@ -69,8 +69,7 @@ class ParquetWriter:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
             raise KitchenError(
                 "A column changes its type within the table, which Parquet does not support. "
-                "Write a "
-                ".csv file."
+                "Write a .csv file."
             ) from None
 
     def close(self) -> None:
@@ -83,8 +82,8 @@ _KINDS: dict[str, type[CsvWriter] | type[ParquetWriter]] = {
 }  # fmt: skip
 
 
-def check_name(out: Path) -> None:
-    """An error for a file name whose suffix is neither .csv nor .parquet."""
+def check_suffix(out: Path) -> None:
+    """An error for a file name whose suffix is not .csv, .txt or .parquet."""
     if out.suffix.lower() not in _KINDS:
         raise KitchenError(f"The file name must end with .csv or .parquet, got {out.name!r}.")
 
@@ -101,7 +100,7 @@ def refuse_input(out: Path, *inputs: Path) -> None:
 @contextmanager
 def writing(out: Path, *, safe_csv: bool = False) -> Iterator[TableWriter]:
     """A writer for the file `out`; nothing of it is left if anything goes wrong."""
-    check_name(out)
+    check_suffix(out)
     try:
         handle, temporary = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
     except OSError as bad:

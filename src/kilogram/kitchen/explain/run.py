@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kilogram.base.budget import Budget
 from kilogram.base.constraints import Integer
-from kilogram.kitchen.artifact.example_rows import recall
+from kilogram.kitchen.artifact.example_rows import stored_examples
 from kilogram.kitchen.artifact.model import Model, measure_of
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.partial_dependence import dependence
@@ -95,7 +95,7 @@ def _cells(
 ) -> tuple[np.ndarray, np.ndarray | None, str, list[str]]:
     """Cells, truth if there is one, name and notes of the rows to explain on."""
     if table is None:
-        held = recall(model.use)
+        held = stored_examples(model.use)
         if held is None:
             raise KitchenError(
                 "The model file has no example rows: give a table to explain the model on."
@@ -157,7 +157,7 @@ def _examples(
     """The chosen rows with their neighbours; what to say if there are none to look among."""
     outputs = predicted(model, X)
     picked = [(row, "as requested") for row in rows] or typical_rows(model, X, outputs)
-    held: Any = recall(model.use)
+    held: Any = stored_examples(model.use)
     if training is not None:
         known = _cells(model, training, how)
         if known[1] is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLOURS = ("linear", "kernel", "good", "trees", "baseline")
 MAX_SHOWN, MAX_MISSING, MAX_POINTS, MAX_PAIRS = 22, 16, 500, 6
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-SAYS = {"gap": "gap statistic", "silhouette": "mean silhouette",
+CRITERIA = {"gap": "gap statistic", "silhouette": "mean silhouette",
         "instability": "instability (lower is better)",
         "compression": "code length, bits"}  # fmt: skip
 
@@ -312,10 +312,10 @@ def criteria(found: FoundClusters) -> Plot:
             if np.isfinite(curve.values[at]):
                 ax.plot(choice.ks[at], curve.values[at], "o", ms=9, mfc="none", mec=INK["kernel"],
                         mew=1.6)  # fmt: skip
-            ax.set_title(f"{SAYS[name]}: {curve.choice}", loc="left")
+            ax.set_title(f"{CRITERIA[name]}: {curve.choice}", loc="left")
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             light_axes(ax)
-        values = ", ".join(f"{SAYS[name]} {choice.curves[name].choice}" for name in names)
+        values = ", ".join(f"{CRITERIA[name]} {choice.curves[name].choice}" for name in names)
         return Plot("criteria", "How many clusters?",
                     "Four criteria over the number of clusters; the ring marks the number that "
                     "each selects (1: none). Dashed, with a band of two standard deviations: rows "

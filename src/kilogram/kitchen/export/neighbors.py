@@ -25,7 +25,7 @@ from kilogram.models.neighbors.outliers import (
 )
 from kilogram.models.neighbors.regression import KNeighborsRegressor, NeighborsRegressor
 
-SHOWN = "only Euclidean and city-block distances of dense rows, with uniform or distance weights"
+EXPORTED = "only Euclidean and city-block distances of dense rows, with uniform or distance weights"
 NO_ERRORS = "a graph has no error for rows without neighbours: give an outlier_label"
 
 
@@ -69,7 +69,7 @@ def outlier_scores(g: Graph, model: NeighborOutliers, x: str) -> str:
         factor = _local_factor(g, model, places, near)
     else:
         assert isinstance(model, KNeighborsOutlierDetector)
-        factor = _far(g, model, near)
+        factor = _distance_score(g, model, near)
     return g.add("Sub", g.constant([-model.offset_]), factor)
 
 
@@ -83,7 +83,7 @@ def _local_factor(g: Graph, model: LocalOutlierFactor, places: str, near: str) -
     return g.add("Mul", g.add("ReduceMean", density, axis, keepdims=1), inverse)
 
 
-def _far(g: Graph, model: KNeighborsOutlierDetector, near: str) -> str:
+def _distance_score(g: Graph, model: KNeighborsOutlierDetector, near: str) -> str:
     """The score (n, 1) from the distances (n, k), which rounding may leave out of order."""
     axis = g.constant([1], np.int64)
     if model.method == "mean":
@@ -105,7 +105,7 @@ def _power(model: NeighborsBase) -> int:
     )
     plain = isinstance(model._fit_X, np.ndarray) and not model.effective_metric_params_
     if power is None or not plain or callable(getattr(model, "weights", None)):
-        raise no_graph(model, SHOWN)
+        raise no_graph(model, EXPORTED)
     return power
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
 
 from kilogram import __version__
-from kilogram.kitchen.artifact.example_rows import recall
+from kilogram.kitchen.artifact.example_rows import stored_examples
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.artifact.model_file import load_model
 from kilogram.kitchen.artifact.uncertainty import predict_with_details
@@ -160,7 +160,7 @@ def _rows(model: Model, table: Any) -> np.ndarray:
         read = read_table(table, header=model.header, written=model.about.get("written"))
         X = model.layout.array(read.data.slice(0, MAX_ROWS))
     else:
-        held = recall(model.use)
+        held = stored_examples(model.use)
         if held is None:
             raise KitchenError("The model file has no example rows to check on: give a --table.")
         X = held[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kilogram.kitchen.artifact.example_rows import recall
+from kilogram.kitchen.artifact.example_rows import stored_examples
 from kilogram.kitchen.artifact.model import Model
 from kilogram.kitchen.features.columns import AS_NUMBER, FORMS_APART, Column
 from kilogram.kitchen.report.model_card import card_of
@@ -29,7 +29,11 @@ def describe_model(model: Model) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "how": value_format(column)}
+    found: dict[str, Any] = {
+        "name": column.name,
+        "kind": column.kind,
+        "format": value_format(column),
+    }
     if column.levels:
         found["levels"] = list(column.levels[:MAX_LEVELS])
     return found
@@ -53,7 +57,7 @@ def example(model: Model) -> dict[str, Any]:
 
     The model file has example rows, but whoever can reach the server must not read them.
     """
-    held = recall(model.use)
+    held = stored_examples(model.use)
     return {c.name: _value(c, None if held is None else held[0][:, k])
             for k, c in enumerate(model.layout.used)}  # fmt: skip
 

@@ -33,6 +33,8 @@ from kilogram.models.neighbors.base import (
     KNeighborsMixin,
     NeighborsBase,
     RadiusNeighborsMixin,
+)
+from kilogram.models.neighbors.vote_weights import (
     vote_weights,
     votes_of_first,
     votes_within,

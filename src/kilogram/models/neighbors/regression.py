@@ -21,10 +21,12 @@ from kilogram.models.neighbors.base import (
     KNeighborsMixin,
     NeighborsBase,
     RadiusNeighborsMixin,
+    warn_empty,
+)
+from kilogram.models.neighbors.vote_weights import (
     vote_weights,
     votes_of_first,
     votes_within,
-    warn_empty,
 )
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -41,9 +41,6 @@ from kilogram.base.affinity import (
 from kilogram.base.clustering import (
     CentreMixin,
     check_row_count,
-    host,
-    like_block,
-    unit_rows,
     warn_if_duplicates,
 )
 from kilogram.base.constraints import (
@@ -62,6 +59,7 @@ from kilogram.base.random_state import as_generator
 from kilogram.models.spectral.rounding import ROUNDINGS, labels_of
 from kilogram.operators.cost import rates
 from kilogram.solvers.lloyd.cluster_sums import nearest
+from kilogram.solvers.lloyd.containers import host, like_block, unit_rows
 from kilogram.solvers.lloyd.kmeans import KMeansSettings, count_starts, fit_kmeans
 from kilogram.statistics.products import weight_unit
 

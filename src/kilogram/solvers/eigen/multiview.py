@@ -36,8 +36,8 @@ def maxvar(C: Any, views: Columns, k: int, alpha: float) -> Agreement:
     """The eigenvectors, then each view scaled to its own constraint W_i'(C_i + alpha I)W_i = I."""
     xp = namespace(C)
     T, S = whiten_views(C, views, alpha)
-    values, vectors = eigh(_joined(xp, S))
-    V = _cut(vectors[:, :k], [block.shape[1] for block in T])
+    values, vectors = eigh(_off_diagonal_blocks(xp, S))
+    V = _split_rows(vectors[:, :k], [block.shape[1] for block in T])
     scaled = [_unit_columns(xp, block) for block in V]
     W = [t @ v for t, v in zip(T, scaled, strict=True)]
     return Agreement(W, values[:k], 1, float(xp.sum(values[:k])), True)
@@ -56,8 +56,8 @@ def sumcor(
     """Polar factors in turn, started from MAXVAR, until the sum gains less than tol of itself."""
     xp = namespace(C)
     T, S = whiten_views(C, views, alpha)
-    _, vectors = eigh(_joined(xp, S))
-    V = [_polar(block) for block in _cut(vectors[:, :k], [t.shape[1] for t in T])]
+    _, vectors = eigh(_off_diagonal_blocks(xp, S))
+    V = [_polar(block) for block in _split_rows(vectors[:, :k], [t.shape[1] for t in T])]
     total, step, done = _total(xp, S, V), 0, False
     for step in range(1, max_iter + 1):
         for i in range(len(V)):
@@ -80,7 +80,7 @@ def whiten_views(C: Any, views: Columns, alpha: float) -> tuple[list[Any], list[
     return T, S
 
 
-def _joined(xp: Any, S: list[list[Any]]) -> Any:
+def _off_diagonal_blocks(xp: Any, S: list[list[Any]]) -> Any:
     """The blocks as one matrix, zero on the diagonal blocks: a view's agreement with itself."""
     rows = [
         xp.concat([xp.zeros_like(b) if i == j else b for j, b in enumerate(row)], axis=1)
@@ -90,7 +90,7 @@ def _joined(xp: Any, S: list[list[Any]]) -> Any:
     return (joined + joined.T) / 2
 
 
-def _cut(V: Any, sizes: list[int]) -> list[Any]:
+def _split_rows(V: Any, sizes: list[int]) -> list[Any]:
     found, at = [], 0
     for size in sizes:
         found.append(V[at : at + size, :])

@@ -30,7 +30,7 @@ from kilogram.kernels.white import without_noise
 from kilogram.operators import Gram, Shifted, scaled
 from kilogram.solvers.gaussian_process.exact import Observations, from_parts, gradient_from
 from kilogram.solvers.linear.cg import Tick, cg
-from kilogram.solvers.linear.kernel_cg import default_rank, some_columns
+from kilogram.solvers.linear.kernel_cg import default_rank, random_columns
 from kilogram.solvers.linear.nystroem_preconditioner import NystroemPreconditioner
 from kilogram.solvers.solution import Solution
 
@@ -57,7 +57,7 @@ class CovarianceOperator:
         if latent is None:
             raise ValueError(f"{kernel!r} is noise only. Add a kernel of the function to it.")
         K, scale = Gram(latent, X, max_memory=max_memory), 1.0 / namespace(noise).sqrt(noise)
-        columns = some_columns(K, scale, default_rank(X.shape[0]), rng)
+        columns = random_columns(K, scale, default_rank(X.shape[0]), rng)
         return cls(K, scale, NystroemPreconditioner.from_columns(*columns, 1.0))
 
     @property

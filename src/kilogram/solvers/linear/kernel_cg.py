@@ -38,7 +38,7 @@ def solve_by_cg(
     M: Any = None
     if min(alpha) > 0:  # else nothing bounds the spectrum from below: a division by zero
         rank = affordable_rank(B.shape[0], deadline) if rank is None else rank
-        columns = some_columns(K, scale, rank, rng)
+        columns = random_columns(K, scale, rank, rng)
         with suppress(NotPositiveDefinite):  # few columns, all of them of weight zero
             M = NystroemPreconditioner.from_columns(*columns, penalties)
     found = cg(
@@ -72,7 +72,7 @@ def affordable_rank(n: int, deadline: float | None) -> int:
     return max(1, min(most, int((0.2 * left * rates(8).multiply_adds / (3.0 * n)) ** 0.5)))
 
 
-def some_columns(K: Gram, scale: Any, rank: int, rng: Any) -> tuple[Any, Any]:
+def random_columns(K: Gram, scale: Any, rank: int, rng: Any) -> tuple[Any, Any]:
     """Columns of S K S at random rows, and the matrix between these rows."""
     n = K.shape[0]
     chosen = sorted(rng.choice(n, size=min(rank, n), replace=False).tolist())
