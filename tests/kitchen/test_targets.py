@@ -4,11 +4,15 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from kilogram.kitchen import KitchenError, cook, cook_targets, load_model
 from kilogram.kitchen.cook import target_names
+from kilogram.kitchen.features.columns import as_text
 from kilogram.kitchen.measures import MEASURES, measure_named, pinball
+from kilogram.kitchen.question import make_question
+from kilogram.kitchen.read.table import read_table
 from kilogram.kitchen.report.html import as_html
 from tests.kitchen.conftest import QUICK
 
@@ -83,3 +87,34 @@ def test_several_targets_are_left_out_of_each_other():
         assert other not in {column.name for column in one.model.layout.used}
     assert target_names("y, count,y", ["y", "count"]) == ("y", "count")
     assert target_names("a,b", ["a,b", "a", "b"]) == ("a,b",)
+
+
+def test_integers_beyond_the_exact_floats_are_numbers():
+    """Nanoseconds and account numbers; Arrow refuses to round them unless asked to."""
+    rng = np.random.default_rng(0)
+    x = np.round(rng.random(60), 3)
+    big = 10**18 + (x * 1e17).astype(np.int64)
+    frame = pd.DataFrame({"x": x, "big": big, "y": big[::-1].copy()})
+    question = make_question(read_table(frame), "y")
+    assert question.task == "regression"
+    np.testing.assert_array_equal(question.y, big[::-1].astype(float))
+    found = cook(frame, "y", folds=2, repeats=1, search="path", recipes=("linear",))
+    assert np.isfinite(found.predict(frame)).all()
+
+
+def test_targets_whose_squares_overflow_are_named():
+    frame = pd.DataFrame({"x": np.arange(60.0), "y": np.arange(60.0) * 1e300})
+    with pytest.raises(KitchenError, match=r"reaches 5\.9e\+301"):
+        make_question(read_table(frame), "y")
+    assert as_text(pa.array([2.0**60, None])).to_pylist() == [str(2**60), None]
+    assert as_text(pa.array([1e300, 1.0])).to_pylist() == ["1e+300", "1"]  # no int64 holds it
+
+
+def test_features_at_the_end_of_the_floats_count_as_missing():
+    """C programs write the largest float where a value is missing."""
+    rng = np.random.default_rng(0)
+    x = rng.random(60)
+    frame = pd.DataFrame({"x": np.where(x < 0.1, np.finfo(float).max, x), "y": x + rng.random(60)})
+    found = cook(frame, "y", folds=2, repeats=1, search="path", recipes=("linear",))
+    gaps = frame.assign(x=frame["x"].mask(x < 0.1))
+    np.testing.assert_array_equal(found.predict(frame), found.predict(gaps))

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kilogram.kitchen.errors import KitchenError, close_names, quoted
-from kilogram.kitchen.features.columns import as_text, plain
+from kilogram.kitchen.features.columns import LARGEST, as_floats, as_text, plain
 from kilogram.kitchen.features.number_formats import describe_format, number_format
 from kilogram.kitchen.features.ordinal_scales import scale_order
 from kilogram.kitchen.formatting import percent
@@ -162,7 +162,7 @@ def recognise(column: Any, distinct: int) -> tuple[Task, str]:
         return "classification", f"the target has {word}"
     if distinct == 2:
         return "classification", "the target has two distinct values"
-    numbers = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    numbers = as_floats(column)
     whole = bool(np.all(numbers == np.round(numbers)))
     if whole and distinct <= FEW_VALUES and distinct <= len(numbers) / 10:
         return "classification", f"the target has {distinct} distinct integers"
@@ -222,12 +222,19 @@ def _nans(column: Any) -> int:
 
 def _numbers(column: Any, target: str) -> np.ndarray:
     try:
-        return pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = as_floats(column)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(
             f"The target {target!r} holds {column.type} values such as {column[0].as_py()!r}, "
             "which are not numbers, so it cannot be a regression target. Try --task classification."
         ) from None
+    size = float(np.abs(numbers).max())
+    if size >= LARGEST:
+        raise KitchenError(
+            f"The target {target!r} reaches {size:.2g}, and sums of its squares overflow: divide "
+            "it by its scale, or take its logarithm."
+        )
+    return numbers
 
 
 def _nearly_numbers(words: np.ndarray) -> str:

@@ -20,7 +20,7 @@ from kilogram.base.constraints import Null, Real
 from kilogram.kitchen.artifact.model import Model, measure_of, unseen_note
 from kilogram.kitchen.artifact.uncertainty import PredictionDetails, predict_with_details
 from kilogram.kitchen.errors import KitchenError, check_setting
-from kilogram.kitchen.features.columns import NEW_LEVEL, as_text, plain
+from kilogram.kitchen.features.columns import NEW_LEVEL, as_floats, as_text, plain
 from kilogram.kitchen.formatting import figure, percent
 from kilogram.kitchen.measures import COST, ORDERED, of_predictions
 from kilogram.kitchen.read.table import Table, table_blocks
@@ -184,7 +184,7 @@ def _collect_observed(
     else:
         kind = float
         try:
-            observed = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            observed = as_floats(cells)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return
         known &= np.isfinite(observed)

@@ -25,7 +25,7 @@ from kilogram.kitchen.errors import KitchenError, check_setting, quoted
 from kilogram.kitchen.explain.explanation import Example, Explanation
 from kilogram.kitchen.explain.importance import importance
 from kilogram.kitchen.explain.nearest import Neighbour, nearest
-from kilogram.kitchen.features.columns import as_text, plain
+from kilogram.kitchen.features.columns import as_floats, as_text, plain
 from kilogram.kitchen.measures import of_predictions
 from kilogram.kitchen.read.table import read_table
 
@@ -130,7 +130,7 @@ def truth_of(model: Model, column: Any) -> np.ndarray:
         place = {word: float(k) for k, word in enumerate(model.classes)}
         return np.array([place.get(word, np.nan) for word in as_text(cells).to_pylist()])
     try:
-        y = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        y = as_floats(cells)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(
             f"The target {model.target!r} of the table holds {cells.type} values, not numbers."

@@ -168,7 +168,7 @@ def find_kind(name: str, cells: Any) -> Column:
     distinct = int(pc.count_distinct(column, mode="only_valid").as_py())
     if distinct == 1 and missing == 0:
         value = column[0].as_py()
-        return Column(name, "constant", f"the same value, {value!r}, in every row", 0, 1)
+        return Column(name, "constant", f"the same value, {value!r:.60}, in every row", 0, 1)
     if order:
         why = f"ordered categories {' < '.join(order)}"
         return Column(name, "ordinal", why, missing, distinct, order)

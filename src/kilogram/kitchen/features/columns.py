@@ -41,7 +41,8 @@ NEW_LEVEL = -1.0  # a code below those of the known levels
 AS_NUMBER = "number"
 # Between the forms of dates that are written in several ways.
 FORMS_APART = "|"
-
+# No measurement: tables mark missing values by the largest float. Squares of it would overflow.
+LARGEST = 1e100
 
 # Reason of a column that the user leaves out.
 IGNORED = "left out, as requested"
@@ -124,7 +125,9 @@ def refuse_unusable(layout: Layout) -> None:
 
 
 def values(column: Column, data: Any) -> np.ndarray:
-    """An Arrow column as (n,) float64 by its kind; infinite values count as missing."""
+    """An Arrow column as (n,) float64 by its kind; infinite values count as missing, and so do
+    those of `LARGEST` and beyond.
+    """
     data = plain(data)
     if column.kind == "categorical":
         return _level_numbers(column.levels, as_text(data))
@@ -139,13 +142,13 @@ def values(column: Column, data: Any) -> np.ndarray:
         elif pa.types.is_string(data.type):
             out = _plain_numbers(data)
         else:
-            out = pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
+            out = as_floats(data)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise KitchenError(
             f"Column {column.name!r} should hold {column.kind} values but has "
             f"{_offender(column.kind, data)}."
         ) from None
-    return np.where(np.isfinite(out), out, np.nan)
+    return np.where(np.abs(out) < LARGEST, out, np.nan)
 
 
 def _plain_numbers(data: Any) -> np.ndarray:
@@ -159,7 +162,7 @@ def _plain_numbers(data: Any) -> np.ndarray:
 def days(data: Any, form: str = "") -> np.ndarray:
     """Days since 1970 of dates and times, or of words and whole numbers written as `form` says."""
     if form == AS_NUMBER:
-        return pc.cast(data, pa.float64()).to_numpy(zero_copy_only=False)
+        return as_floats(data)
     if form:
         words = as_text(data)
         data = pc.coalesce(*(pc.strptime(words, format=one, unit="s", error_is_null=True)
@@ -209,10 +212,16 @@ def plain(column: Any) -> Any:
     return column
 
 
+def as_floats(column: Any) -> np.ndarray:
+    """Numbers as float64; integers beyond 2^53 are rounded."""
+    return pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
 def as_text(column: Any) -> Any:
     """Values as text; integers are written the same whether read as 3 or as 3.0."""
     if pa.types.is_floating(column.type):
-        whole = pc.all(pc.equal(pc.round(column), column)).as_py()
+        exact = pc.less(pc.abs(column), 2.0**63)  # beyond it there is no int64
+        whole = pc.all(pc.and_(exact, pc.equal(pc.round(column), column))).as_py()
         column = pc.cast(column, pa.int64()) if whole else column
     try:
         return pc.cast(column, pa.string())
