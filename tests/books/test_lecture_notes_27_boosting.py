@@ -113,11 +113,13 @@ def test_L27_M3_the_estimator_has_the_stages_of_the_textbook():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (300, 3))
     y = np.where((X**2).sum(axis=1) < 0.3, 1.0, -1.0)
-    states = list(boosting.cascade(X, y, 3, 4, 0.0625))
     fast = kg.CascadeClassifier(
         min_tpr=1 - 0.0625, max_fpr=0.0, max_stages=3, max_stumps=4,
         validation_fraction=0, balanced=False, criterion="error",
     ).fit(X, y)  # fmt: skip
+    sizes = [len(stage.stumps) for stage in fast.stages_]
+    assert len(set(sizes)) > 1
+    states = list(boosting.cascade(X, y, 3, sizes, 0.0625))
     np.testing.assert_allclose(fast.thresholds_, [s["c"] for s in states[1:]], rtol=1e-9)
     np.testing.assert_array_equal(fast.predict(X) > 0, states[-1]["alive"])
     np.testing.assert_array_equal(fast.evaluation_cost(X), states[-1]["cost"])

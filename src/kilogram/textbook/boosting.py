@@ -105,8 +105,12 @@ def additive_boosting(X: Array, y: Array, rounds: int, nu: float = 0.1) -> State
     return s
 
 
-def cascade(X: Array, y: Array, stages: int, rounds: int, epsilon: float) -> States:
-    """Stages of AdaBoost; y is -1 or +1. `alive` are rows not yet rejected, `cost` the stumps."""
+def cascade(X: Array, y: Array, stages: int, rounds: int | list[int], epsilon: float) -> States:
+    """Stages of AdaBoost; y is -1 or +1. `alive` are rows not yet rejected, `cost` the stumps.
+
+    `rounds` is the number of stumps of a stage, or a list with one number for each.
+    """
+    sizes = [rounds] * stages if isinstance(rounds, int) else rounds
     alive = np.ones(len(y), dtype=bool)
     cost = np.zeros(len(y))
     yield (s := begin("all rows", alive=alive, cost=cost))
@@ -114,7 +118,7 @@ def cascade(X: Array, y: Array, stages: int, rounds: int, epsilon: float) -> Sta
         if not (y[alive] < 0).any() or not (y[alive] > 0).any():
             break
         f = np.full(len(y), -np.inf)
-        *_, last = adaboost(X[alive], y[alive], rounds)
+        *_, last = adaboost(X[alive], y[alive], sizes[t - 1])
         f[alive] = last["f"]
         c = np.quantile(f[alive & (y > 0)], epsilon, method="lower")
         cost = cost + alive * len(last["stumps"])

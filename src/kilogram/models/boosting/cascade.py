@@ -3,7 +3,8 @@
 Stage s is AdaBoost of stumps, f_s(x) = sum_t beta_t g_t(x) with g_t = -1 or +1, and passes
 f_s(x) >= c_s on to the next; a row is positive if it passes all. c_s is the largest threshold that
 passes a fraction min_tpr of the positives, and the stage grows until at most max_fpr of the
-negatives pass, both on held-out rows that reached it. The next stage is trained on what passed.
+negatives pass, both on held-out rows that reached it; a stage that misses this has the size at
+which the fewest pass. The next stage is trained on what passed.
 With T stages the whole has at least min_tpr^T of the positives and at most max_fpr^T of the
 negatives where all stages meet their targets.
 """
@@ -84,19 +85,21 @@ class StageRules:
         f = np.zeros(len(held))
         stumps: list[np.ndarray] = []
         weights: list[float] = []
-        threshold, passed = -np.inf, np.ones(len(held), dtype=bool)
+        best: tuple[float, float, float, int] | None = None  # fpr, tpr, threshold, stumps
         for found in islice(adaboost_rounds(learner, y, 1 / size, 2, 1.0), self.max_stumps):
             stumps.append(stump_row(found.learner))
             weights.append(found.alpha / 2)
             f += weights[-1] * votes(held[:, int(stumps[-1][0])], stumps[-1])
             threshold = float(np.quantile(f[held_y == 1], 1 - self.min_tpr, method="lower"))
-            passed = f >= threshold
-            if passed[held_y == 0].mean() <= self.max_fpr:
+            tpr, fpr = (float((f[held_y == k] >= threshold).mean()) for k in (1, 0))
+            if best is None or fpr < best[0]:
+                best = fpr, tpr, threshold, len(stumps)
+            if fpr <= self.max_fpr:
                 break
-        if not stumps:
+        if best is None:
             return None
-        tpr, fpr = (float(passed[held_y == k].mean()) for k in (1, 0))
-        return CascadeStage(np.array(stumps), np.array(weights), threshold, tpr, fpr)
+        fpr, tpr, threshold, kept = best
+        return CascadeStage(np.array(stumps[:kept]), np.array(weights[:kept]), threshold, tpr, fpr)
 
 
 def held_out_rows(y: np.ndarray, fraction: float, rng: np.random.Generator) -> np.ndarray:
@@ -143,8 +146,8 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         Maximum number of stages. The fit ends early where no negatives are left, or where a
         further stage would reject none.
     max_stumps : int, default=100
-        Maximum number of stumps per stage; one that misses max_fpr with them is kept as it is (see
-        `stage_fpr_`).
+        Maximum number of stumps per stage; of one that misses max_fpr with them as many are kept as
+        pass on the fewest held-out negatives (see `stage_fpr_`).
     validation_fraction : float, default=0.25
         Fraction of each class that is held out; 0 takes the training rows for both.
     balanced : bool, default=True
