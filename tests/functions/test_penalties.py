@@ -5,7 +5,7 @@ import pytest
 
 from kilogram.functions.penalties import penalty_slope, penalty_value
 from kilogram.native.coordinate import Penalty
-from kilogram.solvers.coordinate.elastic_net import descend_quadratic
+from kilogram.solvers.coordinate.working_set import descend_quadratic
 
 KINDS = [("l1", 3.0), ("mcp", 3.0), ("mcp", 1.5), ("scad", 3.7), ("scad", 2.5)]
 

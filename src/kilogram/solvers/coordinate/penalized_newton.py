@@ -11,9 +11,10 @@ from kilogram.functions.deviances import DevianceTerms
 from kilogram.functions.penalties import penalty_slope, penalty_value
 from kilogram.functions.row_losses import PredictorLoss
 from kilogram.native.coordinate import Groups, Penalty, group_descent
-from kilogram.solvers.coordinate.elastic_net import Tick, descend_quadratic
+from kilogram.solvers.coordinate.elastic_net import Tick
 from kilogram.solvers.coordinate.group_lasso import Grouping
 from kilogram.solvers.coordinate.working_columns import WorkingColumns
+from kilogram.solvers.coordinate.working_set import descend_quadratic
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
