@@ -67,7 +67,9 @@ def circle_algebraic(P: Array) -> States:
     Q = P - middle
     A = np.column_stack([Q, np.ones(len(Q))])
     yield (s := begin("1 |x|^2 on [x, 1]", A=A, y=np.sum(Q**2, axis=1)))
-    beta = np.linalg.lstsq(A, s["y"], rcond=None)[0]
+    beta, _, rank, _ = np.linalg.lstsq(A, s["y"], rcond=None)
+    if rank < 3:
+        raise ValueError(f"{len(P)} points on one line determine no circle. Give one beside it.")
     c = beta[:2] / 2
     yield (s := s.then("2 read off", c=c + middle, r=np.sqrt(c @ c + beta[2]), beta=beta))
     return s

@@ -359,3 +359,10 @@ def test_bounds_of_another_length_and_nan_are_refused(bounds, words):
     x, y = decay_with_noise()
     with pytest.raises(ValueError, match=words):
         kg.NonlinearRegression(decay, [1.0, 1.0], bounds=bounds).fit(x, y)
+
+
+@pytest.mark.parametrize("P", [np.outer(np.arange(5.0), [1, 1]), np.ones((5, 2)), np.eye(2)])
+def test_the_textbook_circle_of_a_line_is_refused(P):
+    """It was the circle of least norm of its equations, around one of the points."""
+    with pytest.raises(ValueError, match="determine no circle"):
+        run(textbook.circle_algebraic(P))
