@@ -14,9 +14,9 @@
 namespace kg {
 namespace {
 
-constexpr i64 kGroup = 8;
+constexpr i64 kGroup = 8;  // columns whose histograms, 4 KiB each, stay in the first-level cache
 constexpr i64 kParallelWork = 1 << 17;  // updates of histograms from which a second thread pays
-constexpr i64 kParallelRows = 1 << 16;
+constexpr i64 kParallelRows = 1 << 16;  // rows from which a second thread pays
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::uint64_t mix(std::uint64_t z) {  // splitmix64

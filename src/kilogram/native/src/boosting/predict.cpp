@@ -9,7 +9,7 @@ namespace kg {
 namespace {
 
 constexpr i64 kPanel = 64;  // rows that go down one tree after another: tree and rows in cache
-constexpr int kLanes = 8;
+constexpr int kLanes = 8;  // rows side by side
 
 // The child a row goes to: 0 left, 1 right. In a leaf always 0, and left is the leaf itself.
 template <bool with_sets>

@@ -21,7 +21,7 @@ template <> const FactorLoops<double>& factor_loops<double>() { KG_PICK(factor_f
 
 namespace {
 
-constexpr i64 kLaneCount = 8;
+constexpr i64 kLaneCount = 8;  // sums of their own, whatever the threads: at most as many threads are busy
 constexpr i64 kLaneBytes = i64(1) << 26;
 
 i64 lane_count(i64 tiles, i64 bytes) {

@@ -12,7 +12,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kParts = 16;
+constexpr i64 kParts = 16;  // sums of their own, whatever the threads: at most as many threads are busy
 constexpr i64 kPanelRows = 60;   // whole blocks of the loop, and a part of a band; a panel of
 constexpr i64 kPanelCols = 256;  // 60 x 256 entries stays in cache for all groups of columns
 static_assert(kHalfRows % kPanelRows == 0);

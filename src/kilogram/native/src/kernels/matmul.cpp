@@ -10,7 +10,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kLanes = 16;
+constexpr i64 kLanes = 16;  // sums of their own, whatever the threads: at most as many threads are busy
 constexpr i64 kThin = 64;  // widest V for which BLAS spends more on its call than on the product
 constexpr i64 kTilesAtOnce = 1024;  // of a thread between two looks for Ctrl-C: some tens of ms
 constexpr i64 kLaneBytes = i64(1) << 28;  // more than this for lanes, and symmetry is not used

@@ -21,9 +21,9 @@ constexpr double kNegligibleWeight = 1e-9;  // of the largest weight of a cluste
 
 // Rows lie in blocks of two panels. The mass of every block is kept, so that a draw looks at the
 // blocks and then at the rows of one; it is added up in order, whatever the threads.
-template <class T> class Greedy {
+template <class T> class GreedyInitialization {
  public:
-  Greedy(const GreedyStart<T>& start, int threads)
+  GreedyInitialization(const GreedyStart<T>& start, int threads)
       : s_(start), f_(loops<T>()), size_(2 * f_.panel), d_(start.X.d),
         blocks_(ceil_div(start.X.n, size_)), threads_(threads),
         kept_(blocks_ * size_ * d_ * i64(sizeof(T)) <= kKept),
@@ -180,7 +180,7 @@ template <class T> class Resident {
 }  // namespace
 
 template <class T> i64 greedy_start(const GreedyStart<T>& start, int threads) {
-  return Greedy<T>(start, threads).choose();
+  return GreedyInitialization<T>(start, threads).choose();
 }
 
 template <class T> LloydTerms lloyd_iterations(const LloydSteps<T>& l) {

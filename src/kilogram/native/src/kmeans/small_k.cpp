@@ -15,7 +15,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kPiece = 480;  // rows compared with their bounds at a time
+constexpr i64 kPiece = 480;  // rows compared with their bounds at a time: whole strips on every machine
 
 template <class T> class SmallK {
   static constexpr T kEps = std::numeric_limits<T>::epsilon();

@@ -72,7 +72,7 @@ i64 follow_chain(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* m
 // Rounds while they merge enough of the clusters to be worth a reading of the matrix, else a chain
 template <class T, Linkage linkage>
 void merge_all(Square<T>& square, std::vector<T>& size, i64 n, i64 t, Merge* merges, int threads) {
-  constexpr i64 few = 24;
+  constexpr i64 few = 24;  // a round that merges fewer than one of so many clusters is the last
   std::vector<i64> near;
   nearest_slots(square, near, threads);
   while (t + 1 < n) {

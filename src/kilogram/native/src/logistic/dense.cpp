@@ -10,7 +10,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kLanes = 16;
+constexpr i64 kLanes = 16;  // sums of their own, whatever the threads: at most as many threads are busy
 constexpr i64 kChunkBytes = i64(1) << 17;  // a chunk stays in L2 between margins and gradient
 
 }  // namespace

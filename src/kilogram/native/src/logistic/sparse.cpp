@@ -11,7 +11,7 @@
 namespace kg {
 namespace {
 
-constexpr i64 kRows = 64;
+constexpr i64 kRows = 64;  // whose entries stay in cache between margins and gradient
 
 // A lane's gradient is filled and added once: that must stay small beside the work on its entries.
 template <class T, class I> i64 lanes_of(const SparseRows<T, I>& X) {

@@ -21,10 +21,10 @@ template <> const MixtureLoops<double>& mixture_loops<double>() { KG_PICK(mixtur
 
 namespace {
 
-constexpr i64 kLaneCount = 16;
+constexpr i64 kLaneCount = 16;           // sums of their own, whatever the threads: at most as many threads are busy
 constexpr i64 kLaneBytes = i64(1) << 26;   // all lanes' sums together
 constexpr i64 kBlockBytes = i64(1) << 15;  // the centred rows of a block: an L1, or part of an L2
-constexpr i64 kMostRows = 512;
+constexpr i64 kMostRows = 512;             // of a block, where few columns leave room for more
 constexpr double kWorth = 0.4;             // fraction of the rows up to which gathering them pays
 
 // Columns of a block and the tiles of one component's scatter.

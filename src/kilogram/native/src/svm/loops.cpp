@@ -6,7 +6,7 @@ namespace {
 
 using i64 = std::int64_t;
 
-constexpr i64 kBlock = 64;
+constexpr i64 kBlock = 64;  // entries whose extremes are found together, and then the places of these
 constexpr double kInfinity = __builtin_inf();
 constexpr double kFlat = 1e-12;  // curvature of a pair that has none (equal rows, indefinite kernels)
 
