@@ -360,3 +360,22 @@ def test_ctrl_c_before_a_command_runs(monkeypatch):
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 130
+
+
+def test_names_do_not_act_on_the_terminal(here):
+    """A column or a class may be called what clears a screen or sets its title."""
+    frame = classes()
+    frame.columns = [f"{name}\x1b]0;own\x07" if name != "kind" else name for name in frame]
+    frame["kind"] += "\x1b[2J"
+    frame.to_csv("evil.csv", index=False)
+    said = [
+        kg("audit", "evil.csv", "--target", "kind"),
+        kg("explore", "evil.csv", "--out", "x"),
+        kg("choose", "evil.csv", "--target", "kind"),
+        kg("cook", "evil.csv", "--target", "kind", "--out", "r", *QUICK),
+        kg("explain-model", "r/model.skops", "evil.csv", "--out", "e"),
+    ]
+    for done in said:
+        assert done.exit_code == 0, done.output
+        assert not set("\x1b\x07") & set(done.output), done.output
+    assert "\\x1b]0" in said[0].output

@@ -135,11 +135,23 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
         )
 
 
+#: Control characters but for tabs and line ends, which in a name would act on the terminal.
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
 def console() -> Console:
     from rich.console import Console
+    from rich.segment import Segment
+
+    class Screen(Console):
+        """A console on which names of columns and classes are text only."""
+
+        def render(self, *what: Any, **how: Any) -> Iterator[Any]:
+            for text, style, control in super().render(*what, **how):
+                yield Segment(text if control else text.translate(CONTROLS), style, control)
 
     # a pipe has no width: wide enough for all our tables
-    return Console() if sys.stdout.isatty() else Console(width=110, soft_wrap=True)
+    return Screen() if sys.stdout.isatty() else Screen(width=110, soft_wrap=True)
 
 
 def report_name(table: Path, subject: str | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,7 +121,9 @@ def drawing(width: float = 4.6, height: float = 3.1) -> Iterator[Figure]:
 def inline(figure: Figure, name: str, alt: str) -> str:
     """The figure as an <svg> element with ids of its own."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        # letters that the font does not have are drawn as boxes; a reader of `kg` can do nothing
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
