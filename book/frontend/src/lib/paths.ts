@@ -86,9 +86,11 @@ function open(ring: [number, number][], nx: number, ny: number): [number, number
 function straightened(
   run: [number, number][], edge: (place: [number, number]) => boolean, nx: number, ny: number,
 ): [number, number][] {
-  const inner = (u: number, n: number) => u > 0.51 && u < n - 0.51;
   if (!edge(run.at(-1)!)) return run;
-  const kept = run.filter(([u, v]) => inner(u, nx) && inner(v, ny));
+  const inner = ([u, v]: [number, number]) => u > 0.51 && u < nx - 0.51 && v > 0.51 && v < ny - 0.51;
+  let end = run.length;
+  while (end && !inner(run[end - 1])) end--;
+  const kept = run.slice(0, end);
   const [a, b] = kept.slice(-2);
   if (!a || !b) return run;
   const [du, dv] = [b[0] - a[0], b[1] - a[1]];
