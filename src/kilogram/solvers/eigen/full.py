@@ -14,14 +14,19 @@ from kilogram.arrays.namespace import is_array, is_numpy
 from kilogram.native.threads import serial_blas
 from kilogram.solvers.solution import Solution
 
-# Up to this fraction of the pairs, LAPACK's relatively robust representations, which transform back
-# only the vectors asked for, beat divide and conquer, which always finds all. Measured on one
-# thread as 13, 15, 14, 18 and 28 % of the pairs at the orders 64, 96, 200, 400 and 900.
-FEW_FRACTION = 0.15
 TINY_ORDER = 32  # at this order 1 to 3 pairs take as long as all; at 48 less, by 1.2 to 1.6 times
 # Up to this order one thread is as fast as two, and waking SciPy's costs more: 2 ms instead of 11
 # for 10 pairs of order 200 right after a native loop.
 SERIAL_ORDER = 400
+
+
+def few_pairs(n: int) -> float:
+    """Pairs up to which LAPACK's relatively robust representations beat divide and conquer.
+
+    They transform back only the vectors asked for; the other always finds all. Measured on one
+    thread: 13, 15, 14, 18 and 28 % of the pairs at the orders 64, 96, 200, 400 and 900.
+    """
+    return min(0.13 + n / 6000, 0.3) * n
 
 
 def full(A: Any, k: int | None = None, *, deadline: float | None = None) -> Solution:
@@ -31,7 +36,7 @@ def full(A: Any, k: int | None = None, *, deadline: float | None = None) -> Solu
     """
     A = A if is_array(A) else A.dense()
     n = A.shape[0]
-    if is_numpy(A) and k is not None and n > TINY_ORDER and 0 < k <= FEW_FRACTION * n:
+    if is_numpy(A) and k is not None and n > TINY_ORDER and 0 < k <= few_pairs(n):
         with (
             serial_blas() if n <= SERIAL_ORDER else nullcontext(),
             # of many equal eigenvalues the robust representations may miss all: then all pairs
