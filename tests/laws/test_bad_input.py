@@ -116,7 +116,12 @@ def test_scales(name, scale):
     if get_tags(make(name)).input_tags.categorical:
         return  # categories have no scale
     X, y = data(name=name)
-    model = fit(make(name), X * scale, target_for(make(name), y))
+    y = target_for(make(name), y)
+    if (name, scale) == ("KernelCCA", 1e-12):  # pairs of a kernel of rounding would be rounding
+        with pytest.raises(ValueError, match="all equal in the features of its kernel"):
+            fit(make(name), X * scale, y)
+        return
+    model = fit(make(name), X * scale, y)
     assert np.isfinite(np.asarray(answer(model, X * scale))).all()
 
 
