@@ -45,7 +45,7 @@ from kilogram.operators.cost import rates
 PREDICTION_BLOCK = 2**19  # numbers of a block of rows at prediction: 4 MiB with its scores
 THREADED_WORK = 2**22  # numbers from which several threads are faster: 32 MiB, milliseconds to read
 ONE_THREAD_WORK = 2**25  # multiplications below which a second thread of BLAS is no faster
-TINY_WORK = 2**21  # multiplications that take no longer than limiting the threads of BLAS (10 us)
+TINY_WORK = 2**21  # multiplications, 0.1 ms: the threads of BLAS are left as they are; our choice
 
 
 def counted_rows(X: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:

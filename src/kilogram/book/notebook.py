@@ -53,7 +53,7 @@ def page(
         Whether the kernel makes the fits; by default it does if anywidget is installed.
     """
     slug = find_page(name)
-    own = _own(name, slug, X, y)
+    own = _own_data(name, slug, X, y)
     if own:
         run_scene(own.scene, {}, given=own.points)  # what is wrong with the data is reported here
     widget = _widget_class() if live or live is None else None
@@ -75,7 +75,7 @@ def _widget_class() -> Any:
     return PageWidget
 
 
-def _own(name: str, slug: str, X: Any, y: Any) -> Own | None:
+def _own_data(name: str, slug: str, X: Any, y: Any) -> Own | None:
     if X is None:
         if y is not None:
             raise BookError("y needs X: page(name, X=X, y=y).")

@@ -21,7 +21,7 @@ from kilogram.kitchen.report.templates import render
 if TYPE_CHECKING:
     from kilogram.kitchen.explain.explanation import Explanation
 
-MAX_SHOWN = 8
+MAX_SHOWN = 8  # columns with a plot of their own on the page: our choice
 
 
 def as_html(found: Explanation) -> bytes:
