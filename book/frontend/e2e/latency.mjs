@@ -4,8 +4,10 @@ import { chromium } from 'playwright-core';
 const [, , address, executablePath, ...only] = process.argv;
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-const book = await fetch(`${address}api/book`).then((reply) => reply.json());
-const made = book.pages.flatMap(({ slug, scenes }) => scenes.map(([id]) => `${slug}/${id}`).filter((path) => !path.includes('/textbook_')));
+const reply = (path) => fetch(`${address}api/${path}`).then((found) => found.json());
+const slugs = (await reply('book')).pages.map(({ slug }) => slug);
+const pages = await Promise.all(slugs.map((slug) => reply(`page/${slug}`)));
+const made = pages.flatMap(({ slug, scenes }) => scenes.map(({ id }) => `${slug}/${id}`).filter((path) => !path.includes('/textbook_')));
 for (const path of only.length ? only : made) {
   const page = await context.newPage();
   await page.goto(`${address}#/${path}`);
