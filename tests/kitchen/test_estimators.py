@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from kilogram import CookClassifier, CookRegressor
 from kilogram.kitchen.audit.finding import CODES
 from kilogram.kitchen.estimators import class_names
+from kilogram.kitchen.report.html import command
 from tests.kitchen.conftest import classes, curved
 
 QUICK = {"folds": 2, "repeats": 1, "search": "path", "recipes": ["linear", "kernel"]}
@@ -48,6 +49,8 @@ def test_serious_findings_of_the_audit_are_a_warning():
     model = CookClassifier(**QUICK | {"recipes": ["linear"]})
     with pytest.warns(UserWarning, match=r"data leakage.*\n *KG-A07"):
         model.fit(X.drop(columns="kind"), frame.kind)
+    assert model.result_.audit.accepted == model.result_.settings.accept == ()
+    assert "--accept" not in command(model.result_)
     known = {f.code for f in model.result_.audit.findings}
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

@@ -24,7 +24,7 @@ MIN_ROWS, MAX_ROWS = 100, 5000
 # choice: no interval is narrower than a quarter of the usual.
 FLOOR = 0.25
 # The forest must explain this part of the variance of the errors of rows it has not seen: our
-# choice; less is hardly told from chance.
+# choice; less may be chance.
 WORTH = 0.02
 
 
